@@ -1,0 +1,1 @@
+"""Turnwise gateway service."""

@@ -1,0 +1,1 @@
+"""Durable conversations between LLM agents, tools and humans."""

@@ -1,0 +1,181 @@
+"""Every error that Turnwise raises on purpose, one tree, split by whose fault it is.
+
+    TurnwiseError
+    ├── UsageError                    the caller's: fix the call, the settings or the application
+    │   ├── ConfigurationError        a setting is missing, malformed, or contradicts another
+    │   ├── ApplicationError          the application module is missing, fails to load, or is inconsistent
+    │   │   └── UnknownTaskError      the application has no task of that name
+    │   ├── InvalidRequestError       an argument or a request body that can not be accepted
+    │   │   └── RequestTooLargeError  ... because of its size
+    │   ├── NotFoundError             no such run, question, ...
+    │   └── ConflictError             the thing exists, but not in a state that allows this
+    ├── EnvironmentFault              the surroundings': start or repair something, then try again
+    │   ├── DatabaseUnavailableError
+    │   ├── SchemaVersionError        the database was made by another version
+    │   ├── BrokerUnavailableError
+    │   ├── AddressInUseError
+    │   └── AlreadyServedError        another embedded server holds the database file
+    ├── ConversationError             the conversation's: it went where it can not go on
+    │   ├── InfiniteLoopException
+    │   ├── ContextOverflowError      the history does not fit the model's context window
+    │   └── HandlerError              a tool's handler raised, told with tool and place (served runs)
+    └── ModelError                    the model provider's
+        ├── ModelUnavailableError     no connection, a time-out, or a 5xx
+        ├── ModelRateLimitError       429
+        ├── ModelRequestError         the provider refused the request itself (4xx)
+        └── UnknownPriceError         a cost limit applies to a model with no known price
+"""
+
+from __future__ import annotations
+
+
+class TurnwiseError(Exception):
+    """Root of every error that Turnwise raises on purpose; `code` is its stable name over HTTP."""
+
+    code = "error"
+
+
+class UsageError(TurnwiseError):
+    """The caller can fix it."""
+
+    code = "usage"
+
+
+class ConfigurationError(UsageError):
+    """A setting is missing, malformed, or contradicts another."""
+
+    code = "configuration"
+
+
+class ApplicationError(UsageError):
+    """The application module is missing, fails to load, or is inconsistent."""
+
+    code = "application"
+
+
+class UnknownTaskError(ApplicationError):
+    """The application has no task of that name."""
+
+    code = "unknown_task"
+
+
+class InvalidRequestError(UsageError):
+    """An argument or a request body that can not be accepted."""
+
+    code = "invalid_request"
+
+
+class RequestTooLargeError(InvalidRequestError):
+    """A request body over the size limit."""
+
+    code = "too_large"
+
+
+class NotFoundError(UsageError):
+    """Nothing of that name is known here."""
+
+    code = "not_found"
+
+
+class ConflictError(UsageError):
+    """The thing exists, but not in a state that allows this; `code` may be more specific per instance."""
+
+    code = "conflict"
+
+    def __init__(self, message: str, code: str = "conflict") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class EnvironmentFault(TurnwiseError):
+    """Something around the program has to be started or repaired."""
+
+    code = "environment"
+
+
+class DatabaseUnavailableError(EnvironmentFault):
+    """The database does not answer."""
+
+    code = "database_unavailable"
+
+
+class SchemaVersionError(EnvironmentFault):
+    """The database has another schema version than this program needs."""
+
+    code = "schema_version"
+
+
+class BrokerUnavailableError(EnvironmentFault):
+    """The message broker does not answer."""
+
+    code = "broker_unavailable"
+
+
+class AddressInUseError(EnvironmentFault):
+    """Another process listens on the address."""
+
+    code = "address_in_use"
+
+
+class AlreadyServedError(EnvironmentFault):
+    """Another embedded server holds this database file."""
+
+    code = "already_served"
+
+
+class ConversationError(TurnwiseError):
+    """The conversation went where it can not go on."""
+
+    code = "conversation"
+
+
+class InfiniteLoopException(ConversationError):  # noqa: N818 - the name programs of this vocabulary catch
+    """A task repeats itself; see `TaskConfig.inf_loop_cycle_len` and its neighbours."""
+
+    code = "infinite_loop"
+
+
+class ContextOverflowError(ConversationError):
+    """The history does not fit the model's context window, whatever is shortened."""
+
+    code = "context_overflow"
+
+
+class HandlerError(ConversationError):
+    """A tool's handler raised; the message names tool, type and place."""
+
+    code = "handler"
+
+
+class ModelError(TurnwiseError):
+    """The model provider failed or refused."""
+
+    code = "model"
+
+
+class ModelUnavailableError(ModelError):
+    """No connection, a time-out, or a 5xx."""
+
+    code = "model_unavailable"
+
+
+class ModelRateLimitError(ModelError):
+    """The provider answered 429; `retry_after` is in seconds where it said so."""
+
+    code = "model_rate_limit"
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ModelRequestError(ModelError):
+    """The provider refused the request itself (a 4xx other than 429)."""
+
+    code = "model_request"
+
+
+class UnknownPriceError(ModelError):
+    """A cost limit applies, but no price of the model is known."""
+
+    code = "unknown_price"

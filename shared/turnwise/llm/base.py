@@ -1,0 +1,198 @@
+"""What a language model is asked and what it answers, free of any provider."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Role(str, Enum):
+    """The speaker of a message, as chat-completion APIs name it."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    FUNCTION = "function"
+    TOOL = "tool"
+
+
+class LLMFunctionCall(BaseModel):
+    """A call that a model asks for: a name, and arguments already parsed (None if they were not JSON)."""
+
+    name: str
+    arguments: dict[str, Any] | None = None
+
+
+class OpenAIToolCall(BaseModel):
+    """One entry of an assistant message's `tool_calls`."""
+
+    id: str | None = None
+    type: str = "function"
+    function: LLMFunctionCall | None = None
+
+
+class LLMFunctionSpec(BaseModel):
+    """A function as the model is told of it; `parameters` is a JSON schema object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class LLMTokenUsage(BaseModel):
+    """Tokens and money of one or more calls.
+
+    `prompt_tokens` includes `cached_tokens`. `cost` is in USD; None when a call had no known price (never 0).
+    """
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    cost: Decimal | None = Decimal(0)
+    calls: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    def plus(self, other: LLMTokenUsage) -> LLMTokenUsage:
+        """The sum; its cost is unknown if either is."""
+        unknown = self.cost is None or other.cost is None
+        return LLMTokenUsage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cost=None if unknown else (self.cost or Decimal(0)) + (other.cost or Decimal(0)),
+            calls=self.calls + other.calls,
+        )
+
+
+class LLMMessage(BaseModel):
+    """One message of a model's history."""
+
+    role: Role
+    content: str = ""
+    name: str | None = None
+    tool_call_id: str | None = None
+    tool_calls: list[OpenAIToolCall] | None = None
+    function_call: LLMFunctionCall | None = None
+    # The ChatDocument this came from, where there is one.
+    chat_document_id: str = ""
+
+    def api_dict(self) -> dict[str, Any]:
+        """The message in the form of the OpenAI chat-completions API."""
+        body: dict[str, Any] = {"role": self.role.value, "content": self.content}
+        if self.name:
+            body["name"] = self.name
+        if self.tool_call_id is not None:
+            body["tool_call_id"] = self.tool_call_id
+        if self.tool_calls:
+            body["tool_calls"] = [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {
+                        "name": call.function.name if call.function else "",
+                        "arguments": json.dumps((call.function.arguments or {}) if call.function else {}),
+                    },
+                }
+                for call in self.tool_calls
+            ]
+            body["content"] = self.content or None
+        if self.function_call is not None:
+            body["function_call"] = {
+                "name": self.function_call.name,
+                "arguments": json.dumps(self.function_call.arguments or {}),
+            }
+            body["content"] = self.content or None
+        return body
+
+
+class LLMResponse(BaseModel):
+    """What a model answered; `message` is None when it sent only calls."""
+
+    message: str | None = None
+    reasoning: str = ""
+    oai_tool_calls: list[OpenAIToolCall] | None = None
+    function_call: LLMFunctionCall | None = None
+    usage: LLMTokenUsage = Field(default_factory=LLMTokenUsage)
+    model: str = ""
+    cached: bool = False
+
+
+class ToolChoice(BaseModel):
+    """What the model is told of the API's tools in one call.
+
+    `tools` become `tools` of the request (or `functions`, with `legacy`); `choice` is `auto`, `none`, `required` or
+    the name of the one function that must be called.
+    """
+
+    tools: list[LLMFunctionSpec] = Field(default_factory=list)
+    choice: str = "auto"
+    legacy: bool = False
+
+
+class LLMConfig(BaseModel):
+    """Settings that every model client understands.
+
+    `type` chooses the client. Lengths are in tokens, `timeout` in seconds. `min_output_tokens` is the least answer
+    worth paying for: a longer history is shortened before the output is cut below it.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    type: str = "openai"
+    chat_model: str = ""
+    chat_context_length: int = 128_000
+    max_output_tokens: int = 4_096
+    min_output_tokens: int = 64
+    temperature: float | None = None
+    timeout: float = 120.0
+    stream: bool = False
+
+
+# Called with each piece of text as it arrives.
+TokenSink = Callable[[str], None]
+
+
+class LanguageModel(ABC):
+    """A client of one model. Stateless but for connections: usage is returned, never kept here."""
+
+    def __init__(self, config: LLMConfig) -> None:
+        self.config = config
+
+    @abstractmethod
+    def chat(
+        self,
+        messages: Sequence[LLMMessage],
+        max_tokens: int,
+        tools: ToolChoice | None = None,
+        on_token: TokenSink | None = None,
+    ) -> LLMResponse:
+        """Answer the conversation in at most `max_tokens` tokens; raises `ModelError`."""
+
+    @abstractmethod
+    async def achat(
+        self,
+        messages: Sequence[LLMMessage],
+        max_tokens: int,
+        tools: ToolChoice | None = None,
+        on_token: TokenSink | None = None,
+    ) -> LLMResponse:
+        """The same, without blocking the event loop."""
+
+    def close(self) -> None:
+        """Give back connections; the client may not be used afterwards."""
+
+    def count_tokens(self, text: str) -> int:
+        """An upper bound of the tokens in `text`: no byte-level BPE makes more tokens than UTF-8 bytes.
+
+        Clients override it where a tokenizer is at hand.
+        """
+        return len(text.encode())
