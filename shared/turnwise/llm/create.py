@@ -1,0 +1,45 @@
+"""From settings to a client."""
+
+from __future__ import annotations
+
+from turnwise.errors import ConfigurationError
+from turnwise.llm.base import LanguageModel, LLMConfig
+
+
+def create_model(config: LLMConfig | None) -> LanguageModel | None:
+    """The client that `config.type` names, or None for an agent without a model.
+
+    A configuration class with a `client()` method of its own brings its own client. Only the client that is needed
+    is imported. Raises `ConfigurationError` for a type that has none.
+    """
+    if config is None:
+        return None
+    own = getattr(config, "client", None)
+    if callable(own):
+        model = own()
+        if not isinstance(model, LanguageModel):
+            raise ConfigurationError(
+                f"{type(config).__name__}.client() returned {type(model).__name__}; expected a LanguageModel"
+            )
+        return model
+    if config.type == "mock":
+        return _mock(config)
+    if config.type == "openai":
+        return _openai(config)
+    raise ConfigurationError(
+        f'no client for LLM type {config.type!r}; use "openai" or "mock", or give {type(config).__name__} '
+        "a client() method that returns a LanguageModel"
+    )
+
+
+def _mock(config: LLMConfig) -> LanguageModel:
+    from turnwise.llm.mock import MockLM, MockLMConfig
+
+    return MockLM(config if isinstance(config, MockLMConfig) else MockLMConfig(**config.model_dump()))
+
+
+def _openai(config: LLMConfig) -> LanguageModel:
+    from turnwise.llm.openai_chat import OpenAIGPT
+    from turnwise.llm.openai_config import OpenAIGPTConfig
+
+    return OpenAIGPT(config if isinstance(config, OpenAIGPTConfig) else OpenAIGPTConfig(**config.model_dump()))

@@ -1,0 +1,88 @@
+"""A model without a model: it answers from a dictionary or a function, at once and for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from pydantic import Field
+
+from turnwise.llm.base import (
+    LanguageModel,
+    LLMConfig,
+    LLMMessage,
+    LLMResponse,
+    LLMTokenUsage,
+    TokenSink,
+    ToolChoice,
+)
+
+# What a response function may give back; None passes on to `response_dict` and `default_response`.
+MockAnswer = str | LLMResponse | None
+
+
+class MockLMConfig(LLMConfig):
+    """Settings of `MockLM`; functions and dictionary are asked with the content of the last message.
+
+    The first that has an answer gives it: `response_fn_async` (in `achat` only), `response_fn`, `response_dict`
+    (by the exact content), `default_response`. An empty string is an answer.
+    """
+
+    type: str = "mock"
+    chat_model: str = "mock"
+    chat_context_length: int = 1_000_000_000
+    response_dict: dict[str, str] = Field(default_factory=dict)
+    response_fn: Callable[[str], MockAnswer] | None = None
+    response_fn_async: Callable[[str], Awaitable[MockAnswer]] | None = None
+    default_response: str = "Mock response"
+
+
+class MockLM(LanguageModel):
+    """The client of a `MockLMConfig`. Each call costs 0 USD and counts as one call without tokens."""
+
+    config: MockLMConfig
+
+    def __init__(self, config: MockLMConfig) -> None:
+        super().__init__(config)
+
+    def chat(
+        self,
+        messages: Sequence[LLMMessage],
+        max_tokens: int,
+        tools: ToolChoice | None = None,
+        on_token: TokenSink | None = None,
+    ) -> LLMResponse:
+        content = messages[-1].content if messages else ""
+        answer = self.config.response_fn(content) if self.config.response_fn else None
+        return self._response(content, answer, on_token)
+
+    async def achat(
+        self,
+        messages: Sequence[LLMMessage],
+        max_tokens: int,
+        tools: ToolChoice | None = None,
+        on_token: TokenSink | None = None,
+    ) -> LLMResponse:
+        if self.config.response_fn_async is None:
+            return self.chat(messages, max_tokens, tools, on_token)
+        content = messages[-1].content if messages else ""
+        answer = await self.config.response_fn_async(content)
+        if answer is None and self.config.response_fn:
+            answer = self.config.response_fn(content)
+        return self._response(content, answer, on_token)
+
+    def count_tokens(self, text: str) -> int:
+        """Nothing: a mock has no window to fill, and histories of speed tests are long."""
+        return 0
+
+    def _response(self, content: str, answer: MockAnswer, on_token: TokenSink | None) -> LLMResponse:
+        if answer is None:
+            answer = self.config.response_dict.get(content, self.config.default_response)
+        if isinstance(answer, str):
+            response = LLMResponse(message=answer, usage=LLMTokenUsage(calls=1), model=self.config.chat_model)
+        elif answer.usage.calls:
+            response = answer
+        else:
+            response = answer.model_copy(update={"usage": answer.usage.plus(LLMTokenUsage(calls=1))})
+        if on_token is not None and response.message:
+            on_token(response.message)
+        return response
