@@ -1,0 +1,76 @@
+"""The Celery application of a worker: how the services want Celery to behave, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from celery import Celery
+
+from turnwise.bus.broker_url import CONNECT_TIMEOUT, BrokerURL
+from turnwise.bus.routing import EXCHANGE
+from turnwise.bus.topology import work_queue
+from turnwise.errors import ConfigurationError
+
+
+def make_celery(
+    name: str,
+    broker_url: str,
+    queues: Sequence[str],
+    *,
+    include: Sequence[str] = (),
+    prefetch_multiplier: int = 1,
+    transport_options: Mapping[str, Any] | None = None,
+) -> Celery:
+    """A Celery application for workers that consume some of `queues` (`-Q` chooses; a queue not named is refused).
+
+    `prefetch_multiplier` times the concurrency is what a worker takes beyond what it works on: 1 where an answer takes
+    seconds, more where one takes milliseconds (a solo pool with a small prefetch stalls for seconds on RabbitMQ).
+    Raises `ConfigurationError` for an unknown broker, or if `transport_options` turn publisher confirms off.
+    """
+    broker = BrokerURL.parse(broker_url)
+    options = {**broker.consuming_options(), **(transport_options or {})}
+    if broker.is_rabbitmq and not options.get("confirm_publish"):
+        raise ConfigurationError(
+            "confirm_publish is off in the broker's transport options, so RabbitMQ could lose what it has accepted; "
+            "leave it out or set it to True"
+        )
+    app = Celery(name, broker=broker.url, include=list(include), set_as_current=False)
+    app.conf.update(
+        broker_transport_options=options,
+        task_queues=[work_queue(queue, quorum=broker.is_rabbitmq) for queue in queues],
+        worker_prefetch_multiplier=prefetch_multiplier,
+        **_EVERYWHERE,
+    )
+    return app
+
+
+_EVERYWHERE: dict[str, Any] = {
+    # Nothing is ever unpickled.
+    "task_protocol": 2,
+    "task_serializer": "json",
+    "result_serializer": "json",
+    "event_serializer": "json",
+    "accept_content": ["json"],
+    # The database is the record; a message is acknowledged as soon as a worker starts on it.
+    "result_backend": None,
+    "task_ignore_result": True,
+    "task_acks_late": False,
+    # An unknown queue would be made with another type and binding, and then nobody could declare the right one.
+    "task_create_missing_queues": False,
+    "task_default_exchange": EXCHANGE,
+    "task_default_exchange_type": "topic",
+    "worker_detect_quorum_queues": True,
+    # What flower and the Celery exporters read.
+    "worker_send_task_events": True,
+    "task_send_sent_event": True,
+    "broker_connection_retry_on_startup": True,
+    "broker_connection_max_retries": None,
+    "broker_connection_timeout": CONNECT_TIMEOUT,
+    # Logging and the terminal are the service's business.
+    "worker_hijack_root_logger": False,
+    "worker_redirect_stdouts": False,
+    "worker_consumer": "turnwise.bus.consumer:WorkConsumer",
+    "enable_utc": True,
+    "timezone": "UTC",
+}

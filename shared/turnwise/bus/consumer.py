@@ -1,0 +1,22 @@
+"""Celery's consumer without the parts that would cost and not serve here."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from celery.worker.consumer import Consumer
+
+# Gossip and Mingle make workers talk to each other, n² messages of them, about clocks and revoked tasks that are not
+# used. DelayedDelivery declares 28 exchanges and queues for ETAs that are not used either: timers are rows.
+_LEFT_OUT = (":Gossip", ":Mingle", ":DelayedDelivery")
+
+
+class WorkConsumer(Consumer):  # type: ignore[misc]  # Celery ships no types
+    """What `worker_consumer` names."""
+
+    class Blueprint(Consumer.Blueprint):  # type: ignore[misc]  # Celery ships no types
+        """The start-up steps that are left."""
+
+        default_steps: ClassVar[list[Any]] = [
+            step for step in Consumer.Blueprint.default_steps if not str(step).endswith(_LEFT_OUT)
+        ]

@@ -1,0 +1,119 @@
+"""What travels over the bus: versioned JSON, the same for every broker and for the in-process bus.
+
+AskEnvelope     to one work queue     somebody is asked; a permit to claim one ask of that queue
+MoveEnvelope    to `coordinator`      a run may be able to move
+RunNotice       to every listener     a run's record has got an event with this number
+CancelNotice    to every listener     a run was cancelled: stop what you do for it
+TokenNotice     to every listener     a piece of text of an answer that is still being written
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+
+from turnwise.errors import InvalidRequestError
+
+# Above this many bytes of JSON the ask travels without its document; who answers reads the database anyway.
+MAX_DOCUMENT_BYTES = 64 * 1024
+
+
+class _Wire(BaseModel):
+    """Frozen and exact: an unknown field or a number given as text is refused, not guessed at."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    v: Literal[1] = 1
+    run: str = Field(min_length=1, description="Id of the run.")
+
+
+class AskEnvelope(_Wire):
+    """Somebody is asked; published to exactly one work queue.
+
+    A `document` of more than 64 KB of JSON is left out (None) when the envelope is made: the copy is for observers.
+    """
+
+    kind: Literal["ask"] = "ask"
+    ask: str = Field(min_length=1, description="Id of the ask.")
+    queue: str = Field(min_length=1, description="The work queue, stored on the ask too.")
+    agent: str = Field(min_length=1, description="Name of the agent, as written (not percent-encoded).")
+    responder: Literal["llm", "agent"]
+    task: str = Field(description="Path of the task within the run.")
+    turn: int = Field(ge=0)
+    document: dict[str, Any] | None = Field(None, description="The ChatDocument to answer, where it is small.")
+    traceparent: str | None = Field(None, description="W3C trace context of the move that asked.")
+
+    @field_validator("document")
+    @classmethod
+    def _leave_out_a_large_one(cls, document: dict[str, Any] | None) -> dict[str, Any] | None:
+        if document is None or len(json.dumps(document, ensure_ascii=False).encode()) <= MAX_DOCUMENT_BYTES:
+            return document
+        return None
+
+
+class MoveEnvelope(_Wire):
+    """Wakes a coordinator: the run may be able to move."""
+
+    kind: Literal["move"] = "move"
+
+
+class RunNotice(_Wire):
+    """The run's record has got its event number `seq`; read from there."""
+
+    kind: Literal["run"] = "run"
+    seq: int = Field(ge=0)
+
+
+class CancelNotice(_Wire):
+    """The run was cancelled: whoever works for it may stop."""
+
+    kind: Literal["cancel"] = "cancel"
+
+
+class TokenNotice(_Wire):
+    """A piece of an answer being written; never stored, and void once another attempt writes.
+
+    `offset` counts the characters of this attempt before `text`, so that a reader sees what was lost on the way.
+    """
+
+    kind: Literal["llm.delta"] = "llm.delta"
+    ask: str = Field(min_length=1)
+    attempt: int = Field(ge=1)
+    offset: int = Field(ge=0)
+    text: str
+
+
+Work = AskEnvelope | MoveEnvelope
+Notice = RunNotice | CancelNotice | TokenNotice
+Envelope = Work | Notice
+
+_ENVELOPE: TypeAdapter[Envelope] = TypeAdapter(Annotated[Envelope, Field(discriminator="kind")])
+
+
+def parse_envelope(data: object) -> Envelope:
+    """The envelope that the JSON object `data` stands for.
+
+    Raises `InvalidRequestError` naming every fault: an unknown version or kind, a missing, additional or wrong field.
+    """
+    if not isinstance(data, dict):
+        raise InvalidRequestError(
+            f"An envelope is a JSON object, but a {type(data).__name__} arrived; nothing was done"
+        )
+    if data.get("v") != 1:
+        raise InvalidRequestError(
+            f"The envelope has version {data.get('v')!r}, this program reads version 1; "
+            "update this process before those that publish"
+        )
+    try:
+        return _ENVELOPE.validate_python(data)
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc'])) or 'kind'}: {fault['msg']}" for fault in error.errors())
+        raise InvalidRequestError(f"Not an envelope of version 1: {faults}; see its JSON Schema") from error
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of every envelope, told apart by `kind`, for observers in other languages."""
+    made = _ENVELOPE.json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Turnwise envelope, version 1", **made}

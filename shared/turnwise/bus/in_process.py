@@ -1,0 +1,175 @@
+"""The bus of the embedded server: queues and threads of one process."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+
+from turnwise.bus.base import OnNotice
+from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Notice, Work
+from turnwise.bus.routing import COORDINATOR_QUEUE
+
+logger = logging.getLogger(__name__)
+
+OnWork = Callable[[Work], None]
+
+# Notices kept for a listener that is slower than what it listens to; the oldest go first, as with a broker.
+_BACKLOG = 10_000
+
+
+class InProcessBus:
+    """A `Bus` whose consumers are threads of this process, started with `consume`."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._queues: dict[str, deque[Work]] = defaultdict(deque)
+        self._consumptions: list[Consumption] = []
+        self._listeners: list[_Listener] = []
+
+    def publish_ask(self, envelope: AskEnvelope) -> None:
+        """Append a permit to the envelope's queue."""
+        self._put(envelope.queue, envelope)
+
+    def wake(self, run: str) -> None:
+        """Append a move to the coordinator's queue."""
+        self._put(COORDINATOR_QUEUE, MoveEnvelope(run=run))
+
+    def notify(self, notice: Notice) -> None:
+        """Hand the notice to every listener's thread."""
+        with self._changed:
+            listeners = list(self._listeners)
+        for listener in listeners:
+            listener.put(notice)
+
+    def listen(self, callback: OnNotice) -> _Listener:
+        """Start a listener; it hears whatever is told after this returns."""
+        listener = _Listener(callback, self._forget)
+        with self._changed:
+            self._listeners.append(listener)
+        return listener
+
+    def consume(self, queues: Sequence[str], handler: OnWork, threads: int) -> Consumption:
+        """Call `handler` with each message of `queues` on one of `threads` threads, oldest of the first queue first.
+
+        A handler that raises is logged, its message is gone: what it was about is found again in the database.
+        """
+        consumption = Consumption(self, queues, handler, threads)
+        with self._changed:
+            self._consumptions.append(consumption)
+        return consumption
+
+    def waiting(self, queue: str) -> int:
+        """Messages that no thread has taken."""
+        with self._changed:
+            return len(self._queues[queue]) if queue in self._queues else 0
+
+    def check(self) -> None:
+        """Nothing to reach: always fine."""
+
+    def close(self) -> None:
+        """Stop every consumer and listener; handlers that run are waited for."""
+        with self._changed:
+            consumptions, listeners = list(self._consumptions), list(self._listeners)
+        for consumption in consumptions:
+            consumption.ask_to_stop()
+        for consumption in consumptions:
+            consumption.stop()
+        for listener in listeners:
+            listener.close()
+
+    def _put(self, queue: str, work: Work) -> None:
+        with self._changed:
+            self._queues[queue].append(work)
+            # Whoever is woken may listen to other queues, so everybody looks.
+            self._changed.notify_all()
+
+    def _take(self, queues: Sequence[str], stopping: threading.Event) -> Work | None:
+        """The next message of `queues`, waiting for it; None once `stopping` is set."""
+        with self._changed:
+            while not stopping.is_set():
+                for name in queues:
+                    if self._queues.get(name):
+                        return self._queues[name].popleft()
+                self._changed.wait()
+        return None
+
+    def _wake_consumers(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _forget(self, listener: _Listener) -> None:
+        with self._changed:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+
+class Consumption:
+    """The threads that work on some queues of an `InProcessBus`."""
+
+    def __init__(self, bus: InProcessBus, queues: Sequence[str], handler: OnWork, threads: int) -> None:
+        self._bus = bus
+        self._queues = tuple(queues)
+        self._handler = handler
+        self._stopping = threading.Event()
+        name = "turnwise-" + "+".join(self._queues)
+        self._threads = [threading.Thread(target=self._work, name=f"{name}-{n}", daemon=True) for n in range(threads)]
+        for thread in self._threads:
+            thread.start()
+
+    def ask_to_stop(self) -> None:
+        """Take no more messages; returns at once."""
+        self._stopping.set()
+        self._bus._wake_consumers()
+
+    def stop(self, timeout: float | None = None) -> bool:
+        """Take no more messages, wait at most `timeout` seconds for each running handler; whether all ended."""
+        self.ask_to_stop()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(timeout)
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _work(self) -> None:
+        while (work := self._bus._take(self._queues, self._stopping)) is not None:
+            try:
+                self._handler(work)
+            except Exception:
+                logger.exception("A message of kind %s failed", work.kind, extra={"action": "work_failed"})
+
+
+class _Listener:
+    """A listener of an `InProcessBus`: a bounded queue and the thread that empties it."""
+
+    def __init__(self, callback: OnNotice, forget: Callable[[_Listener], None]) -> None:
+        self._callback = callback
+        self._forget = forget
+        self._notices: queue.Queue[Notice | None] = queue.Queue()
+        self._thread = threading.Thread(target=self._run, name="turnwise-listener", daemon=True)
+        self._thread.start()
+
+    def wait_ready(self, timeout: float) -> bool:
+        """Always ready."""
+        return True
+
+    def put(self, notice: Notice) -> None:
+        """Queue the notice, dropping the oldest of a long backlog."""
+        if self._notices.qsize() >= _BACKLOG:
+            self._notices.get_nowait()
+        self._notices.put(notice)
+
+    def close(self) -> None:
+        """Stop after what is queued already."""
+        self._forget(self)
+        self._notices.put(None)
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while (notice := self._notices.get()) is not None:
+            try:
+                self._callback(notice)
+            except Exception:
+                logger.exception("A listener failed on a notice", extra={"action": "listener_failed"})

@@ -1,0 +1,104 @@
+"""Hears the fan-out of a broker, on a thread that connects again whenever it has to."""
+
+# mypy: disable-error-code="no-untyped-call"
+# kombu says that it is typed, but most of its signatures are bare.
+from __future__ import annotations
+
+import logging
+import threading
+
+from kombu.connection import Connection
+from kombu.exceptions import OperationalError
+from kombu.message import Message
+from kombu.messaging import Consumer
+
+from turnwise.bus.base import OnNotice
+from turnwise.bus.broker_url import CONNECT_TIMEOUT, BrokerURL
+from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, parse_envelope
+from turnwise.bus.topology import notice_queue
+from turnwise.errors import InvalidRequestError
+
+logger = logging.getLogger(__name__)
+
+# Seconds. A half-open connection is noticed after two heartbeats; closing waits for one poll at most.
+_HEARTBEAT = 10
+_POLL = 0.5
+_RETRY_FIRST = 0.2
+_RETRY_LAST = 5.0
+
+
+class Listener:
+    """A `Subscription` over a broker."""
+
+    def __init__(self, broker: BrokerURL, callback: OnNotice) -> None:
+        self._broker = broker
+        self._callback = callback
+        self._stopping = threading.Event()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="turnwise-listener", daemon=True)
+        self._thread.start()
+
+    def wait_ready(self, timeout: float) -> bool:
+        """Wait until this listener is subscribed."""
+        return self._ready.wait(timeout)
+
+    def close(self) -> None:
+        """Stop, within about half a second."""
+        self._stopping.set()
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _run(self) -> None:
+        delay = _RETRY_FIRST
+        while not self._stopping.is_set():
+            connection = Connection(
+                self._broker.url,
+                connect_timeout=CONNECT_TIMEOUT,
+                heartbeat=_HEARTBEAT,
+                transport_options=self._broker.consuming_options(),
+            )
+            errors = connection.connection_errors + connection.channel_errors + (OperationalError,)
+            try:
+                self._hear(connection)
+            except errors as error:
+                if self._ready.is_set():
+                    delay = _RETRY_FIRST
+                logger.warning(
+                    "Notices are not heard, next try in %.1f s: %s",
+                    delay,
+                    self._broker.unavailable(error),
+                    extra={"action": "listener_disconnected"},
+                )
+            finally:
+                self._ready.clear()
+                connection.release()
+            self._stopping.wait(delay)
+            delay = min(2 * delay, _RETRY_LAST)
+
+    def _hear(self, connection: Connection) -> None:
+        connection.connect()
+        with Consumer(connection.channel(), queues=[notice_queue()], on_message=self._receive, no_ack=True):
+            first = True
+            while not self._stopping.is_set():
+                try:
+                    # On Redis, the subscription itself is sent by the first poll.
+                    connection.drain_events(timeout=0.05 if first else _POLL)
+                except TimeoutError:
+                    connection.heartbeat_check()
+                if first:
+                    first = False
+                    self._ready.set()
+
+    def _receive(self, message: Message) -> None:
+        try:
+            notice = parse_envelope(message.decode())
+        except InvalidRequestError as error:
+            logger.warning("A notice is ignored: %s", error, extra={"action": "notice_ignored"})
+            return
+        if isinstance(notice, AskEnvelope | MoveEnvelope):
+            logger.warning("Work among the notices is ignored", extra={"action": "notice_ignored"})
+            return
+        try:
+            self._callback(notice)
+        except Exception:
+            logger.exception("A listener failed on a notice", extra={"action": "listener_failed"})

@@ -1,0 +1,27 @@
+"""Exchanges and queues as kombu objects, the same for whoever declares them first."""
+
+# mypy: disable-error-code="no-untyped-call"
+# kombu says that it is typed, but most of its signatures are bare.
+from __future__ import annotations
+
+import uuid
+
+from kombu.entity import Exchange, Queue
+
+from turnwise.bus.routing import EXCHANGE, NOTICES, binding_key
+
+WORK_EXCHANGE = Exchange(EXCHANGE, type="topic", durable=True)
+NOTICE_EXCHANGE = Exchange(NOTICES, type="fanout", durable=False, delivery_mode="transient")
+
+
+def work_queue(name: str, *, quorum: bool) -> Queue:
+    """A durable work queue; a quorum queue on RabbitMQ, where every declaration must ask for the same."""
+    arguments = {"x-queue-type": "quorum"} if quorum else None
+    key = binding_key(name)
+    return Queue(name, exchange=WORK_EXCHANGE, routing_key=key, durable=True, queue_arguments=arguments)
+
+
+def notice_queue() -> Queue:
+    """A listener's own queue, gone with its connection."""
+    name = f"{NOTICES}.{uuid.uuid4().hex}"
+    return Queue(name, exchange=NOTICE_EXCHANGE, durable=False, exclusive=True, auto_delete=True)
