@@ -1,0 +1,1 @@
+"""Recorded conversations, and a player that holds Turnwise against them."""
