@@ -1,7 +1,7 @@
 # The commands of this repository. Each sets up .venv first where that is needed; done once, it costs nothing.
 
 PYTHON ?= python3
-COMPOSE ?= docker compose
+COMPOSE ?= $(shell docker compose version >/dev/null 2>&1 && echo docker compose || echo docker-compose)
 VENV := .venv
 BIN := $(VENV)/bin
 # Newer than both files it depends on as long as the environment fits them.
