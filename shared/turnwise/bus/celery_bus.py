@@ -58,6 +58,8 @@ class CeleryBus:
     def close(self) -> None:
         """Stop the listeners, close the connections."""
         for listener in self._listeners:
+            listener.ask_to_stop()
+        for listener in self._listeners:
             listener.close()
         self._work.close()
         self._notices.close()

@@ -42,9 +42,13 @@ class Listener:
         """Wait until this listener is subscribed."""
         return self._ready.wait(timeout)
 
+    def ask_to_stop(self) -> None:
+        """Stop soon; returns at once."""
+        self._stopping.set()
+
     def close(self) -> None:
         """Stop, within about half a second."""
-        self._stopping.set()
+        self.ask_to_stop()
         if self._thread is not threading.current_thread():
             self._thread.join()
 

