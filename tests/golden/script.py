@@ -31,7 +31,7 @@ class ScriptedModel:
     def _filled(self, reply: Reply, groups: tuple[str | None, ...] | None) -> Reply:
         if isinstance(reply, str):
             # `$#` is a placeholder only in API calls.
-            return _fill(reply, _numbered(groups))
+            return str(_fill(reply, _numbered(groups)))
         values = {**_numbered(groups), "#": str(self.calls)}
         return ApiReply.model_validate(_fill(reply.model_dump(), values))
 

@@ -187,7 +187,7 @@ def test_a_message_that_differs_only_where_it_is_free_is_the_same(
 
 @pytest.mark.parametrize("mark", ["start", "null"])
 def test_an_optional_message_may_be_there_or_not_but_not_twice(mark: str) -> None:
-    golden = [{"content": "first", mark: True}, {"content": "second"}]
+    golden: list[dict[str, Any]] = [{"content": "first", mark: True}, {"content": "second"}]
 
     assert taken(golden, [{"content": "first"}, {"content": "second"}]) is None
     assert taken(golden, [{"content": "second"}]) is None
@@ -196,7 +196,7 @@ def test_an_optional_message_may_be_there_or_not_but_not_twice(mark: str) -> Non
 
 
 def test_an_optional_message_may_look_like_the_next_one() -> None:
-    golden = [{"content": "same", "start": True}, {"content": "same"}]
+    golden: list[dict[str, Any]] = [{"content": "same", "start": True}, {"content": "same"}]
 
     assert taken(golden, [{"content": "same"}]) is None
     assert taken(golden, [{"content": "same"}, {"content": "same"}]) is None
