@@ -23,10 +23,14 @@ class Role(str, Enum):
 
 
 class LLMFunctionCall(BaseModel):
-    """A call that a model asks for: a name, and arguments already parsed (None if they were not JSON)."""
+    """A call that a model asks for: a name, and arguments already parsed.
+
+    Arguments that were not a JSON object are None, and `raw` holds their text.
+    """
 
     name: str
     arguments: dict[str, Any] | None = None
+    raw: str | None = None
 
 
 class OpenAIToolCall(BaseModel):
@@ -187,8 +191,12 @@ class LanguageModel(ABC):
     ) -> LLMResponse:
         """The same, without blocking the event loop."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - a client without connections has nothing to do
         """Give back connections; the client may not be used afterwards."""
+
+    def price(self, usage: LLMTokenUsage) -> Decimal | None:
+        """USD that `usage` costs (its own `cost` is not read), or None where no price is known."""
+        return None
 
     def count_tokens(self, text: str) -> int:
         """An upper bound of the tokens in `text`: no byte-level BPE makes more tokens than UTF-8 bytes.

@@ -35,11 +35,13 @@ def create_model(config: LLMConfig | None) -> LanguageModel | None:
 def _mock(config: LLMConfig) -> LanguageModel:
     from turnwise.llm.mock import MockLM, MockLMConfig
 
-    return MockLM(config if isinstance(config, MockLMConfig) else MockLMConfig(**config.model_dump()))
+    return MockLM(config if isinstance(config, MockLMConfig) else MockLMConfig(**config.model_dump(exclude_unset=True)))
 
 
 def _openai(config: LLMConfig) -> LanguageModel:
     from turnwise.llm.openai_chat import OpenAIGPT
     from turnwise.llm.openai_config import OpenAIGPTConfig
 
-    return OpenAIGPT(config if isinstance(config, OpenAIGPTConfig) else OpenAIGPTConfig(**config.model_dump()))
+    if not isinstance(config, OpenAIGPTConfig):
+        config = OpenAIGPTConfig(**config.model_dump(exclude_unset=True))
+    return OpenAIGPT(config)

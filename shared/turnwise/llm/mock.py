@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from decimal import Decimal
 
 from pydantic import Field
 
@@ -69,6 +70,9 @@ class MockLM(LanguageModel):
         if answer is None and self.config.response_fn:
             answer = self.config.response_fn(content)
         return self._response(content, answer, on_token)
+
+    def price(self, usage: LLMTokenUsage) -> Decimal:
+        return Decimal(0)
 
     def count_tokens(self, text: str) -> int:
         """Nothing: a mock has no window to fill, and histories of speed tests are long."""

@@ -1,0 +1,112 @@
+"""The client of chat-completions servers; import it through `create_model` only, as it loads `openai`."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import openai
+
+from turnwise.llm.base import (
+    LanguageModel,
+    LLMMessage,
+    LLMResponse,
+    LLMTokenUsage,
+    TokenSink,
+    ToolChoice,
+)
+from turnwise.llm.openai_config import OpenAIGPTConfig
+from turnwise.llm.openai_connections import Connections
+from turnwise.llm.openai_errors import told_as_model_errors
+from turnwise.llm.openai_stream import StreamAssembler
+from turnwise.llm.openai_wire import parse_completion, request_body
+from turnwise.llm.prices import price
+
+_PATH = "/chat/completions"
+# Connections, not clients: made on demand, keyed by process, and nothing that a test would have to patch.
+_shared = Connections()
+atexit.register(_shared.close)
+
+
+class OpenAIGPT(LanguageModel):
+    """A model behind the chat-completions API.
+
+    Raises `ModelUnavailableError`, `ModelRateLimitError` or `ModelRequestError`, and `ConfigurationError` without a
+    key. Never retries. Requests and answers stay plain JSON: the library's typed models cost time with the length
+    of the history and drop what they do not know.
+    """
+
+    config: OpenAIGPTConfig
+
+    def __init__(self, config: OpenAIGPTConfig, connections: Connections | None = None) -> None:
+        super().__init__(config)
+        self._connections = connections or _shared
+
+    def chat(
+        self,
+        messages: Sequence[LLMMessage],
+        max_tokens: int,
+        tools: ToolChoice | None = None,
+        on_token: TokenSink | None = None,
+    ) -> LLMResponse:
+        body = request_body(self.config, messages, max_tokens, tools)
+        with told_as_model_errors(self.config.chat_model, self.config.base_url):
+            with self._connections.client(self.config) as client:
+                if not body.get("stream"):
+                    whole = client.post(_PATH, cast_to=object, body=body)
+                    return self._response(whole, messages, on_token)
+                parts = StreamAssembler(on_token)
+                with client.post(
+                    _PATH, cast_to=object, body=body, stream=True, stream_cls=openai.Stream[Any]
+                ) as chunks:
+                    for chunk in chunks:
+                        parts.feed(chunk)
+        return self._response(parts.completion(), messages)
+
+    async def achat(
+        self,
+        messages: Sequence[LLMMessage],
+        max_tokens: int,
+        tools: ToolChoice | None = None,
+        on_token: TokenSink | None = None,
+    ) -> LLMResponse:
+        body = request_body(self.config, messages, max_tokens, tools)
+        with told_as_model_errors(self.config.chat_model, self.config.base_url):
+            async with self._connections.async_client(self.config) as client:
+                if not body.get("stream"):
+                    whole = await client.post(_PATH, cast_to=object, body=body)
+                    return self._response(whole, messages, on_token)
+                parts = StreamAssembler(on_token)
+                stream = await client.post(
+                    _PATH, cast_to=object, body=body, stream=True, stream_cls=openai.AsyncStream[Any]
+                )
+                async with stream as chunks:
+                    async for chunk in chunks:
+                        parts.feed(chunk)
+        return self._response(parts.completion(), messages)
+
+    def price(self, usage: LLMTokenUsage) -> Decimal | None:
+        config = self.config
+        own = None
+        if config.input_price is not None and config.output_price is not None:
+            own = {config.chat_model: (config.input_price, config.output_price)}
+        return price(config.chat_model, usage, provider=config.provider, base_url=config.base_url, overrides=own)
+
+    def _response(
+        self, completion: object, messages: Sequence[LLMMessage], on_token: TokenSink | None = None
+    ) -> LLMResponse:
+        response = parse_completion(completion)
+        if on_token is not None and response.message:
+            on_token(response.message)
+        usage = response.usage
+        if not usage.total_tokens:  # the server told nothing: an upper bound, so that limits still hold
+            usage = usage.model_copy(
+                update={
+                    "prompt_tokens": sum(self.count_tokens(message.model_dump_json()) for message in messages),
+                    "completion_tokens": self.count_tokens(response.model_dump_json()),
+                }
+            )
+        usage = usage.model_copy(update={"cost": self.price(usage)})
+        return response.model_copy(update={"usage": usage, "model": response.model or self.config.chat_model})

@@ -1,0 +1,69 @@
+"""Settings of the OpenAI client; importing them imports no client."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from decimal import Decimal
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr
+
+from turnwise.llm.base import LLMConfig
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+class OpenAIGPTConfig(LLMConfig):
+    """A model behind the chat-completions API, OpenAI's own or any server that speaks it.
+
+    `api_key` and `api_base` default to OPENAI_API_KEY and OPENAI_BASE_URL, read when the first call is made.
+    `params` are sent with each request as they are (`reasoning_effort`, `response_format`, ...) and win over what
+    the client would send. `output_limit` names the field for the output limit; `auto` takes `max_completion_tokens`
+    for OpenAI itself, whose newer models refuse the older `max_tokens` that other servers know. `stream_usage`
+    asks for token counts at the end of a stream; switch it off for servers that refuse `stream_options`.
+
+    Prices: `input_price` and `output_price` are USD per million tokens, both or none. Without them the price is
+    looked up by provider and model; `provider` (such as `openai`) names the provider where `api_base` is a proxy.
+    """
+
+    type: str = "openai"
+    chat_model: str = "gpt-4.1-mini"
+    api_key: SecretStr | None = None
+    api_base: str | None = None
+    organization: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+    params: dict[str, Any] = Field(default_factory=dict)
+    seed: int | None = None
+    parallel_tool_calls: bool | None = None
+    output_limit: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
+    stream_usage: bool = True
+    provider: str | None = None
+    input_price: Decimal | None = Field(None, ge=0)
+    output_price: Decimal | None = Field(None, ge=0)
+
+    @property
+    def base_url(self) -> str:
+        """Where requests go: `api_base`, else OPENAI_BASE_URL, else OpenAI."""
+        return self.api_base or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+
+    @property
+    def limit_field(self) -> str:
+        """The request's field for the greatest number of output tokens."""
+        if self.output_limit != "auto":
+            return self.output_limit
+        host = urlsplit(self.base_url).hostname or ""
+        own = host.endswith((".openai.com", ".openai.azure.com"))
+        return "max_completion_tokens" if own else "max_tokens"
+
+
+def is_loopback(url: str) -> bool:
+    """Whether `url` names this machine."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

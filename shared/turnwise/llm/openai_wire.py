@@ -1,0 +1,122 @@
+"""Requests and responses of the chat-completions API, as plain JSON values; no I/O."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from turnwise.errors import ModelUnavailableError
+from turnwise.llm.base import LLMFunctionCall, LLMMessage, LLMResponse, LLMTokenUsage, OpenAIToolCall, ToolChoice
+from turnwise.llm.openai_config import OpenAIGPTConfig
+
+Json = dict[str, Any]
+
+
+def request_body(
+    config: OpenAIGPTConfig, messages: Sequence[LLMMessage], max_tokens: int, tools: ToolChoice | None
+) -> Json:
+    """The body of `POST /chat/completions`; what is not set is left to the server."""
+    body: Json = {
+        "model": config.chat_model,
+        "messages": [message.api_dict() for message in messages],
+        config.limit_field: max_tokens,
+    }
+    for name in ("temperature", "seed"):
+        if (value := getattr(config, name)) is not None:
+            body[name] = value
+    if tools is not None and tools.tools:
+        body.update(_legacy_functions(tools) if tools.legacy else _tools(tools, config.parallel_tool_calls))
+    if config.stream:
+        body["stream"] = True
+        if config.stream_usage:
+            body["stream_options"] = {"include_usage": True}
+    return body | config.params
+
+
+def _tools(tools: ToolChoice, parallel: bool | None) -> Json:
+    body: Json = {"tools": [{"type": "function", "function": spec.model_dump()} for spec in tools.tools]}
+    if tools.choice in ("none", "required"):
+        body["tool_choice"] = tools.choice
+    elif tools.choice != "auto":  # auto is the default, and some servers refuse it in so many words
+        body["tool_choice"] = {"type": "function", "function": {"name": tools.choice}}
+    if parallel is not None:
+        body["parallel_tool_calls"] = parallel
+    return body
+
+
+def _legacy_functions(tools: ToolChoice) -> Json:
+    body: Json = {"functions": [spec.model_dump() for spec in tools.tools]}
+    choice = tools.choice
+    if choice == "required":  # the old API has no such word; with one function its name says the same
+        choice = tools.tools[0].name if len(tools.tools) == 1 else "auto"
+    if choice == "none":
+        body["function_call"] = "none"
+    elif choice != "auto":
+        body["function_call"] = {"name": choice}
+    return body
+
+
+def parse_completion(body: object) -> LLMResponse:
+    """The answer in a completion; raises `ModelUnavailableError` if `body` is none.
+
+    `usage.cost` is left at None: prices are another matter. `usage` counts one call, even where the server told
+    no tokens.
+    """
+    try:
+        if not isinstance(body, dict):
+            raise TypeError(f"a JSON {type(body).__name__}")
+        message = body["choices"][0]["message"]
+        return LLMResponse(
+            message=_text(message),
+            reasoning=message.get("reasoning_content") or message.get("reasoning") or "",
+            oai_tool_calls=[_tool_call(call) for call in message.get("tool_calls") or ()] or None,
+            function_call=_function(message["function_call"]) if message.get("function_call") else None,
+            usage=parse_usage(body.get("usage")),
+            model=body.get("model") or "",
+        )
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+        found = json.dumps(body, default=str)[:300]
+        raise ModelUnavailableError(
+            f"the model server's answer is no chat completion ({type(error).__name__}: {error}): {found}; "
+            "check OPENAI_BASE_URL or api_base, which usually ends with /v1"
+        ) from error
+
+
+def _text(message: Json) -> str | None:
+    text = message.get("content") or message.get("refusal")
+    if not text and (message.get("tool_calls") or message.get("function_call")):
+        return None
+    return text or ""
+
+
+def _tool_call(call: Json) -> OpenAIToolCall:
+    return OpenAIToolCall(id=call.get("id"), type=call.get("type") or "function", function=_function(call["function"]))
+
+
+def _function(function: Json) -> LLMFunctionCall:
+    name, raw = function["name"], function.get("arguments")
+    if isinstance(raw, dict):  # not what the API says, but some servers do
+        return LLMFunctionCall(name=name, arguments=raw)
+    if not raw:
+        return LLMFunctionCall(name=name, arguments={})
+    try:
+        arguments = json.loads(raw)
+    except ValueError:
+        arguments = None
+    if not isinstance(arguments, dict):
+        return LLMFunctionCall(name=name, raw=str(raw))
+    return LLMFunctionCall(name=name, arguments=arguments)
+
+
+def parse_usage(usage: Json | None) -> LLMTokenUsage:
+    """The `usage` object of a response, as one call of unknown cost."""
+    usage = usage or {}
+    details = usage.get("prompt_tokens_details") or {}
+    return LLMTokenUsage(
+        prompt_tokens=usage.get("prompt_tokens") or 0,
+        cached_tokens=details.get("cached_tokens") or 0,
+        completion_tokens=usage.get("completion_tokens") or 0,
+        cost=None,
+        calls=1,
+    )
