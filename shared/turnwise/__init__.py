@@ -1,1 +1,103 @@
-"""Durable conversations between LLM agents, tools and humans."""
+"""Durable conversations between LLM agents, tools and humans.
+
+Everything that a program needs imports from here; what is heavy is loaded when it is used.
+"""
+
+from __future__ import annotations
+
+from turnwise.agents.chat_agent import ChatAgent
+from turnwise.agents.config import AgentConfig, ChatAgentConfig, NonToolAction
+from turnwise.app import App
+from turnwise.constants import AT, DONE, NO_ANSWER, PASS, PASS_TO, SEND_TO, USER_QUIT_STRINGS
+from turnwise.core.sequences import AgentEvent, DoneSequence, EventType
+from turnwise.display import Settings, quiet_mode, set_global, settings, temporary_settings
+from turnwise.entity import Entity, StatusCode
+from turnwise.errors import InfiniteLoopException, TurnwiseError
+from turnwise.llm.base import (
+    LanguageModel,
+    LLMConfig,
+    LLMFunctionCall,
+    LLMFunctionSpec,
+    LLMMessage,
+    LLMResponse,
+    LLMTokenUsage,
+    OpenAIToolCall,
+    Role,
+)
+from turnwise.llm.mock import MockLMConfig
+from turnwise.llm.openai_config import OpenAIGPTConfig
+from turnwise.messages.document import ChatDocLoggerFields, ChatDocMetaData, ChatDocument
+from turnwise.messages.tool_message import ToolMessage
+from turnwise.tasks.config import TaskConfig
+from turnwise.tasks.task import Task
+from turnwise.tools.orchestration import (
+    AgentDoneTool,
+    AgentSendTool,
+    DonePassTool,
+    DoneTool,
+    FinalResultTool,
+    ForwardTool,
+    PassTool,
+    ResultTool,
+    SendTool,
+)
+from turnwise.tools.recipient import AddRecipientTool, RecipientTool
+from turnwise.tools.rewind import RewindTool
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AT",
+    "DONE",
+    "NO_ANSWER",
+    "PASS",
+    "PASS_TO",
+    "SEND_TO",
+    "USER_QUIT_STRINGS",
+    "AddRecipientTool",
+    "AgentConfig",
+    "AgentDoneTool",
+    "AgentEvent",
+    "AgentSendTool",
+    "App",
+    "ChatAgent",
+    "ChatAgentConfig",
+    "ChatDocLoggerFields",
+    "ChatDocMetaData",
+    "ChatDocument",
+    "DonePassTool",
+    "DoneSequence",
+    "DoneTool",
+    "Entity",
+    "EventType",
+    "FinalResultTool",
+    "ForwardTool",
+    "InfiniteLoopException",
+    "LLMConfig",
+    "LLMFunctionCall",
+    "LLMFunctionSpec",
+    "LLMMessage",
+    "LLMResponse",
+    "LLMTokenUsage",
+    "LanguageModel",
+    "MockLMConfig",
+    "NonToolAction",
+    "OpenAIGPTConfig",
+    "OpenAIToolCall",
+    "PassTool",
+    "RecipientTool",
+    "ResultTool",
+    "RewindTool",
+    "Role",
+    "SendTool",
+    "Settings",
+    "StatusCode",
+    "Task",
+    "TaskConfig",
+    "ToolMessage",
+    "TurnwiseError",
+    "quiet_mode",
+    "set_global",
+    "settings",
+    "temporary_settings",
+]

@@ -1,0 +1,54 @@
+"""Settings of an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, SerializeAsAny
+
+from turnwise.llm.base import LLMConfig
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.tool_message import ToolMessage
+
+
+class NonToolAction(str, Enum):
+    """What is done with a model's message that holds no tool: forward it to the user, or end the task."""
+
+    FORWARD_USER = "user"
+    DONE = "done"
+
+
+class AgentConfig(BaseModel):
+    """Settings of any agent.
+
+    `name` is the default name of its task. `llm=None` makes an agent without a model. With
+    `accept_user_tools=False`, what a human typed is never searched for tools: it is text for the model.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    name: str = "LLM-Agent"
+    llm: SerializeAsAny[LLMConfig] | None = None
+    respond_tools_only: bool = False
+    accept_user_tools: bool = True
+
+
+class ChatAgentConfig(AgentConfig):
+    """Settings of an agent that holds a conversation.
+
+    `handle_llm_no_tool` says what the tool handler answers to a model's message without any tool: a `NonToolAction`,
+    a text or a tool to answer with, or a function from the message to any of these. `use_tools` tells the model to
+    write tools as text; `use_functions_api` gives them as functions of the API (as `tools` with `use_tools_api`).
+    """
+
+    system_message: str = "You are a helpful assistant."
+    user_message: str | None = None
+    handle_llm_no_tool: NonToolAction | str | ToolMessage | Callable[[ChatDocument], Any] | None = None
+    use_tools: bool = True
+    use_functions_api: bool = False
+    use_tools_api: bool = True
+    allow_multiple_tools: bool = True
+    enable_orchestration_tool_handling: bool = True
+    recognize_recipient_in_content: bool = True

@@ -1,0 +1,175 @@
+"""The tool handler's answer to a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from turnwise.agents.config import NonToolAction
+from turnwise.agents.handlers import handler_call
+from turnwise.constants import DONE, PASS, SEND_TO
+from turnwise.messages.api_results import match_results
+from turnwise.effects import Steps
+from turnwise.entity import Entity
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.finding import Found, ToolFault, explain
+from turnwise.messages.history_form import value_as_text
+from turnwise.messages.tool_message import ToolMessage
+from turnwise.tools.orchestration import ONE_AT_A_TIME, AgentDoneTool, ForwardTool
+
+if TYPE_CHECKING:
+    from turnwise.agents.chat_agent import ChatAgent
+
+_ONE_TOOL = "ERROR: Use ONE tool at a time!"
+_ONE_SIGNAL = "ERROR: Please use ONE tool at a time!"
+
+
+def answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
+    """What AGENT says to `doc`: the results of its tools, an explanation of bad ones, or the fallback's answer."""
+    found = agent.found(doc)
+    calls = [call for call in doc.oai_tool_calls or [] if call.function]
+    if len(calls) > 1 and found.attempted:
+        result = yield from _many_calls(agent, doc, found)
+    elif found.faults:
+        result = _text(agent, doc, explain(found.faults[0]))
+    elif len(found.mine) == 1:
+        result = yield from _handled(agent, found.mine[0], doc)
+    elif found.mine:
+        result = yield from _many(agent, doc, found)
+    else:
+        value = _fallback(agent, doc)
+        result = yield from _as_document(agent, value, None, doc)
+    if result is None:
+        return None
+    return _finished(agent, result, doc)
+
+
+def _finished(agent: ChatAgent, result: ChatDocument, doc: ChatDocument) -> ChatDocument:
+    """Match the result to the API calls that it answers, and mark who put tools into it."""
+    if result is not doc and result.metadata.sender == Entity.AGENT:
+        if result.tool_messages:
+            result.metadata.tools_from_agent = True
+        if doc.oai_tool_calls and agent.record.open_calls and result.metadata.oai_tool_id is None:
+            result.content, result.oai_tool_id2result, result.metadata.oai_tool_id = match_results(
+                result.content, result.oai_tool_id2result, agent.record.open_calls
+            )
+        if doc.function_call is not None and not result.metadata.sender_name:
+            result.metadata.sender_name = doc.function_call.name
+        result.metadata.tool_ids = list(doc.metadata.tool_ids)
+    return result
+
+
+def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[ChatDocument | None]:
+    """The result of one tool as a document."""
+    call = handler_call(agent, tool, doc)
+    if call is None:
+        return None
+    value = yield call
+    result = yield from _as_document(agent, value, tool, doc)
+    if result is None:
+        return None
+    limit = tool.private_default("_max_result_tokens")
+    if limit:
+        result.content = agent.truncated(result.content, limit)
+    if type(tool).__module__.startswith("turnwise.tools.") and doc.metadata.tainted:
+        # What an orchestration tool says is what it was given: it stays as tainted as that was.
+        result.metadata.tainted = True
+    return result
+
+
+def _as_document(
+    agent: ChatAgent, value: Any, tool: ToolMessage | None, doc: ChatDocument
+) -> Steps[ChatDocument | None]:
+    if value is None or isinstance(value, ChatDocument):
+        return value
+    if isinstance(value, ToolMessage):
+        handled = value.request in agent.toolbox.handled
+        same = tool is not None and value.request == tool.request
+        if handled and not same:
+            result = yield from _handled(agent, value, doc)
+            return result
+        return agent.create_agent_response("", tool_messages=[value])
+    return agent.create_agent_response(value_as_text(value), content_any=value)
+
+
+def _text(agent: ChatAgent, doc: ChatDocument, text: str) -> ChatDocument:
+    return agent.create_agent_response(text, content_any=text)
+
+
+def _many(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[ChatDocument | None]:
+    """Several tools written as text, or attached: the texts of their results, as paragraphs."""
+    tools = found.mine
+    if not agent.config.allow_multiple_tools:
+        return _text(agent, doc, _ONE_TOOL)
+    results: list[tuple[ToolMessage, str]] = []
+    conflict = any(isinstance(tool, ONE_AT_A_TIME) for tool in tools)
+    for tool in tools:
+        if conflict:
+            results.append((tool, _ONE_TOOL))
+            continue
+        result = yield from _handled(agent, tool, doc)
+        if result is not None:
+            results.append((tool, result.content))
+    if not results:
+        return None
+    if all(tool.id for tool in tools):
+        return _by_id(agent, [(tool.id, text) for tool, text in results])
+    paragraphs = [f"Result from {tool.request}: {text}" for tool, text in results]
+    return _text(agent, doc, "\n\n".join(paragraphs))
+
+
+def _many_calls(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[ChatDocument | None]:
+    """Several API calls: one result for each that is this agent's, was badly formed, or is known to nobody."""
+    mine = {tool.id: tool for tool in found.mine}
+    faults: dict[str, ToolFault] = {fault.call_id: fault for fault in found.faults}
+    single = agent.config.allow_multiple_tools and not any(isinstance(t, ONE_AT_A_TIME) for t in found.mine)
+    results: list[tuple[str, str]] = []
+    for call in doc.oai_tool_calls or []:
+        key, name = call.id or "", call.function.name if call.function else ""
+        if key in mine and not single:
+            results.append((key, _ONE_TOOL))
+        elif key in mine:
+            result = yield from _handled(agent, mine[key], doc)
+            if result is not None:
+                results.append((key, result.content))
+        elif key in faults:
+            results.append((key, explain(faults[key])))
+        elif name not in agent.toolbox.known:
+            results.append((key, f"ERROR: there is no tool named `{name}`."))
+    return _by_id(agent, results) if results else None
+
+
+def _by_id(agent: ChatAgent, results: list[tuple[str, str]]) -> ChatDocument:
+    if len(results) > 1 and any(signal in text for _, text in results for signal in (DONE, PASS, SEND_TO)):
+        results = [(key, _ONE_SIGNAL) for key, _ in results]
+    if len(results) == 1:
+        response = agent.create_agent_response(results[0][1], content_any=results[0][1])
+        response.metadata.oai_tool_id = results[0][0]
+        return response
+    response = agent.create_agent_response("")
+    response.oai_tool_id2result = dict(results)
+    return response
+
+
+def _fallback(agent: ChatAgent, doc: ChatDocument) -> Any:
+    own: Callable[..., Any] | None = agent.toolbox.fallback
+    return own(agent, doc) if own is not None else agent.handle_message_fallback(doc)
+
+
+def default_fallback(agent: ChatAgent, doc: ChatDocument) -> Any:
+    """What `handle_llm_no_tool` says to a message from LLM that holds no tool at all; None for any other message."""
+    action = agent.config.handle_llm_no_tool
+    if action is None or doc.metadata.sender != Entity.LLM or doc.oai_tool_calls or doc.function_call:
+        return None
+    found = agent.found(doc)
+    if found.tools or found.faults:
+        return None
+    if isinstance(action, ToolMessage):
+        return action
+    if callable(action) and not isinstance(action, str):
+        return action(doc)
+    if action == NonToolAction.FORWARD_USER:
+        return ForwardTool(agent=Entity.USER.value)
+    if action == NonToolAction.DONE:
+        return AgentDoneTool(content=doc.content, tools=doc.tool_messages)
+    return action

@@ -1,0 +1,117 @@
+"""The model's answer to a message."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from turnwise.effects import Effect, Steps
+from turnwise.entity import Entity
+from turnwise.llm.base import LLMFunctionSpec, LLMMessage, LLMResponse, OpenAIToolCall, Role, ToolChoice
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.toolset import ToolSets
+
+if TYPE_CHECKING:
+    from turnwise.agents.chat_agent import ChatAgent
+
+
+def answer(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDocument | None]:
+    """Append the message to the history, ask the model, append what it says; None if there is nothing to ask."""
+    model = agent.llm
+    if model is None or not _prepare(agent, message):
+        return None
+    history = agent.message_history
+    tools = _tool_choice(agent, message)
+    limit = model.config.max_output_tokens
+    sink = agent.callbacks.start_llm_stream() if agent.callbacks.start_llm_stream else None
+    response: LLMResponse = yield Effect(
+        sync=lambda: model.chat(history, limit, tools, sink),
+        awaited=lambda: model.achat(history, limit, tools, sink),
+    )
+    doc = _taken_in(agent, response, message)
+    _show(agent, doc, streamed=sink is not None)
+    return doc
+
+
+def _prepare(agent: ChatAgent, message: str | ChatDocument | None) -> bool:
+    """Bring the history to where the model is asked; False if the message says nothing to it."""
+    if isinstance(message, ChatDocument) and agent.get_tool_messages(message):
+        return False
+    if message is None and len(agent.message_history) > 1 and agent.message_history[-1].role == Role.ASSISTANT:
+        agent.clear_history(-1)
+    if not agent.message_history:
+        agent.init_message_history()
+    else:
+        agent.message_history[0] = agent.system_and_tools_message()
+    if message is None:
+        return True
+    if isinstance(message, ChatDocument) and message.id() == agent.message_history[-1].chat_document_id:
+        return True
+    open_calls = agent.record.open_calls
+    added = ChatDocument.to_LLMMessage(message, open_calls)
+    if not any(m.content.strip() or m.role == Role.TOOL for m in added):
+        return False
+    agent.message_history.extend(_with_every_call_answered(added, open_calls))
+    agent.record.open_calls = []
+    return True
+
+
+def _with_every_call_answered(added: list[LLMMessage], open_calls: list[OpenAIToolCall]) -> list[LLMMessage]:
+    """The API wants a result for each call before anything else: calls without one get an empty one."""
+    answered = {m.tool_call_id for m in added if m.role == Role.TOOL}
+    missing = [
+        LLMMessage(role=Role.TOOL, tool_call_id=call.id, content="") for call in open_calls if call.id not in answered
+    ]
+    results = [m for m in added if m.role == Role.TOOL]
+    return [*results, *missing, *(m for m in added if m.role != Role.TOOL)]
+
+
+def _tool_choice(agent: ChatAgent, message: str | ChatDocument | None) -> ToolChoice | None:
+    """The functions that the API is told of; None without `use_functions_api`."""
+    config, sets = agent.config, agent.toolbox.sets
+    if not config.use_functions_api or not sets.usable:
+        return None
+    choice: Any = message.oai_tool_choice if isinstance(message, ChatDocument) else "auto"
+    forced = agent.record.forced_tool
+    if forced in sets.usable:
+        choice = forced
+    elif isinstance(choice, dict):
+        choice = choice.get("function", {}).get("name", "auto")
+    return ToolChoice(tools=_specs(sets), choice=str(choice), legacy=not config.use_tools_api)
+
+
+@lru_cache(maxsize=256)
+def _specs(sets: ToolSets) -> list[LLMFunctionSpec]:
+    """The usable tools for the API; schemas are slow to make, and the sets of an agent rarely change."""
+    return [sets.known[name].llm_function_schema() for name in sorted(sets.usable)]
+
+
+def _taken_in(agent: ChatAgent, response: LLMResponse, message: str | ChatDocument | None) -> ChatDocument:
+    doc = ChatDocument.from_LLMResponse(
+        response, recognize_recipient=agent.config.recognize_recipient_in_content
+    )
+    agent.usage = agent.usage.plus(response.usage)
+    agent.record.open_calls = list(response.oai_tool_calls or [])
+    meta = doc.metadata
+    meta.agent_id = agent.id
+    said = LLMMessage(
+        role=Role.ASSISTANT,
+        content=response.message or "",
+        tool_calls=response.oai_tool_calls or None,
+        function_call=response.function_call,
+        chat_document_id=meta.id,
+    )
+    agent.message_history.append(said)
+    meta.msg_idx = len(agent.message_history) - 1
+    if isinstance(message, ChatDocument):
+        meta.tool_ids = list(message.metadata.tool_ids)
+    assert meta.sender is Entity.LLM
+    return doc
+
+
+def _show(agent: ChatAgent, doc: ChatDocument, *, streamed: bool) -> None:
+    is_tool = agent.has_tool_message_attempt(doc)
+    if streamed and agent.callbacks.finish_llm_stream:
+        agent.callbacks.finish_llm_stream(content=doc.content, is_tool=is_tool)
+    if agent.callbacks.show_llm_response:
+        agent.callbacks.show_llm_response(content=doc.content, is_tool=is_tool)

@@ -1,0 +1,26 @@
+"""The system message: the application's text, and how to use the tools."""
+
+from __future__ import annotations
+
+from turnwise.messages.toolset import ToolSets
+
+
+def tool_rules(sets: ToolSets) -> str:
+    """How to write each usable tool as JSON; "" if the model may use none."""
+    usable = [sets.known[name] for name in sorted(sets.usable)]
+    if not usable:
+        return ""
+    formats = "\n\n".join(tool.format_instructions() for tool in usable)
+    return usable[0].json_group_instructions().replace("{format_instructions}", formats)
+
+
+def tool_advice(sets: ToolSets) -> str:
+    """What the usable tools themselves want the model to know; "" if nothing."""
+    texts = [sets.known[name].instructions() for name in sorted(sets.usable)]
+    return "\n\n".join(text for text in texts if text)
+
+
+def system_text(own: str, sets: ToolSets, *, use_tools: bool) -> str:
+    """The whole system message."""
+    parts = [own, tool_rules(sets) if use_tools else "", tool_advice(sets)]
+    return "\n\n".join(part for part in parts if part)

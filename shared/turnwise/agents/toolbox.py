@@ -1,0 +1,87 @@
+"""The tools of an agent: known, usable by its model, handled by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from turnwise.errors import ConfigurationError
+from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.toolset import ToolSets
+
+
+class Toolbox:
+    """Three sets of names over one dict of classes; `sets` is their value, the same object until one changes."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, type[ToolMessage]] = {}
+        self.usable: set[str] = set()
+        self.handled: set[str] = set()
+        # The fallback that a tool class brought; the last one enabled wins.
+        self.fallback: Callable[..., Any] | None = None
+        self._sets: ToolSets | None = None
+
+    @property
+    def sets(self) -> ToolSets:
+        if self._sets is None:
+            self._sets = ToolSets(dict(self.known), frozenset(self.usable), frozenset(self.handled))
+        return self._sets
+
+    def enable(
+        self, tool: type[ToolMessage], *, use: bool, handle: bool, require_recipient: bool = False
+    ) -> type[ToolMessage]:
+        """Make the tool known, and usable or handled as said; returns the class that was taken in."""
+        name = tool.name()
+        if not name:
+            raise ConfigurationError(
+                f"{tool.__name__} has no name: give its field `request` a default, for instance request: str = 'square'"
+            )
+        if require_recipient and use:
+            tool = tool.require_recipient()
+        self.known[name] = tool
+        self._put(self.usable, name, use and bool(tool.private_default("_allow_llm_use")))
+        self._put(self.handled, name, handle)
+        fallback = getattr(tool, "handle_message_fallback", None)
+        if handle and fallback is not None:
+            self.fallback = fallback
+        self._sets = None
+        return tool
+
+    def restrict(self, which: set[str], names: Iterable[str] | None) -> None:
+        """Take `names` (None: all) out of `usable` or `handled`."""
+        which.difference_update(list(which) if names is None else names)
+        self._sets = None
+
+    def copy(self) -> Toolbox:
+        other = Toolbox()
+        other.known, other.usable, other.handled = dict(self.known), set(self.usable), set(self.handled)
+        other.fallback = self.fallback
+        other._sets = self._sets
+        return other
+
+    def dump(self) -> dict[str, list[str]]:
+        """The names in the three sets, sorted."""
+        return {
+            "known": sorted(self.known),
+            "usable": sorted(self.usable),
+            "handled": sorted(self.handled),
+        }
+
+    def load(self, names: dict[str, list[str]], registry: dict[str, type[ToolMessage]]) -> None:
+        """Take over the sets written by `dump`; a name that nobody knows any more is left out."""
+        for name in names.get("known", []):
+            if name not in self.known and name in registry:
+                self.enable(registry[name], use=False, handle=False)
+        self.usable = {name for name in names.get("usable", []) if name in self.known}
+        self.handled = {name for name in names.get("handled", []) if name in self.known}
+        for name in self.handled:
+            fallback = getattr(self.known[name], "handle_message_fallback", None)
+            self.fallback = fallback or self.fallback
+        self._sets = None
+
+    @staticmethod
+    def _put(names: set[str], name: str, wanted: bool) -> None:
+        if wanted:
+            names.add(name)
+        else:
+            names.discard(name)

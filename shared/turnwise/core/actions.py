@@ -1,0 +1,130 @@
+"""What a move is told, and what it decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from turnwise.core.state import TaskState
+from turnwise.entity import StatusCode
+from turnwise.messages.document import ChatDocument
+
+# --- what a move is told -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The asked responder's answer; None if it had none."""
+
+    document: ChatDocument | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How often messages were taken by this task: (hash, count) of the commonest, most frequent first."""
+
+    commonest: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The call was not made, because it would have gone over a limit: "cost" or "tokens"."""
+
+    limit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Nothing was answered, but the facts changed: killed, or out of time."""
+
+
+Answer = Reply | Counts | Refused | Look
+
+# --- what it decides ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask this responder of the task at `path` to answer `message` (None: the model's own first messages)."""
+
+    path: str
+    responder: str
+    message: ChatDocument | None
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Count `hash` once more for this task, and tell the `n` commonest counts (none for n = 0)."""
+
+    path: str
+    hash: str
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The task ended; `loop` says what repeated itself, for INF_LOOP."""
+
+    path: str
+    result: ChatDocument | None
+    status: StatusCode
+    loop: str = ""
+
+
+Action = Ask | Count | Finish
+
+# --- edits of histories ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """Begin the agent's conversation afresh: history, open API calls, tool state."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class CutBack:
+    """Drop the agent's messages from index `start`, but keep the last one."""
+
+    agent: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """Drop all of the agent's history."""
+
+    agent: str
+
+
+Edit = Reset | CutBack | Clear
+
+# --- what happened, for logs and events --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Something an observer may want to know.
+
+    `kind`: started, rejected (an answer that was not valid), taken, passed, null (a stand-in for a missing answer),
+    none (a step without an answer), finished. `responder` answered, or is the task's status for finished.
+    """
+
+    kind: str
+    path: str
+    turn: int
+    responder: str = ""
+    document: ChatDocument | None = None
+    parent: ChatDocument | None = None
+    status: StatusCode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A move: the new state, the edits to make first, what to do next, and what happened."""
+
+    state: TaskState
+    action: Action
+    edits: tuple[Edit, ...] = ()
+    trace: tuple[Trace, ...] = ()

@@ -1,0 +1,62 @@
+"""Matters of display and defaults of this process; no rule of a task depends on them but `max_turns`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from pydantic import BaseModel
+
+
+class Settings(BaseModel):
+    """`max_turns`: steps after which any task ends with MAX_TURNS (0: never); read when a run starts."""
+
+    max_turns: int = 0
+    quiet: bool = False
+    debug: bool = False
+
+
+_current: ContextVar[Settings | None] = ContextVar("turnwise_settings", default=None)
+_global = Settings()
+
+
+class _SettingsView:
+    """The settings in force: those of the enclosing `temporary_settings`, or the process's."""
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(current_settings(), name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(current_settings(), name, value)
+
+
+settings = _SettingsView()
+
+
+def current_settings() -> Settings:
+    """The settings in force here."""
+    return _current.get() or _global
+
+
+def set_global(new: Settings) -> None:
+    """Take over the fields of `new` that were set, for the whole process."""
+    for name in new.model_fields_set:
+        setattr(_global, name, getattr(new, name))
+
+
+@contextmanager
+def temporary_settings(new: Settings) -> Iterator[None]:
+    """Use `new` within the block, in this thread or task only."""
+    token = _current.set(new)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def quiet_mode(quiet: bool = True) -> Iterator[None]:
+    """Show nothing within the block."""
+    with temporary_settings(current_settings().model_copy(update={"quiet": quiet})):
+        yield

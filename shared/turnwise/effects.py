@@ -1,0 +1,54 @@
+"""One body of logic for sync and async callers.
+
+Logic that has to call out (a model, a handler, a human) is a generator: it yields an `Effect` and is sent what the
+call returned. `run_sync` and `run_async` are the only two places that know how a call is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A call to make: `sync` makes it; `awaited`, where given, makes it without blocking an event loop."""
+
+    sync: Callable[[], Any]
+    awaited: Callable[[], Awaitable[Any]] | None = None
+
+
+Steps = Generator[Effect, Any, T]
+
+
+def run_sync(steps: Steps[T]) -> T:
+    """Run the logic to its end in this thread; errors of calls are thrown into it."""
+    try:
+        effect = next(steps)
+        while True:
+            try:
+                value = effect.sync()
+            except BaseException as error:
+                effect = steps.throw(error)
+            else:
+                effect = steps.send(value)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+
+
+async def run_async(steps: Steps[T]) -> T:
+    """The same, awaiting the calls that can be awaited."""
+    try:
+        effect = next(steps)
+        while True:
+            try:
+                value = await effect.awaited() if effect.awaited is not None else effect.sync()
+            except BaseException as error:
+                effect = steps.throw(error)
+            else:
+                effect = steps.send(value)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]

@@ -1,0 +1,293 @@
+"""The one kind of message that responders exchange."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SkipValidation
+
+from turnwise.entity import Entity, StatusCode
+from turnwise.ids import new_id
+from turnwise.llm.base import LLMFunctionCall, LLMMessage, LLMResponse, LLMTokenUsage, OpenAIToolCall, Role
+from turnwise.messages.json_text import json_objects, located_json_objects
+from turnwise.messages.tool_message import ToolMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_ADDRESSED = re.compile(r"^\s*TO\s*\[\s*([^\]]+?)\s*\]\s*:(.*)$", re.DOTALL)
+
+
+def _document_id() -> str:
+    return new_id("doc")
+
+
+class ChatDocMetaData(BaseModel):
+    """Everything about a message but what it says.
+
+    `sender` is an entity, `sender_name` the task or function behind it; `recipient` is "" for anyone. `block` names
+    an entity that may not answer. `tainted`: the text goes back to a human or to the outside (see `Trust` in the
+    docs); `tools_from_agent`: tools in it were put there by a model or a handler, not typed.
+    """
+
+    model_config = ConfigDict(validate_default=False)
+
+    id: str = Field(default_factory=_document_id)
+    parent_id: str = ""
+    child_id: str = ""
+    agent_id: str = ""
+    msg_idx: int = -1
+    sender: Entity = Entity.USER
+    sender_name: str = ""
+    recipient: str = ""
+    block: Entity | None = None
+    tool_ids: list[str] = Field(default_factory=list)
+    oai_tool_id: str | None = None
+    usage: LLMTokenUsage | None = None
+    cached: bool = False
+    status: StatusCode | None = None
+    tainted: bool = False
+    tools_from_agent: bool = False
+    source: Entity | str = ""
+
+
+class ChatDocLoggerFields(BaseModel):
+    """One line of a task's log."""
+
+    sender_entity: str = ""
+    sender_name: str = ""
+    recipient: str = ""
+    block: str = ""
+    tool_type: str = ""
+    tool: str = ""
+    content: str = ""
+
+    @classmethod
+    def tsv_header(cls) -> str:
+        """The field names, separated by tabs."""
+        return "\t".join(cls.model_fields)
+
+
+class ChatDocument(BaseModel):
+    """A message: text, structured tools, API calls or their results, and metadata.
+
+    `content` is "" when absent. `content_any` is whatever a handler returned. `content_is_none` tells a model's
+    answer that had no text at all from one with an empty text.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, validate_default=False)
+
+    content: str = ""
+    content_any: Any = None
+    content_is_none: bool = False
+    reasoning: str = ""
+    oai_tool_calls: list[OpenAIToolCall] | None = None
+    oai_tool_id2result: dict[str, str] | None = None
+    oai_tool_choice: str | dict[str, Any] = "auto"
+    function_call: LLMFunctionCall | None = None
+    tool_messages: SkipValidation[list[ToolMessage]] = Field(default_factory=list)
+    attachment: Any = None
+    files: list[Any] = Field(default_factory=list)
+    metadata: ChatDocMetaData = Field(default_factory=ChatDocMetaData)
+
+    # What this answers, if it is in this process; elsewhere `_find_parent` looks it up by id.
+    _parent: ChatDocument | None = PrivateAttr(None)
+    _find_parent: Callable[[str], ChatDocument | None] | None = PrivateAttr(None)
+    # (text, JSON objects in it) and (text, tool sets, tools found): scanning a text once is enough.
+    _objects: tuple[str, list[dict[str, Any]]] | None = PrivateAttr(None)
+    _found: tuple[Any, ...] | None = PrivateAttr(None)
+
+    def model_post_init(self, _context: Any, /) -> None:
+        _alive[self.metadata.id] = self
+
+    def __str__(self) -> str:
+        name = self.metadata.sender_name
+        return f"{self.metadata.sender.value}{f'[{name}]' if name else ''}: {self.content}"
+
+    def id(self) -> str:
+        """The message's identifier."""
+        return self.metadata.id
+
+    @staticmethod
+    def from_id(id: str) -> ChatDocument | None:
+        """The message of that id, if it is alive in this process."""
+        return _alive.get(id)
+
+    @staticmethod
+    def delete_id(id: str) -> None:
+        """Forget the id; the message itself is untouched."""
+        _alive.pop(id, None)
+
+    @property
+    def parent(self) -> ChatDocument | None:
+        """The message that this one answers, or None."""
+        if self._parent is not None and self._parent.metadata.id == self.metadata.parent_id:
+            return self._parent
+        if not self.metadata.parent_id:
+            return None
+        if self._find_parent is not None:
+            self._parent = self._find_parent(self.metadata.parent_id)
+            return self._parent
+        return _alive.get(self.metadata.parent_id)
+
+    @property
+    def child(self) -> ChatDocument | None:
+        """The message that answered this one, if it is alive in this process."""
+        return _alive.get(self.metadata.child_id)
+
+    def answers(self, parent: ChatDocument) -> None:
+        """Link this message to the one it answers, where it is not linked yet."""
+        if not self.metadata.parent_id:
+            self.metadata.parent_id = parent.metadata.id
+        if self.metadata.parent_id == parent.metadata.id:
+            self._parent = parent
+
+    def relabelled(self, **changes: Any) -> ChatDocument:
+        """A copy with the same id and other metadata; the original stays as it was."""
+        other = self.model_copy(update={"metadata": self.metadata.model_copy(update=changes)})
+        _alive[other.metadata.id] = other
+        return other
+
+    @staticmethod
+    def deepcopy(doc: ChatDocument) -> ChatDocument:
+        """A copy with a new id that shares nothing changeable with `doc`; its parent stays the same."""
+        other = doc.model_copy(
+            update={
+                "metadata": doc.metadata.model_copy(
+                    update={"id": _document_id(), "tool_ids": list(doc.metadata.tool_ids), "child_id": ""}
+                ),
+                "tool_messages": [tool.model_copy(deep=True) for tool in doc.tool_messages],
+                "oai_tool_calls": [call.model_copy(deep=True) for call in doc.oai_tool_calls]
+                if doc.oai_tool_calls
+                else doc.oai_tool_calls,
+                "oai_tool_id2result": dict(doc.oai_tool_id2result) if doc.oai_tool_id2result else None,
+                "files": list(doc.files),
+            }
+        )
+        _alive[other.metadata.id] = other
+        return other
+
+    @classmethod
+    def from_str(cls, text: str) -> ChatDocument:
+        """A message from USER; `TO[name]: text` or a top-level JSON field `recipient` addresses it."""
+        recipient, content = addressee(text)
+        return cls(content=content, content_any=content, metadata=ChatDocMetaData(source=Entity.USER, recipient=recipient))
+
+    @staticmethod
+    def from_LLMMessage(  # noqa: N802 - the vocabulary's name
+        message: LLMMessage, sender_name: str = "", recipient: str = ""
+    ) -> ChatDocument:
+        """A history message as a document: assistant becomes LLM, system SYSTEM, everything else USER."""
+        sender = {Role.ASSISTANT: Entity.LLM, Role.SYSTEM: Entity.SYSTEM}.get(message.role, Entity.USER)
+        return ChatDocument(
+            content=message.content,
+            content_any=message.content,
+            function_call=message.function_call,
+            oai_tool_calls=message.tool_calls,
+            metadata=ChatDocMetaData(source=sender, sender=sender, sender_name=sender_name, recipient=recipient),
+        )
+
+    @staticmethod
+    def from_LLMResponse(  # noqa: N802 - the vocabulary's name
+        response: LLMResponse, displayed: bool = False, recognize_recipient: bool = True
+    ) -> ChatDocument:
+        """A model's answer as a document from LLM. `displayed` is taken for compatibility and changes nothing."""
+        recipient, content = "", response.message or ""
+        if recognize_recipient and content:
+            recipient, content = addressee(content)
+        elif content:
+            content = content.strip()
+        if not content and response.message and recipient:
+            content = response.message
+        calls = response.function_call or (response.oai_tool_calls[0].function if response.oai_tool_calls else None)
+        if calls is not None and recognize_recipient and not recipient:
+            recipient = str((calls.arguments or {}).get("recipient") or "")
+        return ChatDocument(
+            content=content,
+            content_any=content,
+            content_is_none=response.message is None,
+            reasoning=response.reasoning,
+            oai_tool_calls=response.oai_tool_calls or None,
+            function_call=response.function_call,
+            metadata=ChatDocMetaData(
+                source=Entity.LLM,
+                sender=Entity.LLM,
+                usage=response.usage,
+                cached=response.cached,
+                recipient=recipient,
+                tools_from_agent=True,
+            ),
+        )
+
+    @staticmethod
+    def to_LLMMessage(  # noqa: N802 - the vocabulary's name
+        message: str | ChatDocument, oai_tools: list[OpenAIToolCall] | None = None
+    ) -> list[LLMMessage]:
+        """The document as history messages; `oai_tools` are the agent's open API calls that it may answer."""
+        from turnwise.messages.history_form import history_messages
+
+        doc = ChatDocument.from_str(message) if isinstance(message, str) else message
+        return history_messages(doc, oai_tools or [])
+
+    def json_objects(self) -> list[dict[str, Any]]:
+        """The JSON objects at the top level of the text; scanned once per text."""
+        if self._objects is None or self._objects[0] is not self.content:
+            self._objects = (self.content, json_objects(self.content))
+        return self._objects[1]
+
+    def get_json_tools(self) -> list[str]:
+        """Names of the tools written as JSON in the text (the value of `request`), known to an agent or not."""
+        return [str(item["request"]) for item in self.json_objects() if "request" in item]
+
+    def pop_tool_ids(self) -> None:
+        """Drop the last of the metadata's `tool_ids`."""
+        if self.metadata.tool_ids:
+            self.metadata.tool_ids.pop()
+
+    def log_fields(self) -> ChatDocLoggerFields:
+        """What a log line says of this message."""
+        kind, tool = "", ""
+        if self.oai_tool_calls:
+            kind, tool = "OAI_TOOL", ", ".join(c.function.name for c in self.oai_tool_calls if c.function)
+        elif self.function_call is not None:
+            kind, tool = "FUNC", self.function_call.name
+        elif names := self.get_json_tools():
+            kind, tool = "TOOL", names[0]
+        meta = self.metadata
+        return ChatDocLoggerFields(
+            sender_entity=meta.sender.value,
+            sender_name=meta.sender_name,
+            recipient=meta.recipient,
+            block=meta.block.value if meta.block else "",
+            tool_type=kind,
+            tool=tool,
+            content=self.content,
+        )
+
+    def tsv_str(self) -> str:
+        """The log line as tab-separated values; tabs and line ends of the text are escaped."""
+        return "\t".join(
+            str(value).replace("\t", "\\t").replace("\r", "\\r").replace("\n", "\\n")
+            for value in self.log_fields().model_dump().values()
+        )
+
+
+# Weak: a message lives as long as somebody holds it, and ids never keep a conversation in memory.
+_alive: WeakValueDictionary[str, ChatDocument] = WeakValueDictionary()
+
+
+def addressee(text: str) -> tuple[str, str]:
+    """Split an addressed text into (recipient, text): `TO[name]: text`, or JSON objects with a `recipient` field.
+
+    JSON objects must agree on the recipient; the text stays whole then. ("", text) if nobody is addressed.
+    """
+    match = _ADDRESSED.match(text)
+    if match:
+        return match.group(1).strip(), match.group(2).strip()
+    if "recipient" in text and "{" in text:
+        names = {str(item.get("recipient") or "") for item, _, _ in located_json_objects(text)}
+        if len(names) == 1:
+            return names.pop(), text
+    return "", text

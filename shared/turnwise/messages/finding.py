@@ -1,0 +1,185 @@
+"""Finding the tools in a message, and deciding which of them count.
+
+Where tools are looked for: already attached ones; else JSON objects in the text; else API tool calls; else the
+deprecated function call. Which count is a matter of trust: of text that a human typed, or that derives from it, only
+tools that the agent's model may use. That filter is here and nowhere else, so it holds wherever tools are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from turnwise.entity import Entity
+from turnwise.llm.base import LLMFunctionCall, OpenAIToolCall
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.toolset import AgentFacts
+
+
+@dataclass(frozen=True)
+class ToolFault:
+    """A known tool with fields that do not fit; `call_id` is "" for one written as text."""
+
+    tool: str
+    error: ValidationError
+    call_id: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The tools of a message that count for one agent.
+
+    `tools`: all of them; `mine`: those it handles and that are not meant for another; `faults`: known tools with bad
+    fields; `dropped`: trust took away a tool that the agent handles.
+    """
+
+    tools: tuple[ToolMessage, ...] = ()
+    mine: tuple[ToolMessage, ...] = ()
+    faults: tuple[ToolFault, ...] = ()
+    dropped: bool = False
+
+    @property
+    def attempted(self) -> bool:
+        """Whether somebody tried to use a tool of this agent, well or badly."""
+        return bool(self.mine or self.faults)
+
+
+_NOTHING = Found()
+
+
+def untrusted(doc: ChatDocument) -> bool:
+    """Whether tools in the message may be a human's doing."""
+    meta = doc.metadata
+    return meta.tainted or (meta.sender == Entity.USER and not meta.tools_from_agent)
+
+
+def find_tools(doc: ChatDocument, agent: AgentFacts) -> Found:
+    """The tools in `doc` as `agent` sees them; remembered on the document until its text or the agent's sets change."""
+    attached = doc.tool_messages
+    if not attached and not doc.oai_tool_calls and doc.function_call is None and "{" not in doc.content:
+        return _NOTHING
+    key = (doc.content, agent.tools, agent.name, untrusted(doc), len(attached))
+    cached = doc._found
+    if cached is not None and all(a is b or a == b for a, b in zip(cached[0], key, strict=True)):
+        return cached[1]  # type: ignore[no-any-return]
+    found = _find(doc, agent)
+    doc._found = (key, found)
+    return found
+
+
+def tool_attempt(doc: ChatDocument, agent: AgentFacts) -> bool:
+    """Whether the message is to be treated as an attempt to use a tool, not as text."""
+    if doc.tool_messages:
+        return True
+    return doc.metadata.sender == Entity.LLM and find_tools(doc, agent).attempted
+
+
+def for_agent(tool: ToolMessage, agent_name: str) -> bool:
+    """Whether the tool is meant for this agent: its `recipient` field, if any, is empty or names it."""
+    recipient = getattr(tool, "recipient", "")
+    return not isinstance(recipient, str) or recipient in ("", agent_name)
+
+
+def _find(doc: ChatDocument, agent: AgentFacts) -> Found:
+    distrusted = untrusted(doc)
+    faults: list[ToolFault] = []
+    if doc.tool_messages:
+        tools = list(doc.tool_messages)
+    elif doc.oai_tool_calls:
+        tools = list(_from_calls(doc.oai_tool_calls, agent, faults))
+    elif doc.function_call is not None:
+        tools = list(_from_function(doc.function_call, agent, faults, ""))
+    elif distrusted and not agent.accept_user_tools:
+        return _NOTHING
+    else:
+        tools = list(_from_text(doc, agent, faults))
+    dropped = False
+    if distrusted:
+        kept = [tool for tool in tools if tool.request in agent.tools.usable]
+        dropped = any(tool not in kept and tool.request in agent.tools.handled for tool in tools)
+        # What a human typed wrongly is plain text: nobody asks him to mend the fields of a tool.
+        tools, faults = kept, []
+    if faults and not doc.oai_tool_calls:
+        tools = []
+    mine = tuple(t for t in tools if t.request in agent.tools.handled and for_agent(t, agent.name))
+    return Found(tuple(tools), mine, tuple(faults), dropped)
+
+
+def _from_text(doc: ChatDocument, agent: AgentFacts, faults: list[ToolFault]) -> Iterator[ToolMessage]:
+    for item in doc.json_objects():
+        # Some models wrap the fields in a copy of the schema they were shown.
+        inner = item.get("properties")
+        fields = inner if isinstance(inner, dict) else item
+        request = fields.get("request")
+        if request is None:
+            tool = _inferred(fields, agent, untrusted(doc))
+            if tool is not None:
+                yield tool
+        elif isinstance(request, str):
+            yield from _parsed(request, fields, agent, faults)
+
+
+def _from_calls(
+    calls: list[OpenAIToolCall], agent: AgentFacts, faults: list[ToolFault]
+) -> Iterator[ToolMessage]:
+    for call in calls:
+        if call.function is not None:
+            yield from _from_function(call.function, agent, faults, call.id or "")
+
+
+def _from_function(
+    function: LLMFunctionCall, agent: AgentFacts, faults: list[ToolFault], call_id: str
+) -> Iterator[ToolMessage]:
+    fields = {**(function.arguments or {}), "request": function.name}
+    yield from _parsed(function.name, fields, agent, faults, call_id)
+
+
+def _parsed(
+    request: str, fields: dict[str, Any], agent: AgentFacts, faults: list[ToolFault], call_id: str = ""
+) -> Iterator[ToolMessage]:
+    tool_class = agent.tools.known.get(request)
+    if tool_class is None:
+        return
+    try:
+        tool = tool_class.model_validate(fields)
+    except ValidationError as error:
+        faults.append(ToolFault(request, error, call_id))
+        return
+    if call_id:
+        tool.id = call_id
+    yield tool
+
+
+def _inferred(fields: dict[str, Any], agent: AgentFacts, distrusted: bool) -> ToolMessage | None:
+    """The tool meant by an object without `request`: the only handled one that these fields fit.
+
+    The object may have no field that the tool lacks, and must have one that tells it from others.
+    """
+    names = set(fields)
+    candidates: list[ToolMessage] = []
+    for request in sorted(agent.tools.handled):
+        tool_class = agent.tools.known.get(request)
+        if tool_class is None or (distrusted and request not in agent.tools.usable):
+            continue
+        own = set(tool_class.model_fields) - tool_class.common_fields
+        if not names & own or names - set(tool_class.model_fields):
+            continue
+        try:
+            candidates.append(tool_class.model_validate({**fields, "request": request}))
+        except ValidationError:  # it does not fit this one: that is the question asked
+            continue
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def explain(fault: ToolFault) -> str:
+    """What the model is told of a tool with bad fields: the tool, each field and why, and to write it again."""
+    lines = [f"There was an error in your use of the tool `{fault.tool}`:"]
+    for problem in fault.error.errors():
+        where = ".".join(str(part) for part in problem["loc"]) or "(whole tool)"
+        lines.append(f"- field `{where}`: {problem['msg']}")
+    lines.append("Correct these fields and write the whole tool again.")
+    return "\n".join(lines)

@@ -1,0 +1,78 @@
+"""A document as messages of a model's history."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from turnwise.entity import Entity
+from turnwise.llm.base import LLMFunctionCall, LLMMessage, OpenAIToolCall, Role
+from turnwise.messages.document import ChatDocument
+
+
+def value_as_text(value: Any) -> str:
+    """A handler's value as text: strings as they are, what JSON can express as JSON, the rest by `str`."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "model_dump_json"):
+        return str(value.model_dump_json())
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def history_messages(doc: ChatDocument, open_calls: list[OpenAIToolCall]) -> list[LLMMessage]:
+    """What is appended to the history when the model is sent `doc`, or has said it.
+
+    With open API calls the document answers them: a single open one whatever it is, several by id. What another
+    agent's model called arrives as text, because only the assistant itself may hold calls in its history.
+    """
+    meta = doc.metadata
+    content = doc.content or value_as_text(doc.content_any)
+    if meta.sender == Entity.LLM:
+        return [
+            LLMMessage(
+                role=Role.ASSISTANT,
+                content=content,
+                tool_calls=doc.oai_tool_calls,
+                function_call=doc.function_call,
+                chat_document_id=meta.id,
+            )
+        ]
+    content = _with_foreign_calls(content, doc.function_call, doc.oai_tool_calls)
+    if len(open_calls) == 1:
+        only = open_calls[0]
+        if doc.oai_tool_id2result and only.id in doc.oai_tool_id2result:
+            content = doc.oai_tool_id2result[only.id or ""]
+        return [_answer(only.id, content, meta.id)]
+    ids = [call.id for call in open_calls]
+    if doc.oai_tool_id2result:
+        answers = [_answer(i, text, meta.id) for i, text in doc.oai_tool_id2result.items() if i in ids]
+        if answers:
+            return answers
+        content = content or "\n\n".join(doc.oai_tool_id2result.values())
+    if ids and meta.oai_tool_id in ids:
+        return [_answer(meta.oai_tool_id, content, meta.id)]
+    if ids:
+        return [_answer(ids[0], content, meta.id)]
+    parent = doc.parent
+    if parent is not None and parent.function_call is not None and parent.metadata.sender == Entity.LLM:
+        return [LLMMessage(role=Role.FUNCTION, name=parent.function_call.name, content=content, chat_document_id=meta.id)]
+    role = Role.SYSTEM if meta.sender == Entity.SYSTEM else Role.USER
+    return [LLMMessage(role=role, content=content, chat_document_id=meta.id)]
+
+
+def _answer(call_id: str | None, content: str, document_id: str) -> LLMMessage:
+    return LLMMessage(role=Role.TOOL, tool_call_id=call_id, content=content, chat_document_id=document_id)
+
+
+def _with_foreign_calls(
+    content: str, function: LLMFunctionCall | None, calls: list[OpenAIToolCall] | None
+) -> str:
+    functions = [function] if function else []
+    functions += [call.function for call in calls or [] if call.function]
+    texts = [f"{f.name}({json.dumps(f.arguments or {})})" for f in functions]
+    return "\n\n".join([content, *texts] if content else texts)

@@ -1,0 +1,40 @@
+"""What a human typed, as a message."""
+
+from __future__ import annotations
+
+from turnwise.entity import Entity
+from turnwise.llm.base import OpenAIToolCall
+from turnwise.messages.document import ChatDocMetaData, ChatDocument
+
+
+def human_answer(
+    text: str,
+    question: ChatDocument | None,
+    *,
+    default: str | None = None,
+    open_calls: tuple[OpenAIToolCall, ...] | list[OpenAIToolCall] = (),
+    new_id: str | None = None,
+) -> ChatDocument | None:
+    """The human's reply to `question`, or None for an empty one.
+
+    An empty reply to a message addressed to the human is `default`, or "null". A reply that starts with SYSTEM is a
+    system message without that word. What a human says is tainted; while one API call is open it answers that call.
+    """
+    text = text.strip()
+    if not text and question is not None and question.metadata.recipient == Entity.USER:
+        text = default or "null"
+    if not text:
+        return None
+    sender = Entity.USER
+    if text.startswith("SYSTEM"):
+        text, sender = text.removeprefix("SYSTEM").strip(), Entity.SYSTEM
+    metadata = ChatDocMetaData(
+        source=sender,
+        sender=sender,
+        tainted=sender is Entity.USER,
+        tool_ids=list(question.metadata.tool_ids) if question is not None else [],
+        oai_tool_id=open_calls[0].id if len(open_calls) == 1 else None,
+    )
+    if new_id:
+        metadata.id = new_id
+    return ChatDocument(content=text, metadata=metadata)

@@ -1,0 +1,176 @@
+"""A tool: a structured message that a handler answers instead of a model."""
+
+from __future__ import annotations
+
+import json
+import random as random_module
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.fields import FieldInfo
+
+from turnwise.llm.base import LLMFunctionSpec
+from turnwise.messages.schema import clean_schema, without_titles
+
+
+class ToolMessage(BaseModel):
+    """Base class of tools; a subclass adds fields and gives `request` and `purpose` defaults.
+
+    `request` is the tool's name, and the name of the agent's method that handles it. `id` is the id of the API call
+    it came from, "" for a tool written as text.
+
+    Private attributes of a subclass:
+
+    - `_allow_llm_use = False`: no model may use it, whatever an agent enables;
+    - `_handler = "other"`: another name of the handling method;
+    - `_max_result_tokens`: the handler's result is truncated to so many tokens;
+    - `_max_retained_tokens`: in the history, once the model has answered the result, it is shortened to this.
+    """
+
+    model_config = ConfigDict(validate_default=True)
+
+    request: str
+    purpose: str = ""
+    id: str = ""
+
+    _allow_llm_use: bool = True
+    _handler: str = ""
+    _max_result_tokens: int | None = None
+    _max_retained_tokens: int | None = None
+
+    # Fields that belong to every tool, so tell nothing about which one an object is.
+    common_fields: ClassVar[frozenset[str]] = frozenset({"request", "purpose", "id"})
+
+    @classmethod
+    def name(cls) -> str:
+        """The tool's name: the default of `request`, "" for a class without one."""
+        return str(cls.default_value("request") or "")
+
+    @classmethod
+    def default_value(cls, f: str) -> Any:
+        """The default of the field `f`; None if it has none or does not exist."""
+        info: FieldInfo | None = cls.model_fields.get(f)
+        if info is None or info.is_required():
+            return None
+        return info.get_default(call_default_factory=True, validated_data={})
+
+    @classmethod
+    def private_default(cls, attribute: str) -> Any:
+        """The class's value of a private attribute such as `_handler`."""
+        found = cls.__private_attributes__.get(attribute)
+        return found.default if found is not None else getattr(cls, attribute, None)
+
+    @classmethod
+    def examples(cls) -> list[ToolMessage | tuple[str, ToolMessage]]:
+        """Instances to show the model, each alone or with the thought that leads to it. Override it."""
+        return []
+
+    @classmethod
+    def instructions(cls) -> str:
+        """More to tell the model about the tool. Override it."""
+        return ""
+
+    @classmethod
+    def usage_examples(cls, random: bool = False) -> str:
+        """The examples as text for a prompt, all of them or a random one; "" if there are none."""
+        examples = cls.examples()
+        if not examples:
+            return ""
+        if random:
+            examples = [random_module.choice(examples)]
+        lines = []
+        for number, example in enumerate(examples, start=1):
+            thought, tool = example if isinstance(example, tuple) else ("", example)
+            lines.append(f"EXAMPLE {number}: {thought + ' => ' if thought else ''}\n{tool.format_example()}")
+        return "\n\n".join(lines)
+
+    def to_json(self) -> str:
+        """The tool as a model would write it: its fields without `purpose` and `id`."""
+        return self.model_dump_json(indent=4, exclude={"purpose", "id"})
+
+    def json_example(self) -> str:
+        """The tool as JSON text, as a model should write it."""
+        return self.to_json()
+
+    def format_example(self) -> str:
+        """The tool in the form that models are told to use."""
+        return self.json_example()
+
+    @classmethod
+    def json_instructions(cls, tool: bool = False) -> str:
+        """How to write the tool as JSON. With `tool`, `request` is described as part of it."""
+        spec = cls.llm_function_schema(request=True, defaults=tool)
+        body = {"type": "object", **spec.parameters}
+        parts = [f"TOOL: {cls.name()}", f"PURPOSE: {cls.default_value('purpose') or ''}"]
+        parts.append("JSON FORMAT:\n" + json.dumps(body, indent=4))
+        examples = cls.usage_examples(random=True)
+        if examples:
+            parts.append(examples)
+        return "\n".join(parts)
+
+    @classmethod
+    def format_instructions(cls, tool: bool = False) -> str:
+        """How to write the tool in the form that models are told to use."""
+        return cls.json_instructions(tool)
+
+    @staticmethod
+    def json_group_instructions() -> str:
+        """What introduces the instructions of a group of tools; `{format_instructions}` stands for them."""
+        return (
+            "=== TOOLS IN JSON ===\n"
+            "You can use the tools below. To use one, write a JSON object that follows its format; the `request`\n"
+            "field must be the tool's name. Write the object itself, not its schema.\n\n"
+            "{format_instructions}\n\n"
+            "When a tool does not apply, answer in plain text.\n"
+        )
+
+    @classmethod
+    def llm_function_schema(cls, request: bool = False, defaults: bool = True) -> LLMFunctionSpec:
+        """The tool for a function-calling API.
+
+        `request` keeps that field in the parameters (fixed to the tool's name); without `defaults`, fields that have
+        one are left out.
+        """
+        hidden = {"purpose", "id"} | (set() if request else {"request"})
+        parameters = clean_schema(cls.model_json_schema(), hidden=hidden, defaults=defaults)
+        if request:
+            parameters["properties"]["request"] = {"type": "string", "enum": [cls.name()]}
+            parameters["required"] = ["request", *[n for n in parameters.get("required", []) if n != "request"]]
+        return LLMFunctionSpec(
+            name=cls.name(),
+            description=str(cls.default_value("purpose") or f"Tool for {cls.name()}"),
+            parameters=parameters,
+        )
+
+    @classmethod
+    def simple_schema(cls) -> dict[str, Any]:
+        """The JSON schema with only `request` and the fields that must be given."""
+        schema = without_titles(cls.model_json_schema())
+        required = [name for name in schema.get("required", []) if name != "purpose"]
+        properties = {name: schema["properties"][name] for name in ["request", *required] if name != "id"}
+        return {"type": "object", "properties": properties, "required": list(properties)}
+
+    @classmethod
+    def require_recipient(cls) -> type[ToolMessage]:
+        """A subclass of the same name with a `recipient` field that the model has to fill in."""
+        from pydantic import Field, create_model
+
+        if "recipient" in cls.model_fields:
+            return cls
+        return create_model(
+            cls.__name__,
+            __base__=cls,
+            __module__=cls.__module__,
+            recipient=(str, Field(..., description="Name of the intended recipient of the tool.")),
+        )
+
+    def get_value_of_type(self, target_type: type[Any]) -> Any:
+        """The first of the tool's own fields (then of its extra ones) that holds a `target_type`, or None."""
+        for name in [*type(self).model_fields, *(self.model_extra or {})]:
+            if name in self.common_fields:
+                continue
+            value = getattr(self, name)
+            # bool is an int to Python, but nobody who asks for an int means a flag
+            if isinstance(value, target_type) and not (target_type is int and isinstance(value, bool)):
+                return value
+        return None

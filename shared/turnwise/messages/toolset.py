@@ -1,0 +1,37 @@
+"""Which tools an agent knows, and the other facts about an agent that decide how a message is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from turnwise.llm.base import OpenAIToolCall
+from turnwise.messages.tool_message import ToolMessage
+
+
+@dataclass(frozen=True, eq=False)
+class ToolSets:
+    """The three sets of an agent: all `known` tools by name; those its model is told of; those it answers."""
+
+    known: Mapping[str, type[ToolMessage]] = field(default_factory=dict)
+    usable: frozenset[str] = frozenset()
+    handled: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AgentFacts:
+    """An agent as the rules of a task see it: a value, taken when a move is made.
+
+    `silent` says that the tool handler certainly answers nothing to a message without a tool of its own: there is
+    no fallback and no override. `history_len` counts the messages of its history.
+    """
+
+    name: str
+    tools: ToolSets = ToolSets()
+    has_llm: bool = False
+    silent: bool = True
+    respond_tools_only: bool = False
+    accept_user_tools: bool = True
+    recognize_recipient: bool = True
+    open_calls: tuple[OpenAIToolCall, ...] = ()
+    history_len: int = 0

@@ -1,0 +1,120 @@
+"""Documents as JSON, and back: every field, every tool with its class, every mark of provenance.
+
+A tool is written with its name and all the fields of its class (extra ones too). It is read through a registry, name
+to class; a tool of an unknown name is kept as raw fields, untouched, so that it can travel on, but is not handled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, SerializeAsAny, TypeAdapter
+
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.tool_message import ToolMessage
+
+# From a tool's name to its class.
+Registry = Mapping[str, type[ToolMessage]]
+
+
+class UnknownTool(ToolMessage):
+    """A tool whose class this process does not have; keeps the fields as they came."""
+
+    model_config = ConfigDict(extra="allow")
+    request: str
+    purpose: str = ""
+
+
+_any_json: TypeAdapter[Any] = TypeAdapter(SerializeAsAny[Any])
+
+
+def encode_document(doc: ChatDocument) -> dict[str, Any]:
+    """The document as JSON-able data; raises `TypeError` naming what can not cross a process."""
+    body = doc.model_dump(
+        mode="json",
+        exclude={"tool_messages", "content_any", "attachment", "files"},
+        exclude_defaults=True,
+    )
+    body["metadata"] = {**body.get("metadata", {}), "id": doc.metadata.id}
+    if doc.tool_messages:
+        body["tool_messages"] = [encode_tool(tool) for tool in doc.tool_messages]
+    if doc.content_any is not None and doc.content_any != doc.content:
+        body["content_any"] = _encode_value(doc.content_any, "content_any")
+    if doc.attachment is not None:
+        body["attachment"] = _encode_value(doc.attachment, "attachment")
+    if doc.files:
+        body["files"] = [_encode_value(item, "files") for item in doc.files]
+    return body
+
+
+def decode_document(
+    body: Mapping[str, Any],
+    registry: Registry,
+    find_parent: Callable[[str], ChatDocument | None] | None = None,
+) -> ChatDocument:
+    """The document written by `encode_document`; `find_parent` looks up what it answers when somebody asks."""
+    data = {key: value for key, value in body.items() if key not in ("tool_messages", "content_any")}
+    data["tool_messages"] = [decode_tool(item, registry) for item in body.get("tool_messages", [])]
+    data["content_any"] = (
+        _decode_value(body["content_any"], registry) if "content_any" in body else (body.get("content") or None)
+    )
+    doc = ChatDocument.model_validate(data)
+    doc._find_parent = find_parent
+    return doc
+
+
+def encode_tool(tool: ToolMessage) -> dict[str, Any]:
+    """A tool's fields, with tools nested in it marked so that they are found again."""
+    if isinstance(tool, UnknownTool):
+        return tool.model_dump(mode="json")
+    names = [*type(tool).model_fields, *(tool.model_extra or {})]
+    fields = {name: _encode_value(getattr(tool, name), f"{tool.request}.{name}") for name in names}
+    return {"$tool": tool.request, **fields}
+
+
+def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:
+    """The tool written by `encode_tool`; an `UnknownTool` where the registry has no such name."""
+    name = str(data.get("$tool", data.get("request", "")))
+    tool_class = registry.get(name)
+    if tool_class is None:
+        return UnknownTool(**{"request": name, **dict(data)})
+    fields = {key: _decode_value(value, registry) for key, value in data.items() if key != "$tool"}
+    return tool_class.model_validate(fields)
+
+
+def _encode_value(value: Any, place: str) -> Any:
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, ToolMessage):
+        return encode_tool(value)
+    if isinstance(value, ChatDocument):
+        return {"$document": encode_document(value)}
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        return [_encode_value(item, place) for item in value]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _encode_value(item, place) for key, item in value.items()}
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    try:
+        return _any_json.dump_python(value, mode="json")
+    except Exception as error:
+        raise TypeError(
+            f"{place} holds a {type(value).__name__}, which can not cross a process: {error}; "
+            "return what JSON can express, or a pydantic model"
+        ) from error
+
+
+def _decode_value(value: Any, registry: Registry) -> Any:
+    if isinstance(value, list):
+        return [_decode_value(item, registry) for item in value]
+    if isinstance(value, dict):
+        if "$tool" in value:
+            return decode_tool(value, registry)
+        if "$document" in value:
+            return decode_document(value["$document"], registry)
+        return {key: _decode_value(item, registry) for key, item in value.items()}
+    return value

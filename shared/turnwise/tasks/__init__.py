@@ -1,0 +1,1 @@
+"""Tasks, and how they are run in this process."""

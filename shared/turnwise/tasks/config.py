@@ -1,0 +1,30 @@
+"""Settings of a task that rarely change."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from turnwise.core.sequences import DoneSequence
+
+
+class TaskConfig(BaseModel):
+    """What was not worth an argument of `Task`.
+
+    `inf_loop_cycle_len`: the longest loop that is looked for (0: none), checked every so many steps once
+    `inf_loop_wait_factor` times as many messages were taken; its messages must be `inf_loop_dominance_factor` times
+    as frequent as the rest. `restart_as_subtask`: begin afresh at each call of a caller. `addressing_prefix`: text
+    such as "|@|" before a name addresses it. `recognize_string_signals`: read DONE, PASS and SEND in texts.
+    `done_if_tool`: any known tool ends the task. `done_sequences`: see `parse_done_sequence`.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    inf_loop_cycle_len: int = Field(10, ge=0)
+    inf_loop_dominance_factor: float = 1.5
+    inf_loop_wait_factor: int = Field(5, ge=1)
+    restart_as_subtask: bool = False
+    addressing_prefix: str = ""
+    allow_subtask_multi_oai_tools: bool = True
+    recognize_string_signals: bool = True
+    done_if_tool: bool = False
+    done_sequences: list[str | DoneSequence] | None = None

@@ -1,0 +1,38 @@
+"""What is given to `Task.run`, as the first message of a conversation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnwise.agents.chat_agent import ChatAgent
+from turnwise.entity import Entity
+from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.history_form import value_as_text
+from turnwise.messages.tool_message import ToolMessage
+
+
+def first_message(given: Any, agent: ChatAgent, *, afresh: bool) -> ChatDocument | None:
+    """The document to begin with; None lets the model begin.
+
+    Texts and values are from USER and tainted, and so is a document from USER. None goes on from the last message of
+    the history, if the conversation does not begin `afresh`.
+    """
+    if given is None:
+        if afresh or len(agent.message_history) < 2:
+            return None
+        return ChatDocument.from_LLMMessage(agent.message_history[-1])
+    if isinstance(given, ChatDocument):
+        return _from_document(given)
+    metadata = ChatDocMetaData(source=Entity.USER, sender=Entity.USER, tainted=True)
+    if isinstance(given, ToolMessage):
+        # A tool that the program itself hands in, not something typed.
+        metadata.tainted, metadata.tools_from_agent = False, True
+        return ChatDocument(tool_messages=[given], metadata=metadata)
+    return ChatDocument(content=value_as_text(given), content_any=given, metadata=metadata)
+
+
+def _from_document(given: ChatDocument) -> ChatDocument:
+    copy = ChatDocument.deepcopy(given)
+    if copy.metadata.sender == Entity.USER:
+        copy.metadata.tainted = True
+    return copy

@@ -1,0 +1,125 @@
+"""A run in this process: the machine's asks are direct calls, its counts a counter in memory."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from turnwise.core import stack
+from turnwise.core.actions import Answer, Ask, Clear, Count, Counts, CutBack, Edit, Finish, Reply, Reset, Trace
+from turnwise.core.facts import Facts
+from turnwise.core.state import AGENT, LLM
+from turnwise.effects import Effect, Steps
+from turnwise.entity import Entity
+from turnwise.ids import new_id
+from turnwise.llm.base import LLMTokenUsage
+from turnwise.messages.document import ChatDocument
+from turnwise.tasks.overrides import TaskOverrides
+from turnwise.tasks.tree import TaskTree
+
+if TYPE_CHECKING:
+    from turnwise.agents.chat_agent import ChatAgent
+
+
+@dataclass
+class LocalRun:
+    """One call of `Task.run`: what it has used so far, and whether it was told to stop. Costs in USD, time in s."""
+
+    tree: TaskTree
+    overrides: TaskOverrides | None
+    max_turns: int
+    max_cost: Decimal = Decimal(0)
+    max_tokens: int = 0
+    deadline: float | None = None
+    killed: Callable[[], bool] = lambda: False
+    usage: LLMTokenUsage = field(default_factory=LLMTokenUsage)
+    counters: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def drive(self, message: ChatDocument | None, turns: int) -> Steps[Finish]:
+        """Carry asks and answers between the machine and the agents until the root finishes."""
+        root = self.tree.root
+        move = stack.start(root, message, self.facts(), turns=turns)
+        while True:
+            for edit in move.edits:
+                self._edit(edit)
+            for item in move.trace:
+                self._observe(item)
+            action = move.action
+            if isinstance(action, Finish):
+                return action
+            answer: Answer
+            if isinstance(action, Count):
+                answer = self._counted(action)
+            else:
+                doc = yield self._effect(action)
+                answer = Reply(self._received(action, doc))
+            move = stack.receive(root, move.stack, answer, self.facts())
+
+    def facts(self) -> Facts:
+        """The run and its agents as they are now."""
+        return Facts(
+            agent=lambda key: self.tree.agents[key].facts(),
+            new_id=_new_document_id,
+            cost=self.usage.cost or Decimal(0),
+            tokens=self.usage.total_tokens,
+            max_cost=self.max_cost,
+            max_tokens=self.max_tokens,
+            max_turns=self.max_turns,
+            killed=self.killed(),
+            out_of_time=self.deadline is not None and time.monotonic() >= self.deadline,
+            overrides=self.overrides,
+        )
+
+    def _effect(self, ask: Ask) -> Effect:
+        agent: ChatAgent = self.tree.tasks[ask.path].agent
+        message = ask.message
+        if ask.responder == AGENT:
+            return Effect(lambda: agent.agent_response(message), lambda: agent.agent_response_async(message))
+        if ask.responder == LLM:
+            return Effect(lambda: agent.llm_response(message), lambda: agent.llm_response_async(message))
+        return Effect(lambda: agent.user_response(message), lambda: agent.user_response_async(message))
+
+    def _received(self, ask: Ask, value: Any) -> ChatDocument | None:
+        """An answer as the machine takes it; an application's own responder may return a plain text."""
+        if value is None or isinstance(value, ChatDocument):
+            if isinstance(value, ChatDocument) and value.metadata.usage is not None and ask.responder == LLM:
+                self.usage = self.usage.plus(value.metadata.usage)
+            return value
+        agent = self.tree.tasks[ask.path].agent
+        make = {AGENT: agent.create_agent_response, LLM: agent.create_llm_response}
+        return make.get(ask.responder, agent.create_user_response)(str(value), content_any=value)
+
+    def _counted(self, count: Count) -> Counts:
+        counter = self.counters.setdefault(count.path, Counter())
+        counter[count.hash] += 1
+        return Counts(tuple(counter.most_common(count.n)) if count.n else ())
+
+    def _edit(self, edit: Edit) -> None:
+        agent = self.tree.agents[edit.agent]
+        if isinstance(edit, Reset):
+            agent.init_state()
+        elif isinstance(edit, Clear):
+            agent.clear_history(0)
+        elif isinstance(edit, CutBack):
+            first = max(edit.start, len(agent.task_messages))
+            del agent.message_history[first + 1 : -1]
+
+    def _observe(self, item: Trace) -> None:
+        task = self.tree.tasks[item.path]
+        if item.kind == "started":
+            self.counters[item.path] = Counter()
+            if item.document is not None:
+                task.log_message(Entity.USER, item.document)
+        elif item.kind in ("taken", "passed", "rejected", "null"):
+            if item.parent is not None and item.document is not None and not item.parent.metadata.child_id:
+                item.parent.metadata.child_id = item.document.metadata.id
+            responder = Entity.named(item.responder) or task.sub_task_named(item.responder)
+            task.log_message(responder, item.document, mark=item.kind != "rejected")
+
+
+def _new_document_id() -> str:
+    return new_id("doc")

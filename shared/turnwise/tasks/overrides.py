@@ -1,0 +1,56 @@
+"""Tasks that bring their own `done`, `valid` or `result`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turnwise.core.facts import Facts
+from turnwise.core.spec import TaskSpec
+from turnwise.core.state import TaskState
+from turnwise.entity import StatusCode
+from turnwise.messages.document import ChatDocument
+
+if TYPE_CHECKING:
+    from turnwise.tasks.task import Task
+
+
+class TaskOverrides:
+    """Lets the machine ask the tasks that override a rule; the others are None to it."""
+
+    def __init__(self, tasks: dict[str, Task], base: type[Task]) -> None:
+        self._done = {p: t for p, t in tasks.items() if type(t).done is not base.done}
+        self._valid = {p: t for p, t in tasks.items() if type(t).valid is not base.valid}
+        self._result = {p: t for p, t in tasks.items() if type(t).result is not base.result}
+
+    def __bool__(self) -> bool:
+        return bool(self._done or self._valid or self._result)
+
+    def done(
+        self, spec: TaskSpec, state: TaskState, facts: Facts, doc: ChatDocument | None, responder: str | None
+    ) -> tuple[bool, StatusCode] | None:
+        """The task's own verdict, or None if it has none."""
+        task = self._done.get(spec.path)
+        if task is None:
+            return None
+        with task.viewing(spec, state, facts):
+            return task.done(doc, responder)
+
+    def valid(
+        self, spec: TaskSpec, state: TaskState, facts: Facts, doc: ChatDocument | None, responder: str
+    ) -> bool | None:
+        """The task's own verdict, or None if it has none."""
+        task = self._valid.get(spec.path)
+        if task is None:
+            return None
+        with task.viewing(spec, state, facts):
+            return task.valid(doc, responder)
+
+    def result(
+        self, spec: TaskSpec, state: TaskState, facts: Facts, status: StatusCode
+    ) -> tuple[ChatDocument | None] | None:
+        """A tuple of the task's own result, or None if it has none."""
+        task = self._result.get(spec.path)
+        if task is None:
+            return None
+        with task.viewing(spec, state, facts):
+            return (task.result(status),)

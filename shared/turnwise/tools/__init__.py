@@ -1,0 +1,1 @@
+"""Tools that steer a conversation: ending tasks, passing on, addressing."""

@@ -1,0 +1,172 @@
+"""Tools with which models and handlers end tasks, and hand messages on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ConfigDict, Field, SerializeAsAny
+
+from turnwise.entity import Entity
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.history_form import value_as_text
+from turnwise.messages.tool_message import ToolMessage
+
+if TYPE_CHECKING:
+    from turnwise.agents.chat_agent import ChatAgent
+
+
+class AgentDoneTool(ToolMessage):
+    """Ends the task with `content` (any value) and `tools`; for handlers only."""
+
+    request: str = "agent_done_tool"
+    purpose: str = "To end the current task, with <content> and <tools> as its result."
+    content: Any = None
+    tools: list[SerializeAsAny[ToolMessage]] = Field(default_factory=list)
+    _allow_llm_use: bool = False
+
+    def response(self, agent: ChatAgent) -> ChatDocument:
+        """An AGENT message that holds this tool and the tools it carries."""
+        return agent.create_agent_response(
+            value_as_text(self.content), content_any=self.content, tool_messages=[self, *self.tools]
+        )
+
+
+class DoneTool(ToolMessage):
+    """Ends the task with a text; for models and handlers."""
+
+    request: str = "done_tool"
+    purpose: str = "To end the current task, with <content> as its result."
+    content: str = ""
+
+    def response(self, agent: ChatAgent) -> ChatDocument:
+        """An AGENT message that holds this tool."""
+        return agent.create_agent_response(self.content, content_any=self.content, tool_messages=[self])
+
+
+class ResultTool(ToolMessage):
+    """Ends the task; the tool itself, with whatever fields it was given, is in the result. For handlers only."""
+
+    model_config = ConfigDict(extra="allow", validate_default=True)
+
+    request: str = "result_tool"
+    purpose: str = "To end the current task with a structured result."
+    _allow_llm_use: bool = False
+
+    def handle(self) -> AgentDoneTool:
+        """Ends the task with this tool as what it carries."""
+        return AgentDoneTool(tools=[self])
+
+
+class FinalResultTool(ToolMessage):
+    """Ends this task and every caller, and is the root's result. It is attached, never handled.
+
+    A subclass with `_allow_llm_use = True` may be used by a model.
+    """
+
+    model_config = ConfigDict(extra="allow", validate_default=True)
+
+    request: str = "final_result_tool"
+    purpose: str = "To end the current task and all its callers with a structured result."
+    _allow_llm_use: bool = False
+
+
+class PassTool(ToolMessage):
+    """Hands on the message being handled, or its nearest ancestor without this tool, as from AGENT."""
+
+    request: str = "pass_tool"
+    purpose: str = "To pass the current message on, so that another agent can answer it."
+
+    def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
+        """A copy of the message to hand on; it keeps every mark of where the text came from."""
+        doc = chat_doc
+        while any(isinstance(tool, type(self)) for tool in agent.found(doc).tools):
+            if doc.parent is None:
+                break
+            doc = doc.parent
+        copy = ChatDocument.deepcopy(doc)
+        copy.metadata.sender = Entity.AGENT
+        copy.metadata.recipient = ""
+        return copy
+
+
+class DonePassTool(PassTool):
+    """Ends the task with the message that PassTool would hand on."""
+
+    request: str = "done_pass_tool"
+    purpose: str = "To end the current task, with the current message as its result."
+
+    def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
+        """An AGENT message with an AgentDoneTool that carries the text and the tools of the message."""
+        passed = super().response(agent, chat_doc)
+        done = AgentDoneTool(content=passed.content, tools=list(agent.found(passed).tools))
+        result = done.response(agent)
+        result.metadata.tainted = passed.metadata.tainted
+        return result
+
+
+class ForwardTool(PassTool):
+    """Hands the message on as PassTool does, to the agent or entity named `agent`."""
+
+    request: str = "forward_tool"
+    purpose: str = "To forward the current message to the agent or entity named <agent>."
+    agent: str
+
+    def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
+        """The message to hand on, addressed."""
+        passed = super().response(agent, chat_doc)
+        passed.metadata.recipient = self.agent
+        return passed
+
+
+class SendTool(ToolMessage):
+    """Sends a text to a named agent or entity; for models and handlers."""
+
+    request: str = "send_tool"
+    purpose: str = "To send the message <content> to the agent or entity named <to>."
+    to: str
+    content: str = ""
+
+    def response(self, agent: ChatAgent) -> ChatDocument:
+        """An addressed AGENT message."""
+        return agent.create_agent_response(self.content, content_any=self.content, recipient=self.to)
+
+
+class AgentSendTool(ToolMessage):
+    """Sends a text and tools to a named agent or entity; for handlers only."""
+
+    request: str = "agent_send_tool"
+    purpose: str = "To send the message <content> and <tools> to the agent or entity named <to>."
+    to: str
+    content: str = ""
+    tools: list[SerializeAsAny[ToolMessage]] = Field(default_factory=list)
+    _allow_llm_use: bool = False
+
+    def response(self, agent: ChatAgent) -> ChatDocument:
+        """An addressed AGENT message that carries the tools."""
+        return agent.create_agent_response(
+            self.content, content_any=self.content, recipient=self.to, tool_messages=list(self.tools)
+        )
+
+
+# Handled by every agent with `enable_orchestration_tool_handling`.
+HANDLED_BY_DEFAULT: tuple[type[ToolMessage], ...] = (
+    AgentDoneTool,
+    DoneTool,
+    PassTool,
+    DonePassTool,
+    ForwardTool,
+    SendTool,
+    AgentSendTool,
+    ResultTool,
+)
+
+# At most one of these may be in a message, because each says where the conversation goes.
+ONE_AT_A_TIME: tuple[type[ToolMessage], ...] = (
+    AgentDoneTool,
+    DoneTool,
+    PassTool,
+    DonePassTool,
+    ForwardTool,
+    SendTool,
+    AgentSendTool,
+)
