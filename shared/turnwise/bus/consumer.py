@@ -12,7 +12,7 @@ class WorkConsumer(Consumer):  # type: ignore[misc]  # Celery ships no types
 
     Gossip and Mingle make workers talk to each other, n² messages of them, about clocks and revoked tasks that are not
     used; they are steps that others build on, so they are switched off, as `--without-gossip --without-mingle` would.
-    DelayedDelivery declares 28 exchanges and queues for ETAs that are not used either (timers are rows): it is left out.
+    DelayedDelivery declares 28 exchanges and queues for ETAs, of which there are none (timers are rows): left out.
     """
 
     class Blueprint(Consumer.Blueprint):  # type: ignore[misc]  # Celery ships no types

@@ -1,0 +1,178 @@
+"""The yardstick: what two bare Celery workers do that play ping-pong, with no state and no database.
+
+    python bench/ping_pong.py amqp://guest:guest@127.0.0.1:5672// [ROUNDS]
+
+A turn of a distributed run is two hops as well (ask, reply), so a round here is compared with a turn there. Both
+players are separate processes with a pool of threads; each hop is a plain `apply_async` with Celery's own settings,
+except that no results are kept. With `--guarded`, it is played with the settings of the services instead: confirmed
+publishes, quorum queues and task events.
+"""
+
+# mypy: disable-error-code="no-untyped-call"
+# kombu says that it is typed, but most of its signatures are bare.
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from celery import Celery
+from celery.signals import worker_ready
+from kombu.entity import Exchange, Queue
+
+from turnwise.bus.celery_app import make_celery
+
+_START_SECONDS = 60.0
+_FINISH_SECONDS = 600.0
+_THREADS = 8
+_PREFETCH = 8
+# Printed by a player once it consumes; its log level keeps Celery silent.
+_READY = "player is ready"
+
+
+def _queues(run: str) -> tuple[str, str]:
+    return f"ping-{run}", f"pong-{run}"
+
+
+def _publish(task: Any, queue: str, arguments: list[object]) -> None:
+    # Named in full: Celery would otherwise route by the default exchange's key.
+    task.apply_async(arguments, queue=queue, routing_key=f"{queue}.hop")
+
+
+def make_app(broker_url: str, run: str, folder: Path, *, guarded: bool) -> Any:
+    """The application of both players; a chain that is through leaves a file named after it in `folder`."""
+    ping_queue, pong_queue = _queues(run)
+    if guarded:
+        app = make_celery("ping_pong", broker_url, [ping_queue, pong_queue], prefetch_multiplier=_PREFETCH)
+    else:
+        app = _stock_celery(broker_url, [ping_queue, pong_queue])
+
+    def ping(chain: str, rounds_left: int) -> None:
+        if rounds_left == 0:
+            (folder / chain).touch()
+        else:
+            _publish(app.tasks["pong"], pong_queue, [chain, rounds_left])
+
+    def pong(chain: str, rounds_left: int) -> None:
+        _publish(app.tasks["ping"], ping_queue, [chain, rounds_left - 1])
+
+    app.task(ping, name="ping", shared=False)
+    app.task(pong, name="pong", shared=False)
+    return app
+
+
+def _stock_celery(broker_url: str, queues: list[str]) -> Any:
+    app = Celery("ping_pong", broker=broker_url, set_as_current=False)
+    app.conf.update(
+        task_ignore_result=True,
+        worker_prefetch_multiplier=_PREFETCH,
+        task_queues=[Queue(queue, Exchange("ping-pong", "topic"), routing_key=f"{queue}.#") for queue in queues],
+        task_default_exchange="ping-pong",
+        task_default_exchange_type="topic",
+        broker_connection_retry_on_startup=True,
+    )
+    return app
+
+
+def two_hop_ping_pong(broker_url: str, n: int, concurrency: int, *, guarded: bool = False) -> float:
+    """Rounds of two hops a second, of `n` rounds shared by `concurrency` chains that are in flight at once.
+
+    Raises `TimeoutError` if the players do not start or do not finish.
+    """
+    run = uuid.uuid4().hex[:8]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        app = make_app(broker_url, run, folder, guarded=guarded)
+        try:
+            with _player(broker_url, run, folder, 0, guarded), _player(broker_url, run, folder, 1, guarded):
+                _play(app, run, folder, [1, 1])  # both have connected and published once
+                rounds = [n // concurrency + (chain < n % concurrency) for chain in range(concurrency)]
+                began = time.perf_counter()
+                _play(app, run, folder, rounds)
+                return n / (time.perf_counter() - began)
+        finally:
+            _delete_queues(app)
+            app.close()
+
+
+def _play(app: Any, run: str, folder: Path, rounds: list[int]) -> None:
+    chains = [(uuid.uuid4().hex, count) for count in rounds if count]
+    for chain, count in chains:
+        _publish(app.tasks["ping"], _queues(run)[0], [chain, count])
+    waiting = {folder / chain for chain, _ in chains}
+    deadline = time.monotonic() + _FINISH_SECONDS
+    while waiting := {path for path in waiting if not path.exists()}:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{len(waiting)} of {len(chains)} chains did not finish in {_FINISH_SECONDS:.0f} s")
+        time.sleep(0.005)
+
+
+@contextmanager
+def _player(broker_url: str, run: str, folder: Path, which: int, guarded: bool) -> Iterator[None]:
+    log = folder / f"player-{which}.log"
+    arguments = [sys.executable, __file__, "--player", str(which), "--run", run, "--folder", str(folder), broker_url]
+    arguments += ["--guarded"] if guarded else []
+    with log.open("w") as output:
+        process = subprocess.Popen(arguments, stdout=output, stderr=subprocess.STDOUT, env=os.environ.copy())
+    try:
+        deadline = time.monotonic() + _START_SECONDS
+        while _READY not in log.read_text():
+            if time.monotonic() > deadline or process.poll() is not None:
+                raise TimeoutError(f"A player did not start:\n{log.read_text()}")
+            time.sleep(0.05)
+        yield
+    finally:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(15)
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def _delete_queues(app: Any) -> None:
+    with app.connection_for_write() as connection:
+        for queue in app.conf.task_queues:
+            queue(connection.default_channel).delete()
+
+
+def _serve(broker_url: str, run: str, folder: Path, which: int, guarded: bool) -> None:
+    app = make_app(broker_url, run, folder, guarded=guarded)
+    queue = _queues(run)[which]
+    worker_ready.connect(_say_ready)
+    pool = ["-P", "threads", "-c", str(_THREADS)]
+    app.worker_main(["worker", *pool, "-Q", queue, "-n", f"{queue}@%h", "-l", "WARNING"])
+
+
+def _say_ready(**_: object) -> None:
+    print(_READY, flush=True)
+
+
+def main() -> None:
+    """Print rounds a second with 1 and with 50 chains in flight."""
+    parser = argparse.ArgumentParser(description="Rounds a second of a bare two-hop Celery ping-pong.")
+    parser.add_argument("broker_url")
+    parser.add_argument("rounds", nargs="?", type=int, default=1000)
+    parser.add_argument("--player", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--run", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, default=Path(), help=argparse.SUPPRESS)
+    parser.add_argument("--guarded", action="store_true", help="play with the services' settings")
+    given = parser.parse_args()
+    if given.player is not None:
+        _serve(given.broker_url, given.run, given.folder, given.player, given.guarded)
+        return
+    for concurrency in (1, 50):
+        rate = two_hop_ping_pong(given.broker_url, given.rounds, concurrency, guarded=given.guarded)
+        print(f"{concurrency:3} in flight: {rate:6.0f} rounds/s")
+
+
+if __name__ == "__main__":
+    main()

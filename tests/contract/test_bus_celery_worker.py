@@ -1,0 +1,116 @@
+"""A real Celery worker understands what the bus publishes, and answers Celery's own commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from contract.brokers import an_ask, broker, until
+
+from turnwise.bus.celery_bus import CeleryBus
+
+TESTS = Path(__file__).parent.parent
+KINDS = [
+    pytest.param("rabbitmq", marks=pytest.mark.rabbitmq),
+    pytest.param("redis", marks=pytest.mark.redis),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """A running worker of the queues coordinator, llm and llm-big, and the file that its tasks write."""
+
+    url: str
+    pid: int
+    file: Path
+    log: Path
+    environment: dict[str, str]
+
+    def received(self) -> list[dict[str, Any]]:
+        if not self.file.exists():
+            return []
+        return [json.loads(line) for line in self.file.read_text(encoding="utf-8").splitlines()]
+
+    def celery(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "celery", "-A", "contract.celery_probe", *arguments]
+        return subprocess.run(
+            command, env=self.environment, cwd=TESTS, capture_output=True, text=True, timeout=60, check=False
+        )
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def probe(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Probe]:
+    folder = tmp_path_factory.mktemp("probe")
+    with broker(request.param) as url:
+        settings = {"PROBE_BROKER": url, "PROBE_FILE": str(folder / "received.jsonl"), "PYTHONUNBUFFERED": "1"}
+        environment = {**os.environ, **settings}
+        command = [sys.executable, "-m", "celery", "-A", "contract.celery_probe", "worker", "-P", "threads", "-c", "4"]
+        log = folder / "worker.log"
+        with log.open("w") as output:
+            worker = subprocess.Popen(
+                [*command, "-Q", "coordinator,llm,llm-big", "-n", "probe@turnwise", "-l", "INFO"],
+                env=environment,
+                cwd=TESTS,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        try:
+            assert until(lambda: " ready." in log.read_text(), 30), log.read_text()
+            yield Probe(url=url, pid=worker.pid, file=folder / "received.jsonl", log=log, environment=environment)
+        finally:
+            worker.terminate()
+            worker.wait(20)
+
+
+def test_a_celery_worker_gets_the_envelopes_as_the_only_argument_of_its_tasks(probe: Probe) -> None:
+    # given
+    bus = CeleryBus(probe.url)
+    ask, big = an_ask("llm", agent="Über.Agent", traceparent="00-1-2-01"), an_ask("llm-big")
+    # when
+    bus.publish_ask(ask)
+    bus.publish_ask(big)
+    bus.wake("run_9")
+    # then
+    assert until(lambda: len(probe.received()) == 3), probe.log.read_text()
+    bus.close()
+    expected = [
+        ("turnwise.answer", ask.model_dump(mode="json", exclude_none=True)),
+        ("turnwise.answer", big.model_dump(mode="json", exclude_none=True)),
+        ("turnwise.move", {"v": 1, "kind": "move", "run": "run_9"}),
+    ]
+    received = [(line["task"], line["envelope"]) for line in probe.received()]
+    assert sorted(received, key=str) == sorted(expected, key=str)
+    assert {line["pid"] for line in probe.received()} == {probe.pid}
+
+
+def test_an_ask_for_a_queue_that_the_worker_does_not_serve_stays_in_it(probe: Probe) -> None:
+    bus = CeleryBus(probe.url)
+    before = len(probe.received())
+    bus.publish_ask(an_ask("agent", responder="agent"))
+    assert until(lambda: bus.waiting("agent") == 1)
+    assert len(probe.received()) == before
+    bus.close()
+
+
+def test_the_worker_answers_inspect_ping(probe: Probe) -> None:
+    done = probe.celery("inspect", "ping", "--timeout", "20", "-d", "probe@turnwise")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "pong" in done.stdout
+
+
+def test_a_worker_refuses_a_queue_that_the_installation_does_not_have(probe: Probe) -> None:
+    done = probe.celery("worker", "-P", "solo", "-Q", "llm-tpyo")
+    assert done.returncode != 0
+    assert "llm-tpyo" in done.stdout + done.stderr
+
+
+def test_the_worker_declares_no_delay_queues_and_talks_to_no_other(probe: Probe) -> None:
+    assert "mingle" not in probe.log.read_text()
+    assert "delay" not in probe.log.read_text().lower()
