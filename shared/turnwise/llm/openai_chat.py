@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from decimal import Decimal
 from typing import Any
 
@@ -52,17 +53,13 @@ class OpenAIGPT(LanguageModel):
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
         body = request_body(self.config, messages, max_tokens, tools)
-        with told_as_model_errors(self.config.chat_model, self.config.base_url):
-            with self._connections.client(self.config) as client:
-                if not body.get("stream"):
-                    whole = client.post(_PATH, cast_to=object, body=body)
-                    return self._response(whole, messages, on_token)
-                parts = StreamAssembler(on_token)
-                with client.post(
-                    _PATH, cast_to=object, body=body, stream=True, stream_cls=openai.Stream[Any]
-                ) as chunks:
-                    for chunk in chunks:
-                        parts.feed(chunk)
+        with self._telling_errors(), self._connections.client(self.config) as client:
+            if not body.get("stream"):
+                return self._response(client.post(_PATH, cast_to=object, body=body), messages, on_token)
+            parts = StreamAssembler(on_token)
+            with client.post(_PATH, cast_to=object, body=body, stream=True, stream_cls=openai.Stream[Any]) as chunks:
+                for chunk in chunks:
+                    parts.feed(chunk)
         return self._response(parts.completion(), messages)
 
     async def achat(
@@ -73,11 +70,10 @@ class OpenAIGPT(LanguageModel):
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
         body = request_body(self.config, messages, max_tokens, tools)
-        with told_as_model_errors(self.config.chat_model, self.config.base_url):
+        with self._telling_errors():
             async with self._connections.async_client(self.config) as client:
                 if not body.get("stream"):
-                    whole = await client.post(_PATH, cast_to=object, body=body)
-                    return self._response(whole, messages, on_token)
+                    return self._response(await client.post(_PATH, cast_to=object, body=body), messages, on_token)
                 parts = StreamAssembler(on_token)
                 stream = await client.post(
                     _PATH, cast_to=object, body=body, stream=True, stream_cls=openai.AsyncStream[Any]
@@ -93,6 +89,9 @@ class OpenAIGPT(LanguageModel):
         if config.input_price is not None and config.output_price is not None:
             own = {config.chat_model: (config.input_price, config.output_price)}
         return price(config.chat_model, usage, provider=config.provider, base_url=config.base_url, overrides=own)
+
+    def _telling_errors(self) -> AbstractContextManager[None]:
+        return told_as_model_errors(self.config.chat_model, self.config.base_url)
 
     def _response(
         self, completion: object, messages: Sequence[LLMMessage], on_token: TokenSink | None = None

@@ -30,7 +30,7 @@ class _Crowd(Generic[ClientT]):
     """The clients of one server and key, with the number of calls on each."""
 
     def __init__(self, make: Callable[[], ClientT]) -> None:
-        self._make = make
+        self._make: Callable[[], ClientT] = make
         self._lock = threading.Lock()
         self._clients: list[tuple[ClientT, list[None]]] = []
 

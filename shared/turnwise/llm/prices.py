@@ -41,9 +41,10 @@ def _listed(
 
     usage = Usage(input_tokens=prompt, cache_read_tokens=cached, output_tokens=completion)
     try:
-        found = calc_price(
-            usage, model_ref=model, provider_id=provider, provider_api_url=None if provider else base_url
-        )
+        if provider:
+            found = calc_price(usage, model_ref=model, provider_id=provider)
+        else:
+            found = calc_price(usage, model_ref=model, provider_api_url=base_url)
     except LookupError:
         return None
     return found.total_price

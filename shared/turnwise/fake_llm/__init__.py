@@ -1,0 +1,1 @@
+"""A local OpenAI-compatible server with scripted answers, delays and faults."""

@@ -1,0 +1,96 @@
+"""The HTTP side of the fake model; loads FastAPI."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import ValidationError
+from starlette.types import Receive, Scope, Send
+
+from turnwise.fake_llm import wire
+from turnwise.fake_llm.answer import Answer, Fault
+from turnwise.fake_llm.request import ChatRequest
+from turnwise.fake_llm.script import Answerer
+from turnwise.fake_llm.stats import Stats
+
+MODEL = "turnwise-fake"
+
+
+def create_app(answerer: Answerer, stats: Stats) -> FastAPI:
+    """The server of `answerer`: models, chat completions, and `GET /stats`."""
+    app = FastAPI(title="turnwise fake-llm", openapi_url=None)
+
+    async def models() -> dict[str, object]:
+        return {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "turnwise"}]}
+
+    async def chat(http: Request) -> Response:
+        try:
+            request = ChatRequest.model_validate_json(await http.body())
+        except ValidationError as error:
+            faults = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+            return _error(Fault(status=400, message=f"not a chat request: {faults}"))
+        with stats.call(request):
+            answer = _ask(answerer, request)
+            if answer.delay:
+                await asyncio.sleep(answer.delay)
+        return _respond(request, answer)
+
+    async def counts() -> dict[str, int]:
+        return stats.snapshot()
+
+    app.add_api_route("/v1/models", models, methods=["GET"])
+    app.add_api_route("/v1/chat/completions", chat, methods=["POST"], response_model=None)
+    app.add_api_route("/stats", counts, methods=["GET"])
+    return app
+
+
+def _ask(answerer: Answerer, request: ChatRequest) -> Answer:
+    try:
+        answer: object = answerer(request)  # what a user's function really returns is seen here
+    except Exception as error:  # noqa: BLE001 - a script may raise anything; its caller is told
+        message = f"the script's answer() raised {type(error).__name__}: {error}"
+        return Answer(fault=Fault(status=400, message=message))
+    if isinstance(answer, str):
+        return Answer(content=answer)
+    if isinstance(answer, Answer):
+        return answer
+    message = f"the script's answer() returned {type(answer).__name__}; expected an Answer or a string"
+    return Answer(fault=Fault(status=400, message=message))
+
+
+def _respond(request: ChatRequest, answer: Answer) -> Response:
+    if isinstance(answer.fault, Fault):
+        return _error(answer.fault)
+    if request.stream:
+        lines = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in wire.chunks(request, answer)]
+        if answer.fault == "disconnect":
+            return _Broken(lines[: len(lines) // 2], "text/event-stream")
+        return Response(b"".join([*lines, b"data: [DONE]\n\n"]), media_type="text/event-stream")
+    body = wire.completion(request, answer)
+    if answer.fault == "disconnect":
+        return _Broken([json.dumps(body).encode()[:20]], "application/json")
+    return JSONResponse(body)
+
+
+def _error(fault: Fault) -> Response:
+    headers = {} if fault.retry_after is None else {"retry-after": f"{fault.retry_after:g}"}
+    error = {"message": fault.message, "type": "fake_llm", "param": None, "code": None}
+    return JSONResponse({"error": error}, status_code=fault.status, headers=headers)
+
+
+class _Broken(Response):
+    """A response that stops in the middle: the server then closes the connection."""
+
+    def __init__(self, parts: Iterable[bytes], media_type: str) -> None:
+        super().__init__(media_type=media_type)
+        self._parts = list(parts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(b"content-type", (self.media_type or "").encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        for part in self._parts:
+            await send({"type": "http.response.body", "body": part, "more_body": True})

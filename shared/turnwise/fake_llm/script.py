@@ -1,0 +1,106 @@
+"""Scripts of the fake model: a JSON file of rules, or a Python file with a function `answer`."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from turnwise.errors import ConfigurationError
+from turnwise.fake_llm.answer import Answer
+from turnwise.fake_llm.request import ChatRequest
+from turnwise.fake_llm.rules import FakeLLM, Reply, Rule
+
+# What decides answers; a string is an answer of that content.
+Answerer = Callable[[ChatRequest], Answer | str]
+
+
+class _Script(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    rules: list[Rule] = Field(default_factory=list)
+    default: str | Reply | None = None
+
+
+def load_script(path: str | Path) -> Answerer:
+    """Read a script; raises `ConfigurationError` with file, line and field of each fault.
+
+    A `.json` file holds a list of rules, or `{"rules": [...], "default": ...}`. A `.py` file is executed and has to
+    define `answer(request: ChatRequest) -> Answer | str`.
+    """
+    path = Path(path)
+    if path.suffix not in (".json", ".py"):
+        raise ConfigurationError(f"script {path}: expected a .json file of rules or a .py file with answer(request)")
+    if not path.is_file():
+        raise ConfigurationError(f"script {path}: no such file; give the path of a .json or .py script")
+    return _load_json(path) if path.suffix == ".json" else _load_python(path)
+
+
+def _load_json(path: Path) -> FakeLLM:
+    try:
+        text = path.read_text(encoding="utf-8")
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ConfigurationError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"script {path} can not be read: {error}") from error
+    try:
+        script = _Script.model_validate({"rules": value} if isinstance(value, list) else value)
+    except ValidationError as error:
+        lines = _rule_lines(text)
+        faults = [_fault(path, lines, fault["loc"], fault["msg"]) for fault in error.errors()]
+        raise ConfigurationError("\n".join(faults)) from error
+    return FakeLLM(script.rules, script.default)
+
+
+def _fault(path: Path, lines: list[int], where: tuple[int | str, ...], message: str) -> str:
+    field = ".".join(str(part) for part in where) or "script"
+    in_rule = len(where) > 1 and where[0] == "rules" and isinstance(where[1], int) and where[1] < len(lines)
+    line = lines[int(where[1])] if in_rule else 1
+    return f"{path}:{line}: {field}: {message.removeprefix('Value error, ')}"
+
+
+def _rule_lines(text: str) -> list[int]:
+    """The line on which each rule of a valid JSON script starts."""
+    start = re.match(r"\s*\[", text) or re.search(r'"rules"\s*:\s*\[', text)
+    if start is None:
+        return []
+    decoder, at = json.JSONDecoder(), start.end()
+    lines: list[int] = []
+    while True:
+        while text[at : at + 1] in tuple(" \t\r\n,"):
+            at += 1
+        if text[at : at + 1] in ("]", ""):
+            return lines
+        lines.append(text.count("\n", 0, at) + 1)
+        at = decoder.raw_decode(text, at)[1]
+
+
+def _load_python(path: Path) -> Answerer:
+    try:
+        names: dict[str, Any] = runpy.run_path(str(path), run_name=f"fake_llm_{path.stem}")
+    except Exception as error:  # a script may raise anything; all of it is told
+        line = _line_in(path, error)
+        raise ConfigurationError(f"{path}:{line}: the script fails to load: {type(error).__name__}: {error}") from error
+    answer = names.get("answer")
+    if not callable(answer):
+        raise ConfigurationError(f"{path}: defines no function answer(request: ChatRequest) -> Answer | str")
+    function: Answerer = answer
+    return function
+
+
+def _line_in(path: Path, error: Exception) -> int:
+    """The innermost line of `path` in the error's traceback; 1 where it has none."""
+    if isinstance(error, SyntaxError):
+        return error.lineno or 1
+    line, frame = 1, error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename == str(path):
+            line = frame.tb_lineno
+        frame = frame.tb_next
+    return line

@@ -1,0 +1,49 @@
+"""Counts of the fake server, readable from any thread."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from turnwise.fake_llm.request import ChatRequest
+
+_KEPT_REQUESTS = 1_000
+
+
+class Stats:
+    """How many calls came and how many are being answered; the latest requests are kept to look at."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._requests = self._in_flight = self._max_in_flight = 0
+        self._latest: deque[ChatRequest] = deque(maxlen=_KEPT_REQUESTS)
+
+    @contextmanager
+    def call(self, request: ChatRequest) -> Iterator[None]:
+        """Count one call for the time of the `with` block."""
+        with self._lock:
+            self._requests += 1
+            self._in_flight += 1
+            self._max_in_flight = max(self._max_in_flight, self._in_flight)
+            self._latest.append(request)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._in_flight -= 1
+
+    def snapshot(self) -> dict[str, int]:
+        """`requests`, `in_flight` and `max_in_flight`."""
+        with self._lock:
+            return {
+                "requests": self._requests,
+                "in_flight": self._in_flight,
+                "max_in_flight": self._max_in_flight,
+            }
+
+    def latest(self) -> list[ChatRequest]:
+        """The latest requests, oldest first."""
+        with self._lock:
+            return list(self._latest)
