@@ -64,10 +64,12 @@ class BrokerURL:
 
     def publishing_options(self, *, confirm: bool) -> dict[str, Any]:
         """kombu's transport options for a connection that publishes; `confirm` has a meaning on RabbitMQ only."""
+        # kombu would wait for two seconds before its second try; the publisher has a retry of its own.
+        at_once = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
         if self.is_rabbitmq:
             limits = {"read_timeout": ANSWER_TIMEOUT, "write_timeout": ANSWER_TIMEOUT}
-            return {"confirm_publish": confirm, **limits}
-        return self.consuming_options()
+            return {"confirm_publish": confirm, **limits, **at_once}
+        return {**self.consuming_options(), **at_once}
 
     def consuming_options(self) -> dict[str, Any]:
         """kombu's transport options for a connection that waits for messages."""
