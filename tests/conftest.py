@@ -1,0 +1,26 @@
+"""Rules for all tests: on a build server a missing service is a failure, elsewhere a skip."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+from tests.services import on_build_server, refused_skip
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn the skip of a test, or of a fixture it uses, into a failure."""
+    report = yield
+    if on_build_server() and (failure := refused_skip(report.outcome, report.longrepr)):
+        report.outcome, report.longrepr = "failed", failure
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same for a module that skips itself while it is collected."""
+    report = yield
+    if on_build_server() and (failure := refused_skip(report.outcome, report.longrepr)):
+        report.outcome, report.longrepr = "failed", failure
+    return report
