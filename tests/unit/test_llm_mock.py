@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from decimal import Decimal
 
 import pytest
 
@@ -54,7 +55,7 @@ def test_a_function_may_return_a_whole_response_with_tool_calls() -> None:
 
 def test_a_call_costs_nothing_and_counts_once() -> None:
     usage = ask(MockLM(MockLMConfig()), "hi").usage
-    assert (usage.calls, usage.total_tokens, usage.cost) == (1, 0, 0)
+    assert (usage.calls, usage.total_tokens, usage.cost) == (1, 0, Decimal(0))
 
 
 def test_tokens_are_told_as_they_come() -> None:
