@@ -61,9 +61,7 @@ class App:
         try:
             task = factory()
         except Exception as error:
-            raise ApplicationError(
-                f"the factory of task {name!r} failed: {type(error).__name__}: {error}"
-            ) from error
+            raise ApplicationError(f"the factory of task {name!r} failed: {type(error).__name__}: {error}") from error
         if not isinstance(task, Task):
             raise ApplicationError(f"the factory of task {name!r} returned {type(task).__name__}; expected a Task")
         return task

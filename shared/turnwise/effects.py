@@ -31,7 +31,7 @@ def run_sync(steps: Steps[T]) -> T:
         while True:
             try:
                 value = effect.sync()
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - thrown into the logic, which may handle it
                 effect = steps.throw(error)
             else:
                 effect = steps.send(value)
@@ -46,7 +46,7 @@ async def run_async(steps: Steps[T]) -> T:
         while True:
             try:
                 value = await effect.awaited() if effect.awaited is not None else effect.sync()
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - thrown into the logic, which may handle it
                 effect = steps.throw(error)
             else:
                 effect = steps.send(value)

@@ -1,29 +1,29 @@
 """Every error that Turnwise raises on purpose, one tree, split by whose fault it is.
 
-    TurnwiseError
-    ├── UsageError                    the caller's: fix the call, the settings or the application
-    │   ├── ConfigurationError        a setting is missing, malformed, or contradicts another
-    │   ├── ApplicationError          the application module is missing, fails to load, or is inconsistent
-    │   │   └── UnknownTaskError      the application has no task of that name
-    │   ├── InvalidRequestError       an argument or a request body that can not be accepted
-    │   │   └── RequestTooLargeError  ... because of its size
-    │   ├── NotFoundError             no such run, question, ...
-    │   └── ConflictError             the thing exists, but not in a state that allows this
-    ├── EnvironmentFault              the surroundings': start or repair something, then try again
-    │   ├── DatabaseUnavailableError
-    │   ├── SchemaVersionError        the database was made by another version
-    │   ├── BrokerUnavailableError
-    │   ├── AddressInUseError
-    │   └── AlreadyServedError        another embedded server holds the database file
-    ├── ConversationError             the conversation's: it went where it can not go on
-    │   ├── InfiniteLoopException
-    │   ├── ContextOverflowError      the history does not fit the model's context window
-    │   └── HandlerError              a tool's handler raised, told with tool and place (served runs)
-    └── ModelError                    the model provider's
-        ├── ModelUnavailableError     no connection, a time-out, or a 5xx
-        ├── ModelRateLimitError       429
-        ├── ModelRequestError         the provider refused the request itself (4xx)
-        └── UnknownPriceError         a cost limit applies to a model with no known price
+TurnwiseError
+├── UsageError                    the caller's: fix the call, the settings or the application
+│   ├── ConfigurationError        a setting is missing, malformed, or contradicts another
+│   ├── ApplicationError          the application module is missing, fails to load, or is inconsistent
+│   │   └── UnknownTaskError      the application has no task of that name
+│   ├── InvalidRequestError       an argument or a request body that can not be accepted
+│   │   └── RequestTooLargeError  ... because of its size
+│   ├── NotFoundError             no such run, question, ...
+│   └── ConflictError             the thing exists, but not in a state that allows this
+├── EnvironmentFault              the surroundings': start or repair something, then try again
+│   ├── DatabaseUnavailableError
+│   ├── SchemaVersionError        the database was made by another version
+│   ├── BrokerUnavailableError
+│   ├── AddressInUseError
+│   └── AlreadyServedError        another embedded server holds the database file
+├── ConversationError             the conversation's: it went where it can not go on
+│   ├── InfiniteLoopException
+│   ├── ContextOverflowError      the history does not fit the model's context window
+│   └── HandlerError              a tool's handler raised, told with tool and place (served runs)
+└── ModelError                    the model provider's
+    ├── ModelUnavailableError     no connection, a time-out, or a 5xx
+    ├── ModelRateLimitError       429
+    ├── ModelRequestError         the provider refused the request itself (4xx)
+    └── UnknownPriceError         a cost limit applies to a model with no known price
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class ConversationError(TurnwiseError):
     code = "conversation"
 
 
-class InfiniteLoopException(ConversationError):  # noqa: N818 - the name programs of this vocabulary catch
+class InfiniteLoopException(ConversationError):
     """A task repeats itself; see `TaskConfig.inf_loop_cycle_len` and its neighbours."""
 
     code = "infinite_loop"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from turnwise.agents.config import NonToolAction
 from turnwise.agents.handlers import handler_call
 from turnwise.constants import DONE, PASS, SEND_TO
-from turnwise.messages.api_results import match_results
 from turnwise.effects import Steps
 from turnwise.entity import Entity
+from turnwise.messages.api_results import match_results
 from turnwise.messages.document import ChatDocument
-from turnwise.messages.finding import Found, ToolFault, explain
+from turnwise.messages.finding import Found, ToolFault, explain, untrusted
 from turnwise.messages.history_form import value_as_text
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.tools.orchestration import ONE_AT_A_TIME, AgentDoneTool, ForwardTool
@@ -85,10 +85,14 @@ def _as_document(
     if isinstance(value, ToolMessage):
         handled = value.request in agent.toolbox.handled
         same = tool is not None and value.request == tool.request
-        if handled and not same:
+        # A tool that grew out of what a human typed is under the same filter as what he typed.
+        forbidden = untrusted(doc) and value.request not in agent.toolbox.usable
+        if handled and not same and not forbidden:
             result = yield from _handled(agent, value, doc)
             return result
-        return agent.create_agent_response("", tool_messages=[value])
+        attached = agent.create_agent_response("", tool_messages=[value])
+        attached.metadata.tainted = forbidden
+        return attached
     return agent.create_agent_response(value_as_text(value), content_any=value)
 
 

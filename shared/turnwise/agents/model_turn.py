@@ -87,16 +87,14 @@ def _specs(sets: ToolSets) -> list[LLMFunctionSpec]:
 
 
 def _taken_in(agent: ChatAgent, response: LLMResponse, message: str | ChatDocument | None) -> ChatDocument:
-    doc = ChatDocument.from_LLMResponse(
-        response, recognize_recipient=agent.config.recognize_recipient_in_content
-    )
+    doc = ChatDocument.from_LLMResponse(response, recognize_recipient=agent.config.recognize_recipient_in_content)
     agent.usage = agent.usage.plus(response.usage)
     agent.record.open_calls = list(response.oai_tool_calls or [])
     meta = doc.metadata
     meta.agent_id = agent.id
     said = LLMMessage(
         role=Role.ASSISTANT,
-        content=response.message or "",
+        content=doc.content,
         tool_calls=response.oai_tool_calls or None,
         function_call=response.function_call,
         chat_document_id=meta.id,

@@ -1,9 +1,9 @@
 """The machine: the step / valid / done logic of a task, without I/O, clock or threads.
 
-    spec.py        a task as a value                facts.py      what only the driver knows
-    state.py       where a task is                  actions.py    what a move decides, and what it is told
-    responders.py  who may answer                   routing.py    signals in an answer's text
-    done.py        done, valid, empty               result.py     a task's result
-    sequences.py   done-sequences                   loops.py      infinite loops
-    machine.py     the two moves of one task        stack.py      a task with its sub-tasks
+spec.py        a task as a value                facts.py      what only the driver knows
+state.py       where a task is                  actions.py    what a move decides, and what it is told
+responders.py  who may answer                   routing.py    signals in an answer's text
+done.py        done, valid, empty               result.py     a task's result
+sequences.py   done-sequences                   loops.py      infinite loops
+machine.py     the two moves of one task        stack.py      a task with its sub-tasks
 """

@@ -12,6 +12,7 @@ from turnwise.core.state import AGENT, TaskState
 from turnwise.entity import Entity, StatusCode
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.finding import find_tools
+from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.toolset import AgentFacts
 from turnwise.tools.orchestration import AgentDoneTool, DoneTool, FinalResultTool
 
@@ -34,9 +35,18 @@ def says_done(spec: TaskSpec, doc: ChatDocument) -> bool:
     return spec.recognize_string_signals and DONE in doc.content
 
 
+def ending_tools(doc: ChatDocument, agent: AgentFacts) -> tuple[ToolMessage, ...]:
+    """The tools that may end a task: those that a handler or a model put there, and of others the trusted ones.
+
+    A tool that a handler attached while it worked on tainted text ends a task, but is never handled.
+    """
+    found = find_tools(doc, agent)
+    return found.present if doc.metadata.tools_from_agent else found.tools
+
+
 def has_done_tool(doc: ChatDocument, agent: AgentFacts) -> bool:
     """Whether a tool that ends a task is attached, and trusted."""
-    return bool(doc.tool_messages) and any(isinstance(tool, _DONE_TOOLS) for tool in find_tools(doc, agent).tools)
+    return bool(doc.tool_messages) and any(isinstance(tool, _DONE_TOOLS) for tool in ending_tools(doc, agent))
 
 
 def user_quits(spec: TaskSpec, doc: ChatDocument, agent: AgentFacts) -> bool:
@@ -52,9 +62,7 @@ def answer_is_done(spec: TaskSpec, doc: ChatDocument | None, responder: str, age
         return responder in spec.done_if_no_response
     assert doc is not None
     return (
-        responder in spec.done_if_response
-        or says_done(spec, doc)
-        or (responder == AGENT and has_done_tool(doc, agent))
+        responder in spec.done_if_response or says_done(spec, doc) or (responder == AGENT and has_done_tool(doc, agent))
     )
 
 
@@ -69,7 +77,7 @@ def task_done(
         return True, StatusCode.KILL
     agent = facts.agent(spec.agent)
     current = doc if doc is not None else state.pending
-    if spec.done_if_tool and current is not None and find_tools(current, agent).tools:
+    if spec.done_if_tool and current is not None and ending_tools(current, agent):
         return True, StatusCode.DONE
     if spec.sequences and sequence_complete(spec, state, current, responder, agent):
         return True, StatusCode.DONE

@@ -46,7 +46,7 @@ from turnwise.core.spec import TaskSpec
 from turnwise.core.state import AGENT, LLM, USER, TaskState
 from turnwise.entity import Entity, StatusCode
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
-from turnwise.messages.finding import find_tools, tool_attempt
+from turnwise.messages.finding import attach_tools, tool_attempt
 from turnwise.messages.human import human_answer
 from turnwise.tools.orchestration import AgentDoneTool, DoneTool
 
@@ -66,6 +66,8 @@ def start(
         pending=message,
         history_start=0 if afresh else facts.agent(spec.agent).history_len,
     )
+    if message is not None:
+        attach_tools(message, facts.agent(spec.agent))
     work = _Work(spec, state, facts, edits)
     work.trace.append(Trace("started", spec.path, 0, document=message))
     return work.move(work.begin_step())
@@ -216,8 +218,8 @@ class _Work:
         """The answer with its signals followed, if it is valid; else None."""
         agent = self.facts.agent(self.spec.agent)
         if doc is not None:
-            if responder == LLM and not doc.tool_messages:
-                doc.tool_messages = list(find_tools(doc, agent).tools)
+            if responder == LLM:
+                attach_tools(doc, agent)
             doc = self._routed(doc)
             if NO_ANSWER in doc.content:
                 self.no_answer, self.no_answer_from = doc, responder
@@ -239,7 +241,8 @@ class _Work:
         if route.is_pass:
             if self.pending is not None:
                 self.pending = self.pending.relabelled(recipient=route.recipient)
-                doc.content = PASS
+                if PASS not in doc.content:
+                    doc.content = PASS
             return doc
         doc.content = route.text
         doc.metadata.recipient = route.recipient
@@ -257,6 +260,7 @@ class _Work:
             self.stalled += 1
         else:
             self.stalled = 0
+            attach_tools(doc, self.facts.agent(self.spec.agent))
             self.pending = doc
             self.pending_sender = doc.metadata.sender.value if responder in ENTITIES else responder
             self._without_done_tools()
@@ -270,7 +274,8 @@ class _Work:
         if doc.tool_messages and (self.answer_done or self.done()[0]):
             kept = [t for t in doc.tool_messages if not isinstance(t, (DoneTool, AgentDoneTool))]
             if len(kept) != len(doc.tool_messages):
-                doc.tool_messages = kept
+                self.pending = doc.relabelled()
+                self.pending.tool_messages = kept
 
     def no_valid_answer(self) -> Action:
         if self.no_answer is not None:
@@ -285,6 +290,7 @@ class _Work:
                 stand_in.metadata.tainted = self.pending.metadata.tainted
             self.trace.append(Trace("null", self.spec.path, self.turn, sender.value, stand_in, self.pending))
             self.pending, self.pending_sender = stand_in, sender.value
+            self._watch_no_answer(stand_in)
         return self.end_step(None)
 
     # --- after a step ---
@@ -313,8 +319,7 @@ class _Work:
         agent = self.facts.agent(self.spec.agent)
         before = self.sequences or (0,) * len(self.spec.sequences)
         self.sequences = tuple(
-            sequence.advance(bits, doc, None, agent)
-            for sequence, bits in zip(self.spec.sequences, before, strict=True)
+            sequence.advance(bits, doc, None, agent) for sequence, bits in zip(self.spec.sequences, before, strict=True)
         )
         self.sequenced = doc.metadata.id
 
@@ -366,9 +371,7 @@ class _Work:
     def finish(self, status: StatusCode, loop: str = "") -> Finish:
         self.candidates, self.cursor = (), 0
         result = self.result(status)
-        self.trace.append(
-            Trace("finished", self.spec.path, self.turn, status.value, result, self.pending, status)
-        )
+        self.trace.append(Trace("finished", self.spec.path, self.turn, status.value, result, self.pending, status))
         if status is not StatusCode.INF_LOOP and self.spec.erase_substeps:
             self.edits.append(CutBack(self.spec.agent, self.history_start))
             self.edits.extend(Clear(sub.agent) for sub in self.spec.sub_tasks)

@@ -7,7 +7,7 @@ from turnwise.core.spec import TaskSpec
 from turnwise.core.state import AGENT, LLM, USER
 from turnwise.entity import Entity
 from turnwise.messages.document import ChatDocument
-from turnwise.messages.finding import find_tools, for_agent, tool_attempt
+from turnwise.messages.finding import find_tools, handles, tool_attempt
 from turnwise.messages.toolset import AgentFacts
 
 ENTITIES = (AGENT, LLM, USER)
@@ -31,9 +31,7 @@ def known_recipient(spec: TaskSpec, recipient: str) -> bool:
     )
 
 
-def may_answer(
-    spec: TaskSpec, responder: str, pending: ChatDocument | None, pending_sender: str, facts: Facts
-) -> bool:
+def may_answer(spec: TaskSpec, responder: str, pending: ChatDocument | None, pending_sender: str, facts: Facts) -> bool:
     """Whether the responder is asked at all; see `Who may answer` in the docs."""
     if pending_sender == responder:
         return False
@@ -72,7 +70,7 @@ def model_may_answer(agent: AgentFacts, pending: ChatDocument | None) -> bool:
     if pending is None:
         return True
     found = find_tools(pending, agent)
-    if found.mine or found.dropped:
+    if any(handles(agent, tool) for tool in found.present):
         return False
     return bool(
         pending.content.strip()
@@ -92,12 +90,10 @@ def handler_is_silent(agent: AgentFacts, pending: ChatDocument | None) -> bool:
 
 def _accepts(agent: AgentFacts, pending: ChatDocument) -> bool:
     """Whether a sub-task's agent can do anything with the message."""
-    found = find_tools(pending, agent)
-    if not found.mine and agent.respond_tools_only:
-        return False
-    return not found.tools or any(
-        tool.request in agent.tools.handled and for_agent(tool, agent.name) for tool in found.tools
-    )
+    present = find_tools(pending, agent).present
+    if any(handles(agent, tool) for tool in present):
+        return True
+    return not present and not agent.respond_tools_only
 
 
 def _addressed(spec: TaskSpec, responder: str, recipient: str, *, is_entity: bool) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from turnwise.constants import DONE
+from turnwise.core.done import ending_tools
 from turnwise.core.facts import Facts
 from turnwise.core.spec import TaskSpec
 from turnwise.core.state import TaskState
 from turnwise.entity import Entity, StatusCode
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
-from turnwise.messages.finding import find_tools
 from turnwise.messages.history_form import value_as_text
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.tools.orchestration import AgentDoneTool, DoneTool, FinalResultTool
@@ -30,13 +30,14 @@ def task_result(spec: TaskSpec, state: TaskState, facts: Facts, status: StatusCo
     agent = facts.agent(spec.agent)
     content, content_any = doc.content, doc.content_any
     calls, function = doc.oai_tool_calls, doc.function_call
-    tools: list[ToolMessage] = list(find_tools(doc, agent).tools) if doc.tool_messages else []
+    trusted = ending_tools(doc, agent)
+    tools: list[ToolMessage] = list(doc.tool_messages)
     if spec.done_if_tool and not tools:
-        tools = list(find_tools(doc, agent).tools)
+        tools = list(trusted)
     if spec.recognize_string_signals and DONE in content:
         content = content.replace(DONE, "").strip()
         content_any = content if content_any == doc.content else content_any
-    for tool in tools:
+    for tool in trusted:
         if isinstance(tool, FinalResultTool):
             content, content_any, tools = "", None, [tool]
             calls, function = None, None
@@ -46,7 +47,8 @@ def task_result(spec: TaskSpec, state: TaskState, facts: Facts, status: StatusCo
             calls, function = None, None
             tools = list(tool.tools) if isinstance(tool, AgentDoneTool) else tools
             break
-    tools = [tool for tool in tools if not isinstance(tool, (DoneTool, AgentDoneTool))]
+    # What a human typed ends nothing, so it stays what it is.
+    tools = [tool for tool in tools if not (isinstance(tool, (DoneTool, AgentDoneTool)) and tool in trusted)]
     metadata = _metadata(spec, facts, doc, status)
     metadata.tools_from_agent = doc.metadata.tools_from_agent and bool(tools or calls or function)
     result = ChatDocument(

@@ -45,7 +45,7 @@ def read_route(text: str, addressing_prefix: str, *, only_at_start: bool) -> Rou
 
 @lru_cache(maxsize=64)
 def _pattern(prefix: str) -> re.Pattern[str]:
-    return re.compile(re.escape(prefix) + r"\s*([\w\-.]+)", re.UNICODE)
+    return re.compile(re.escape(prefix) + r"\s*([\w\-]+)")
 
 
 def _last_addressed(text: str, prefix: str) -> tuple[str, str]:
@@ -53,4 +53,5 @@ def _last_addressed(text: str, prefix: str) -> tuple[str, str]:
     if not matches:
         return "", ""
     last = matches[-1]
-    return last.group(1), text[last.end() :].strip()
+    rest = text[last.end() :].strip()
+    return last.group(1), rest if rest.strip(".,:;!?") else ""

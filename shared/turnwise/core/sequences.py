@@ -132,7 +132,8 @@ def _parse_event(part: str, whole: str) -> AgentEvent:
     elif part.upper() in _WORDS:
         return AgentEvent(event_type=_WORDS[part.upper()])
     raise ValueError(
-        f"done-sequence {whole!r}: {part!r} is no event; expected T, T[tool], L, A, U, N or C[regex], separated by commas"
+        f"done-sequence {whole!r}: {part!r} is no event; expected T, T[tool], L, A, U, N or C[regex], "
+        "separated by commas"
     )
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from turnwise.core import machine
-from turnwise.core.actions import Action, Answer, Ask, Edit, Finish, Move, Reply, Refused, Trace
-from turnwise.messages.api_results import assign_results
+from turnwise.core.actions import Action, Answer, Ask, Edit, Finish, Move, Refused, Reply, Trace
 from turnwise.core.facts import Facts
 from turnwise.core.responders import ENTITIES
 from turnwise.core.spec import TaskSpec
 from turnwise.core.state import TaskState
 from turnwise.entity import Entity, StatusCode
+from turnwise.messages.api_results import assign_results
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.finding import find_tools
 
@@ -102,9 +102,7 @@ def as_sub_task_sees(message: ChatDocument, facts: Facts) -> ChatDocument:
     return copy
 
 
-def _as_answer(
-    caller: TaskSpec, state: TaskState, result: ChatDocument | None, facts: Facts
-) -> ChatDocument | None:
+def _as_answer(caller: TaskSpec, state: TaskState, result: ChatDocument | None, facts: Facts) -> ChatDocument | None:
     """A sub-task's result as an answer in its caller: matched to the open API calls of the caller's agent."""
     if result is None or state.pending is None:
         return result

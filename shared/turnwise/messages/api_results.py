@@ -8,9 +8,7 @@ from turnwise.llm.base import OpenAIToolCall
 from turnwise.messages.document import ChatDocument
 
 
-def assign_results(
-    result: ChatDocument, question: ChatDocument, open_calls: Sequence[OpenAIToolCall]
-) -> ChatDocument:
+def assign_results(result: ChatDocument, question: ChatDocument, open_calls: Sequence[OpenAIToolCall]) -> ChatDocument:
     """The result of answering `question`, with `oai_tool_id` or `oai_tool_id2result` set for the calls in it."""
     if not question.oai_tool_calls or not open_calls:
         return result
@@ -53,4 +51,3 @@ def _in_words(results: list[tuple[str, str]], open_calls: Sequence[OpenAIToolCal
         return results[0][1]
     names = {call.id: call.function.name for call in open_calls if call.function}
     return "\n\n".join(f"Result from tool/function {names.get(key, key)}: {value}" for key, value in results)
-

@@ -173,12 +173,12 @@ class ChatDocument(BaseModel):
     def from_str(cls, text: str) -> ChatDocument:
         """A message from USER; `TO[name]: text` or a top-level JSON field `recipient` addresses it."""
         recipient, content = addressee(text)
-        return cls(content=content, content_any=content, metadata=ChatDocMetaData(source=Entity.USER, recipient=recipient))
+        return cls(
+            content=content, content_any=content, metadata=ChatDocMetaData(source=Entity.USER, recipient=recipient)
+        )
 
     @staticmethod
-    def from_LLMMessage(  # noqa: N802 - the vocabulary's name
-        message: LLMMessage, sender_name: str = "", recipient: str = ""
-    ) -> ChatDocument:
+    def from_LLMMessage(message: LLMMessage, sender_name: str = "", recipient: str = "") -> ChatDocument:
         """A history message as a document: assistant becomes LLM, system SYSTEM, everything else USER."""
         sender = {Role.ASSISTANT: Entity.LLM, Role.SYSTEM: Entity.SYSTEM}.get(message.role, Entity.USER)
         return ChatDocument(
@@ -190,7 +190,7 @@ class ChatDocument(BaseModel):
         )
 
     @staticmethod
-    def from_LLMResponse(  # noqa: N802 - the vocabulary's name
+    def from_LLMResponse(
         response: LLMResponse, displayed: bool = False, recognize_recipient: bool = True
     ) -> ChatDocument:
         """A model's answer as a document from LLM. `displayed` is taken for compatibility and changes nothing."""
@@ -222,9 +222,7 @@ class ChatDocument(BaseModel):
         )
 
     @staticmethod
-    def to_LLMMessage(  # noqa: N802 - the vocabulary's name
-        message: str | ChatDocument, oai_tools: list[OpenAIToolCall] | None = None
-    ) -> list[LLMMessage]:
+    def to_LLMMessage(message: str | ChatDocument, oai_tools: list[OpenAIToolCall] | None = None) -> list[LLMMessage]:
         """The document as history messages; `oai_tools` are the agent's open API calls that it may answer."""
         from turnwise.messages.history_form import history_messages
 

@@ -34,13 +34,13 @@ class Found:
     """The tools of a message that count for one agent.
 
     `tools`: all of them; `mine`: those it handles and that are not meant for another; `faults`: known tools with bad
-    fields; `dropped`: trust took away a tool that the agent handles.
+    fields. `present` are the tools as they stand there, before trust took any away.
     """
 
     tools: tuple[ToolMessage, ...] = ()
     mine: tuple[ToolMessage, ...] = ()
     faults: tuple[ToolFault, ...] = ()
-    dropped: bool = False
+    present: tuple[ToolMessage, ...] = ()
 
     @property
     def attempted(self) -> bool:
@@ -84,6 +84,23 @@ def for_agent(tool: ToolMessage, agent_name: str) -> bool:
     return not isinstance(recipient, str) or recipient in ("", agent_name)
 
 
+def handles(agent: AgentFacts, tool: ToolMessage) -> bool:
+    """Whether the tool is one that the agent answers, and meant for it."""
+    return tool.request in agent.tools.handled and for_agent(tool, agent.name)
+
+
+def attach_tools(doc: ChatDocument, agent: AgentFacts) -> None:
+    """Keep the tools that the agent handles, found in the text or the calls, on the message as structure.
+
+    Who is shown the message next sees the tools, not a text to be searched again with other eyes. Marks of trust stay
+    as they are, so nothing becomes allowed by it.
+    """
+    if not doc.tool_messages:
+        mine = [tool for tool in find_tools(doc, agent).present if handles(agent, tool)]
+        if mine:
+            doc.tool_messages = mine
+
+
 def _find(doc: ChatDocument, agent: AgentFacts) -> Found:
     distrusted = untrusted(doc)
     faults: list[ToolFault] = []
@@ -97,16 +114,14 @@ def _find(doc: ChatDocument, agent: AgentFacts) -> Found:
         return _NOTHING
     else:
         tools = list(_from_text(doc, agent, faults))
-    dropped = False
+    present = tuple(tools)
     if distrusted:
-        kept = [tool for tool in tools if tool.request in agent.tools.usable]
-        dropped = any(tool not in kept and tool.request in agent.tools.handled for tool in tools)
         # What a human typed wrongly is plain text: nobody asks him to mend the fields of a tool.
-        tools, faults = kept, []
+        tools, faults = [tool for tool in tools if tool.request in agent.tools.usable], []
     if faults and not doc.oai_tool_calls:
-        tools = []
-    mine = tuple(t for t in tools if t.request in agent.tools.handled and for_agent(t, agent.name))
-    return Found(tuple(tools), mine, tuple(faults), dropped)
+        tools, present = [], ()
+    mine = tuple(tool for tool in tools if handles(agent, tool))
+    return Found(tuple(tools), mine, tuple(faults), present)
 
 
 def _from_text(doc: ChatDocument, agent: AgentFacts, faults: list[ToolFault]) -> Iterator[ToolMessage]:
@@ -123,11 +138,10 @@ def _from_text(doc: ChatDocument, agent: AgentFacts, faults: list[ToolFault]) ->
             yield from _parsed(request, fields, agent, faults)
 
 
-def _from_calls(
-    calls: list[OpenAIToolCall], agent: AgentFacts, faults: list[ToolFault]
-) -> Iterator[ToolMessage]:
+def _from_calls(calls: list[OpenAIToolCall], agent: AgentFacts, faults: list[ToolFault]) -> Iterator[ToolMessage]:
     for call in calls:
-        if call.function is not None:
+        # A call of a tool that this agent does not handle says nothing to it: somebody else may answer it.
+        if call.function is not None and call.function.name in agent.tools.handled:
             yield from _from_function(call.function, agent, faults, call.id or "")
 
 

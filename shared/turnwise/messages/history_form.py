@@ -60,7 +60,9 @@ def history_messages(doc: ChatDocument, open_calls: list[OpenAIToolCall]) -> lis
         return [_answer(ids[0], content, meta.id)]
     parent = doc.parent
     if parent is not None and parent.function_call is not None and parent.metadata.sender == Entity.LLM:
-        return [LLMMessage(role=Role.FUNCTION, name=parent.function_call.name, content=content, chat_document_id=meta.id)]
+        return [
+            LLMMessage(role=Role.FUNCTION, name=parent.function_call.name, content=content, chat_document_id=meta.id)
+        ]
     role = Role.SYSTEM if meta.sender == Entity.SYSTEM else Role.USER
     return [LLMMessage(role=role, content=content, chat_document_id=meta.id)]
 
@@ -69,9 +71,7 @@ def _answer(call_id: str | None, content: str, document_id: str) -> LLMMessage:
     return LLMMessage(role=Role.TOOL, tool_call_id=call_id, content=content, chat_document_id=document_id)
 
 
-def _with_foreign_calls(
-    content: str, function: LLMFunctionCall | None, calls: list[OpenAIToolCall] | None
-) -> str:
+def _with_foreign_calls(content: str, function: LLMFunctionCall | None, calls: list[OpenAIToolCall] | None) -> str:
     functions = [function] if function else []
     functions += [call.function for call in calls or [] if call.function]
     texts = [f"{f.name}({json.dumps(f.arguments or {})})" for f in functions]

@@ -49,4 +49,3 @@ def _parsed(text: str, wanted: type[Any]) -> Any:
         return wanted(text)
     except ValueError:
         return None
-

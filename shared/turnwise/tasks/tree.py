@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
     from turnwise.tasks.task import Task
 
-_ALWAYS_KNOWN = (*HANDLED_BY_DEFAULT, FinalResultTool, RecipientTool, AddRecipientTool, RewindTool)
+_ALWAYS_KNOWN: tuple[type[ToolMessage], ...] = (
+    *HANDLED_BY_DEFAULT,
+    FinalResultTool,
+    RecipientTool,
+    AddRecipientTool,
+    RewindTool,
+)
 
 
 @dataclass
@@ -56,9 +62,7 @@ def _spec(
     key = keys.setdefault(id(task.agent), path)
     tree.tasks[path] = task
     tree.agents.setdefault(key, task.agent)
-    subs = tuple(
-        _spec(sub, path, restart, tree, keys, (*callers, task)) for sub, restart in task.sub_task_entries()
-    )
+    subs = tuple(_spec(sub, path, restart, tree, keys, (*callers, task)) for sub, restart in task.sub_task_entries())
     config = task.config
     return TaskSpec(
         name=task.name,

@@ -23,12 +23,16 @@ class AgentDoneTool(ToolMessage):
     content: Any = None
     tools: list[SerializeAsAny[ToolMessage]] = Field(default_factory=list)
     _allow_llm_use: bool = False
+    # The content was taken from a tainted message.
+    _tainted: bool = False
 
     def response(self, agent: ChatAgent) -> ChatDocument:
         """An AGENT message that holds this tool and the tools it carries."""
-        return agent.create_agent_response(
+        result = agent.create_agent_response(
             value_as_text(self.content), content_any=self.content, tool_messages=[self, *self.tools]
         )
+        result.metadata.tainted = self._tainted
+        return result
 
 
 class DoneTool(ToolMessage):
@@ -65,7 +69,8 @@ class FinalResultTool(ToolMessage):
 
     model_config = ConfigDict(extra="allow", validate_default=True)
 
-    request: str = "final_result_tool"
+    # No name: it is never written by a model, unless a subclass gives it one.
+    request: str = ""
     purpose: str = "To end the current task and all its callers with a structured result."
     _allow_llm_use: bool = False
 
@@ -95,13 +100,14 @@ class DonePassTool(PassTool):
     request: str = "done_pass_tool"
     purpose: str = "To end the current task, with the current message as its result."
 
-    def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
-        """An AGENT message with an AgentDoneTool that carries the text and the tools of the message."""
+    def response(  # type: ignore[override]
+        self, agent: ChatAgent, chat_doc: ChatDocument
+    ) -> AgentDoneTool:
+        """An AgentDoneTool that carries the text and the tools of the message."""
         passed = super().response(agent, chat_doc)
         done = AgentDoneTool(content=passed.content, tools=list(agent.found(passed).tools))
-        result = done.response(agent)
-        result.metadata.tainted = passed.metadata.tainted
-        return result
+        done._tainted = passed.metadata.tainted
+        return done
 
 
 class ForwardTool(PassTool):

@@ -50,42 +50,43 @@ class RecipientTool(ToolMessage):
         """A subclass whose purpose names the possible `recipients`; with `default`, the field may be left out."""
         names = ", ".join(recipients)
         fields = {"intended_recipient": (str, default or Field(...))}
-        made = create_model(  # type: ignore[call-overload]
+        made: type[RecipientTool] = create_model(  # type: ignore[call-overload]
             "RecipientTool",
             __base__=cls,
             __module__=cls.__module__,
             purpose=(str, f"To send the message <content> to one of these as <intended_recipient>: {names}."),
             **fields,
         )
-        return made  # type: ignore[no-any-return]
+        return made
 
     @classmethod
     def instructions(cls) -> str:
         """Told to the model with the tool."""
         return f"Whenever you address somebody, use the tool `{cls.name()}` and name the recipient."
 
-    def response(self, agent: ChatAgent) -> ChatDocument | str:
+    def response(self, agent: ChatAgent) -> ChatDocument:
         """The message as from LLM; without a recipient it is kept, and the model is asked for one."""
         if not self.intended_recipient:
             return keep_and_ask(agent, self.content, tainted=False)
         return _as_from_llm(agent, self.content, self.intended_recipient, tainted=False)
 
     @staticmethod
-    def handle_message_fallback(agent: ChatAgent, msg: str | ChatDocument) -> str | None:
+    def handle_message_fallback(agent: ChatAgent, msg: str | ChatDocument) -> ChatDocument | None:
         """Ask for the recipient of a message of the model that names none."""
         if not isinstance(msg, ChatDocument) or msg.metadata.sender != Entity.LLM or msg.metadata.recipient:
             return None
         return keep_and_ask(agent, msg.content, tainted=msg.metadata.tainted)
 
 
-def keep_and_ask(agent: ChatAgent, content: str, *, tainted: bool) -> str:
+def keep_and_ask(agent: ChatAgent, content: str, *, tainted: bool) -> ChatDocument:
     """Keep a message in the agent's record and say how to add its recipient."""
     agent.record.kept_message = KeptMessage(content=content, tainted=tainted)
     agent.enable_message(AddRecipientTool)
-    return (
+    text = (
         "Your message names no recipient. Do not write it again: say only who it is for, with the tool\n"
         f"`{AddRecipientTool.name()}` and its field `intended_recipient`."
     )
+    return agent.create_agent_response(text, recipient=Entity.LLM.value)
 
 
 def _as_from_llm(agent: ChatAgent, content: str, recipient: str, *, tainted: bool) -> ChatDocument:
