@@ -1,0 +1,78 @@
+"""The support desk in this process, with its stand-in model or one that a test makes up, and a scripted human."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from turnwise import LanguageModel, LLMConfig, LLMMessage, LLMResponse, LLMTokenUsage, Task
+from turnwise.demo import fake_model
+from turnwise.demo.app import app
+from turnwise.demo.tickets import Ticket, outcome_of, ticket_message
+from turnwise.llm.base import TokenSink, ToolChoice
+
+# From the body of a chat-completions request to the model's text.
+Rules = Callable[[Mapping[str, Any]], str]
+
+
+class RuleModel(LanguageModel):
+    """A model that answers by rules, in this process."""
+
+    def __init__(self, rules: Rules) -> None:
+        super().__init__(LLMConfig())
+        self._rules = rules
+
+    def chat(
+        self,
+        messages: Sequence[LLMMessage],
+        max_tokens: int,
+        tools: ToolChoice | None = None,
+        on_token: TokenSink | None = None,
+    ) -> LLMResponse:
+        text = self._rules({"messages": [message.api_dict() for message in messages]})
+        return LLMResponse(message=text, usage=LLMTokenUsage(calls=1))
+
+    async def achat(
+        self,
+        messages: Sequence[LLMMessage],
+        max_tokens: int,
+        tools: ToolChoice | None = None,
+        on_token: TokenSink | None = None,
+    ) -> LLMResponse:
+        return self.chat(messages, max_tokens, tools, on_token)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worked:
+    """How a ticket came out, the result's text, and the questions the human was asked."""
+
+    outcome: str
+    text: str
+    questions: int
+
+
+def work(ticket: Ticket, *, human: str = "yes", rules: Rules = fake_model.answer) -> Worked:
+    """Run a ticket; the human answers every question with the same text."""
+    return work_message(ticket_message(ticket), human=human, rules=rules)
+
+
+def work_message(message: str, *, human: str = "yes", rules: Rules = fake_model.answer) -> Worked:
+    """The same for a message as it stands."""
+    asked: list[object] = []
+
+    def respond(*args: object, **_: object) -> str:
+        asked.append(args)
+        return human
+
+    task = app.build("triage")
+    for each in _all_tasks(task):
+        each.agent.llm = RuleModel(rules)
+        each.agent.callbacks.get_user_response = respond
+    result = task.run(message)
+    text = result.content if result is not None else ""
+    return Worked(outcome=outcome_of(text), text=text, questions=len(asked))
+
+
+def _all_tasks(task: Task) -> list[Task]:
+    return [task, *(deeper for sub in task.sub_tasks for deeper in _all_tasks(sub))]
