@@ -50,12 +50,23 @@ def test_what_a_service_waits_for_is_there_and_says_when_it_is_ready(name: str) 
 
 @pytest.mark.parametrize("name", OURS)
 def test_a_setting_given_to_a_process_is_one_that_it_reads(name: str) -> None:
-    # The one variable that is the demo's own, not a setting.
-    known = {f"TURNWISE_{field.upper()}" for field in ServiceSettings.model_fields} | {"TURNWISE_DEMO_DIR"}
+    demo = {"TURNWISE_DEMO_DIR", "TURNWISE_DEMO_MODEL"}
+    known = {f"TURNWISE_{field.upper()}" for field in ServiceSettings.model_fields} | demo
 
     given = {key for key in SERVICES[name]["environment"] if key.startswith("TURNWISE_")}
 
     assert given <= known
+
+
+def test_the_scripted_model_is_in_the_image_where_the_command_looks_for_it() -> None:
+    script = SERVICES["fake-llm"]["command"][1]
+    gateway = (ROOT / "services" / "gateway" / "Dockerfile").read_text()
+
+    packages, _, path = script.partition("/site-packages/")
+
+    assert (ROOT / "shared" / path).is_file()
+    assert packages.startswith("/opt/turnwise/lib/python3.11")
+    assert "FROM python:3.11." in gateway
 
 
 def test_the_gateway_asks_for_a_token_that_only_the_operator_can_set() -> None:
