@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from turnwise import LanguageModel, LLMConfig, LLMMessage, LLMResponse, LLMTokenUsage, Task
 from turnwise.demo import fake_model
 from turnwise.demo.app import app
 from turnwise.demo.tickets import Ticket, outcome_of, ticket_message
+from turnwise.fake_llm.request import ChatRequest
 from turnwise.llm.base import TokenSink, ToolChoice
 
-# From the body of a chat-completions request to the model's text.
-Rules = Callable[[Mapping[str, Any]], str]
+# From a request to the model's text, like `answer` of a script for the fake model.
+Rules = Callable[[ChatRequest], str]
 
 
 class RuleModel(LanguageModel):
@@ -30,7 +30,7 @@ class RuleModel(LanguageModel):
         tools: ToolChoice | None = None,
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
-        text = self._rules({"messages": [message.api_dict() for message in messages]})
+        text = self._rules(ChatRequest(model="rules", messages=[message.api_dict() for message in messages]))
         return LLMResponse(message=text, usage=LLMTokenUsage(calls=1))
 
     async def achat(

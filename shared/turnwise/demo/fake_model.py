@@ -4,19 +4,18 @@ They read what they are sent, the system message first, as a model does: it says
 numbers and amounts, and none of the tickets that ship. Like a model, they can be wrong; that no rule about money
 depends on them is what the desk's handlers are for.
 
-`turnwise fake-llm` serves them: it calls `answer` with the body of each chat-completions request.
+`turnwise fake-llm` serves them: it calls `answer` with each chat-completions request.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from turnwise.demo import fake_words as words
+from turnwise.fake_llm.request import ChatRequest, text_of
 
 _GREETING = {"en": "Hello,", "de": "Guten Tag,", "fr": "Bonjour,", "es": "Hola,", "it": "Buongiorno,"}
 _LINE = re.compile(
@@ -53,9 +52,9 @@ class Conversation:
         return next((turn.told for turn in reversed(self.turns) if turn.tool == tool), None)
 
 
-def answer(request: Mapping[str, Any]) -> str:
-    """The model's answer to a chat-completions request, from its `messages` alone."""
-    conversation = read(request["messages"])
+def answer(request: ChatRequest) -> str:
+    """The model's answer, from the messages alone: the same messages always get the same answer."""
+    conversation = read(request)
     if "You are Triage" in conversation.system:
         return _triage(conversation)
     if "You are Billing" in conversation.system:
@@ -65,23 +64,23 @@ def answer(request: Mapping[str, Any]) -> str:
     return "I am a stand-in for a model and know only the agents of the support desk."
 
 
-def read(messages: Sequence[Mapping[str, Any]]) -> Conversation:
+def read(request: ChatRequest) -> Conversation:
     """Split a request's messages; what follows a plain text of the model begins a new task."""
-    system, task = "", ""
+    task = ""
     turns: list[Turn] = []
     said: str | None = None
-    for message in messages:
-        text = str(message.get("content") or "")
+    for message in request.messages:
+        text = text_of(message)
         if message["role"] == "system":
-            system += text
-        elif message["role"] == "assistant":
+            continue
+        if message["role"] == "assistant":
             said = text
         elif said is not None and '"request"' in said:
             turns.append(Turn(said=said, told=text))
             said = None
         else:
             task, turns, said = text, [], None
-    return Conversation(system=system, task=task, turns=tuple(turns))
+    return Conversation(system=request.system, task=task, turns=tuple(turns))
 
 
 # --- Triage -----------------------------------------------------------------------------------------------------------
