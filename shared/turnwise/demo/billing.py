@@ -108,7 +108,7 @@ class BillingAgent(ChatAgent):
         request = RefundRequest(
             ticket=header.ticket,
             customer=header.customer,
-            invoice=tool.invoice,
+            invoice=tool.invoice.strip().upper(),
             amount=tool.amount,
             reason=tool.reason,
         )
@@ -162,7 +162,7 @@ def _question(request: RefundRequest) -> ChatDocument:
     reason = " ".join(request.reason.split())[:200]
     return ChatDocument(
         content=(
-            f"Approve a refund of {request.amount} USD on {request.invoice} to {request.customer} "
+            f"Approve a refund of {request.amount:.2f} USD on {request.invoice} to {request.customer} "
             f"(ticket {request.ticket})? Reason given: {reason}\nAnswer yes, or no and why."
         ),
         metadata=ChatDocMetaData(source=Entity.AGENT, sender=Entity.AGENT, recipient=Entity.USER.value),
@@ -180,7 +180,7 @@ def _told(verdict: Paid | NeedsApproval | Refused, request: RefundRequest) -> st
     match verdict:
         case Paid(number=number, again=again):
             was = "had already been paid" if again else "is paid"
-            return f"Refund {number} of {request.amount} USD on {request.invoice} {was}."
+            return f"Refund {number} of {request.amount:.2f} USD on {request.invoice} {was}."
         case Refused(reason=reason):
             return f"Refund refused: {reason}"
         case NeedsApproval(limit=limit):
