@@ -14,7 +14,7 @@ from demo_desk import Rules, work, work_message
 
 from turnwise import ChatDocMetaData, ChatDocument, Entity, MockLMConfig
 from turnwise.demo import fake_model, fake_words
-from turnwise.demo.billing import GrantRefund, billing_agent, request_message
+from turnwise.demo.billing import BillingState, GrantRefund, billing_agent, request_message
 from turnwise.demo.ledger import Ledger
 from turnwise.demo.tickets import Ticket, TicketHeader, load_tickets, ticket_message
 from turnwise.fake_llm.request import ChatRequest
@@ -130,6 +130,7 @@ def test_a_yes_counts_only_as_the_answer_to_the_question_that_waits() -> None:
     agent.handle_message_fallback(from_user(request_message(header, "refund INV-1004"), answers="triage"))
     question = agent.grant_refund(GrantRefund(invoice="INV-1004", amount=Decimal(540), reason="x"))
     assert isinstance(question, ChatDocument)
+    assert BillingState.model_validate_json(agent.state.model_dump_json()) == agent.state
 
     assert agent.handle_message_fallback(from_user("yes", answers="triage")) is None
     assert agent.handle_message_fallback(from_user("yes", answers=question.id())) is None

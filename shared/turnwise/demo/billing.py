@@ -86,10 +86,6 @@ class BillingAgent(ChatAgent):
     State = BillingState
     state: BillingState
 
-    def init_state(self) -> None:
-        super().init_state()
-        self.state = BillingState()
-
     def find_invoices(self, tool: FindInvoices) -> str:
         header = self.state.header
         found = Ledger().invoices_of(header.customer) if header else []

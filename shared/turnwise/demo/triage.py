@@ -77,10 +77,6 @@ class TriageAgent(ChatAgent):
     State = TriageState
     state: TriageState
 
-    def init_state(self) -> None:
-        super().init_state()
-        self.state = TriageState()
-
     def ask_billing(self, tool: AskBilling) -> ChatDocument | str:
         if self.state.header is None:
             return "This ticket names no customer in its first line, so Billing can not help. Close it."
