@@ -1,0 +1,84 @@
+"""Metrics and probes over HTTP, for a process that has no other port."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+
+from turnwise.errors import AddressInUseError, ConfigurationError
+
+Health = Callable[[], tuple[bool, str]]
+
+
+class MetricsServer:
+    """A running server; `port` is the one it got, which matters when 0 was asked for."""
+
+    def __init__(self, server: ThreadingHTTPServer) -> None:
+        self._server = server
+        self._thread = threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="turnwise-metrics", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        """The TCP port that it listens on."""
+        return int(self._server.server_address[1])
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def serve_metrics(registry: CollectorRegistry, host: str, port: int, health: Health) -> MetricsServer:
+    """Serve `/metrics`, `/health/live` (always 200) and `/health/ready` on threads, until `close`.
+
+    `health` says whether the process can work, and why not; it is called for each look at `/health/ready`. Raises
+    `AddressInUseError` for a busy port and `ConfigurationError` for an address that is not this machine's.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, kind, body = _page(registry, health, self.path.partition("?")[0], self.headers.get("Accept", ""))
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Say nothing: probes come every few seconds."""
+
+    try:
+        server = ThreadingHTTPServer((host, port), Handler)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise AddressInUseError(
+                f"{host}:{port} is in use by another process; stop it, or set TURNWISE_METRICS_BIND to a free port"
+            ) from error
+        raise ConfigurationError(
+            f"can not listen on {host}:{port}: {error.strerror}; set TURNWISE_METRICS_BIND to an own address"
+        ) from error
+    server.daemon_threads = True
+    return MetricsServer(server)
+
+
+def _page(registry: CollectorRegistry, health: Health, path: str, accept: str) -> tuple[int, str, bytes]:
+    text = "text/plain; charset=utf-8"
+    if path == "/metrics":
+        encode, kind = choose_encoder(accept)
+        return 200, kind, encode(registry)
+    if path == "/health/live":
+        return 200, text, b"ok\n"
+    if path == "/health/ready":
+        ready, why = health()
+        return (200 if ready else 503), text, f"{why}\n".encode()
+    return 404, text, b"here are /metrics, /health/live and /health/ready\n"
