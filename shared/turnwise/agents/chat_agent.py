@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from pydantic import BaseModel
+
 from turnwise.agents import dispatch, model_turn
 from turnwise.agents.callbacks import Callbacks
 from turnwise.agents.config import ChatAgentConfig
@@ -35,6 +37,9 @@ class ChatAgent:
     `llm_response`, `user_response` and `handle_message_fallback`.
     """
 
+    # A subclass declares its state as `class State(BaseModel)`: it lasts between turns, in served runs too.
+    State: type[BaseModel] | None = None
+
     def __init__(self, config: ChatAgentConfig | None = None) -> None:
         self.config = config if config is not None else ChatAgentConfig()
         self.id = new_id("agent")
@@ -44,7 +49,9 @@ class ChatAgent:
         self.usage = LLMTokenUsage()
         self.interactive: bool | None = None
         self.default_human_response: str | None = None
-        self._history: list[LLMMessage] = []
+        self._history: list[LLMMessage] | None = []
+        # In a served run the history is read when somebody looks at it.
+        self.history_source: Callable[[], list[LLMMessage]] | None = None
         # Schemas are slow to make: the system message is made anew only when the text or the tools change.
         self._system: tuple[str, ToolSets, LLMMessage] | None = None
         self._llm: LanguageModel | None = create_model(self.config.llm)
@@ -69,6 +76,8 @@ class ChatAgent:
     @property
     def message_history(self) -> list[LLMMessage]:
         """The conversation with the model; the first message is the system message. Empty before the first call."""
+        if self._history is None:
+            self._history = self.history_source() if self.history_source is not None else []
         return self._history
 
     @message_history.setter
@@ -80,9 +89,18 @@ class ChatAgent:
         """API calls of the model's last message that have no result yet."""
         return self.record.open_calls
 
+    def message_history_unread(self) -> None:
+        """Let the next look at the history read it from `history_source`."""
+        self._history = None
+
+    def held_history(self) -> list[LLMMessage] | None:
+        """The history, if it was looked at; None if it is still unread."""
+        return self._history
+
     def init_state(self) -> None:
-        """Forget the conversation. Override it to reset an application's own attributes as well."""
+        """Forget the conversation and begin with a fresh `state`. Override it to reset attributes of your own."""
         self._history = []
+        self.state = self._fresh_state()
         self.record.open_calls = []
         self.record.kept_message = None
 
@@ -97,7 +115,7 @@ class ChatAgent:
             accept_user_tools=self.config.accept_user_tools,
             recognize_recipient=self.config.recognize_recipient_in_content,
             open_calls=tuple(self.record.open_calls),
-            history_len=len(self._history),
+            history_len=len(self._history or ()),
         )
 
     def is_silent(self) -> bool:
@@ -110,6 +128,18 @@ class ChatAgent:
             and mine.agent_response is base.agent_response
             and mine.agent_response_async is base.agent_response_async
         )
+
+    def _fresh_state(self) -> Any:
+        return self.State() if self.State is not None else None
+
+    def dump_state(self) -> dict[str, Any] | None:
+        """The declared state as JSON-able data; None for an agent that declares none."""
+        return self.state.model_dump(mode="json") if isinstance(self.state, BaseModel) else None
+
+    def load_state(self, data: dict[str, Any] | None) -> None:
+        """Take over a state written by `dump_state`; None begins with a fresh one."""
+        kind = self.State
+        self.state = self._fresh_state() if kind is None or data is None else kind.model_validate(data)
 
     def lookup(self, document_id: str) -> ChatDocument | None:
         """A document of this conversation by id, wherever it is kept; None if it is gone."""

@@ -44,12 +44,16 @@ Answer = Reply | Counts | Refused | Look
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask this responder of the task at `path` to answer `message` (None: the model's own first messages)."""
+    """Ask this responder of the task at `path` to answer `message` (None: the model's own first messages).
+
+    `turn` counts the steps of this call of the task, `attempt` the responders tried in the step.
+    """
 
     path: str
     responder: str
     message: ChatDocument | None
     turn: int
+    attempt: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,7 @@ class _Work:
             self.last_asked = responder
             known, answer = self._known_answer(responder)
             if not known:
-                return Ask(self.spec.path, responder, self.pending, self.turn)
+                return Ask(self.spec.path, responder, self.pending, self.turn, self.cursor)
             valid = self._judge(responder, answer)
             if valid is not None:
                 return self.take(responder, valid)
@@ -240,7 +240,7 @@ class _Work:
             return doc
         if route.is_pass:
             if self.pending is not None:
-                self.pending = self.pending.relabelled(recipient=route.recipient)
+                self._replace_pending().metadata.recipient = route.recipient
                 if PASS not in doc.content:
                     doc.content = PASS
             return doc
@@ -274,8 +274,7 @@ class _Work:
         if doc.tool_messages and (self.answer_done or self.done()[0]):
             kept = [t for t in doc.tool_messages if not isinstance(t, (DoneTool, AgentDoneTool))]
             if len(kept) != len(doc.tool_messages):
-                self.pending = doc.relabelled()
-                self.pending.tool_messages = kept
+                self._replace_pending().tool_messages = kept
 
     def no_valid_answer(self) -> Action:
         if self.no_answer is not None:
@@ -377,6 +376,19 @@ class _Work:
             self.edits.extend(Clear(sub.agent) for sub in self.spec.sub_tasks)
         return Finish(self.spec.path, result, status, loop)
 
+    def _replace_pending(self) -> ChatDocument:
+        """Put a copy in the pending message's place, to be changed: the original has been seen as it was."""
+        assert self.pending is not None
+        copy = ChatDocument.deepcopy(self.pending)
+        copy.metadata.id = self.facts.new_id()
+        copy.metadata.child_id = ""
+        if self.sequenced == self.pending.metadata.id:
+            self.sequenced = copy.metadata.id
+        if self.pending._parent is not None:
+            copy._parent = self.pending._parent
+        self.pending = copy
+        return copy
+
     # --- what else a driver may tell ---
 
     def refuse(self, answer: Refused) -> Action:
@@ -389,7 +401,7 @@ class _Work:
             return self.finish(StatusCode.KILL)
         if self.facts.out_of_time:
             return self.finish(StatusCode.TIMEOUT)
-        return Ask(self.spec.path, self.awaiting, self.pending, self.turn)
+        return Ask(self.spec.path, self.awaiting, self.pending, self.turn, self.cursor)
 
     @property
     def awaiting(self) -> str:

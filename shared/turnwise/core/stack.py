@@ -23,8 +23,9 @@ from turnwise.messages.finding import find_tools
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One call of a task: its path in the tree, and its state."""
+    """One call of a task: its number within the run (never used twice), its path in the tree, and its state."""
 
+    no: int
     path: str
     state: TaskState
 
@@ -34,29 +35,37 @@ Stack = tuple[Frame, ...]
 
 @dataclass(frozen=True, slots=True)
 class StackMove:
-    """The new stack (empty once the root finished), and what `Move` says of all machines that moved."""
+    """The new stack (empty once the root finished), and what `Move` says of all machines that moved.
+
+    `frame` is the number of the frame that the action is about, `last_frame` the highest number given so far.
+    """
 
     stack: Stack
     action: Action
+    frame: int
+    last_frame: int
     edits: tuple[Edit, ...]
     trace: tuple[Trace, ...]
 
 
 def start(root: TaskSpec, message: ChatDocument | None, facts: Facts, *, turns: int = -1) -> StackMove:
     """Begin a run of the root task."""
-    return _settle(root, (), machine.start(root, message, facts, turns=turns), facts)
+    return _settle(root, (), 1, 1, machine.start(root, message, facts, turns=turns), facts)
 
 
-def receive(root: TaskSpec, stack: Stack, answer: Answer, facts: Facts) -> StackMove:
-    """Go on with the answer to the last action; raises `ValueError` if nothing was asked."""
+def receive(root: TaskSpec, stack: Stack, answer: Answer, facts: Facts, *, last_frame: int) -> StackMove:
+    """Go on with the answer to the last action; raises `ValueError` if nothing was asked.
+
+    `last_frame` is that of the move before.
+    """
     if not stack:
         raise ValueError(f"the run of {root.name!r} has ended, or has not begun; nothing was asked")
     top = stack[-1]
     move = machine.receive(root.at(top.path), top.state, answer, facts)
-    return _settle(root, stack[:-1], move, facts)
+    return _settle(root, stack[:-1], top.no, last_frame, move, facts)
 
 
-def _settle(root: TaskSpec, below: Stack, move: Move, facts: Facts) -> StackMove:
+def _settle(root: TaskSpec, below: Stack, no: int, last_frame: int, move: Move, facts: Facts) -> StackMove:
     """Push and pop until somebody outside has to act."""
     edits: list[Edit] = list(move.edits)
     trace: list[Trace] = list(move.trace)
@@ -64,7 +73,7 @@ def _settle(root: TaskSpec, below: Stack, move: Move, facts: Facts) -> StackMove
         action = move.action
         if isinstance(action, Ask) and action.responder not in ENTITIES:
             caller = root.at(action.path)
-            below = (*below, Frame(action.path, move.state))
+            below = (*below, Frame(no, action.path, move.state))
             forbidden = _too_many_calls(caller, action.message, facts)
             if forbidden is not None:
                 below, move = below[:-1], machine.receive(caller, move.state, Reply(forbidden), facts)
@@ -72,9 +81,12 @@ def _settle(root: TaskSpec, below: Stack, move: Move, facts: Facts) -> StackMove
                 sub = caller.sub_task(action.responder)
                 assert sub is not None, f"{caller.path!r} asked {action.responder!r}, which is no sub-task of it"
                 message = as_sub_task_sees(action.message, facts) if action.message is not None else None
+                last_frame += 1
+                no = last_frame
                 move = machine.start(sub, message, facts, caller=caller.name)
         elif isinstance(action, Finish) and below and action.status is not StatusCode.INF_LOOP:
             caller_frame, below = below[-1], below[:-1]
+            no = caller_frame.no
             caller = root.at(caller_frame.path)
             refused = move.state.refused
             answer: Answer = (
@@ -85,8 +97,8 @@ def _settle(root: TaskSpec, below: Stack, move: Move, facts: Facts) -> StackMove
                 caller_frame = replace(caller_frame, state=_with_pending(caller_frame.state, action.result))
             move = machine.receive(caller, caller_frame.state, answer, facts)
         else:
-            stack = () if isinstance(action, Finish) else (*below, Frame(action.path, move.state))
-            return StackMove(stack, action, tuple(edits), tuple(trace))
+            stack = () if isinstance(action, Finish) else (*below, Frame(no, action.path, move.state))
+            return StackMove(stack, action, no, last_frame, tuple(edits), tuple(trace))
         edits.extend(move.edits)
         trace.extend(move.trace)
 

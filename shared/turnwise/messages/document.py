@@ -144,12 +144,6 @@ class ChatDocument(BaseModel):
         if self.metadata.parent_id == parent.metadata.id:
             self._parent = parent
 
-    def relabelled(self, **changes: Any) -> ChatDocument:
-        """A copy with the same id and other metadata; the original stays as it was."""
-        other = self.model_copy(update={"metadata": self.metadata.model_copy(update=changes)})
-        _alive[other.metadata.id] = other
-        return other
-
     @staticmethod
     def deepcopy(doc: ChatDocument) -> ChatDocument:
         """A copy with a new id that shares nothing changeable with `doc`; its parent stays the same."""

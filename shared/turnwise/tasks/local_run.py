@@ -37,7 +37,7 @@ class LocalRun:
     deadline: float | None = None
     killed: Callable[[], bool] = lambda: False
     usage: LLMTokenUsage = field(default_factory=LLMTokenUsage)
-    counters: dict[str, Counter[str]] = field(default_factory=dict)
+    counters: dict[int, Counter[str]] = field(default_factory=dict)
 
     def drive(self, message: ChatDocument | None, turns: int) -> Steps[Finish]:
         """Carry asks and answers between the machine and the agents until the root finishes."""
@@ -48,16 +48,19 @@ class LocalRun:
                 self._edit(edit)
             for item in move.trace:
                 self._observe(item)
+            if len(self.counters) > len(move.stack):
+                live = {frame.no for frame in move.stack}
+                self.counters = {no: counter for no, counter in self.counters.items() if no in live}
             action = move.action
             if isinstance(action, Finish):
                 return action
             answer: Answer
             if isinstance(action, Count):
-                answer = self._counted(action)
+                answer = self._counted(move.frame, action)
             else:
                 doc = yield self._effect(action)
                 answer = Reply(self._received(action, doc))
-            move = stack.receive(root, move.stack, answer, self.facts())
+            move = stack.receive(root, move.stack, answer, self.facts(), last_frame=move.last_frame)
 
     def facts(self) -> Facts:
         """The run and its agents as they are now."""
@@ -93,8 +96,8 @@ class LocalRun:
         make = {AGENT: agent.create_agent_response, LLM: agent.create_llm_response}
         return make.get(ask.responder, agent.create_user_response)(str(value), content_any=value)
 
-    def _counted(self, count: Count) -> Counts:
-        counter = self.counters.setdefault(count.path, Counter())
+    def _counted(self, frame: int, count: Count) -> Counts:
+        counter = self.counters.setdefault(frame, Counter())
         counter[count.hash] += 1
         return Counts(tuple(counter.most_common(count.n)) if count.n else ())
 
@@ -111,7 +114,6 @@ class LocalRun:
     def _observe(self, item: Trace) -> None:
         task = self.tree.tasks[item.path]
         if item.kind == "started":
-            self.counters[item.path] = Counter()
             if item.document is not None:
                 task.log_message(Entity.USER, item.document)
         elif item.kind in ("taken", "passed", "rejected", "null"):
