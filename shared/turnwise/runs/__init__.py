@@ -1,0 +1,1 @@
+"""The durable record of runs: tables, transactions, claims, replies, sweeps and queries."""

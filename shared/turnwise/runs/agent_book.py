@@ -1,0 +1,113 @@
+"""Agents and their histories within one transaction of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from turnwise.runs.records import AgentRecord, HistoryRow, Json, NewHistory
+from turnwise.runs.rows import AGENT, agent_of, as_row
+from turnwise.runs.schema import agent_states, histories
+from turnwise.runs.writes import Writes
+
+_AGENT = sa.select(*AGENT).where(
+    agent_states.c.run_id == sa.bindparam("run_id"), agent_states.c.key == sa.bindparam("key")
+)
+_ROW = sa.select(
+    histories.c.idx,
+    histories.c.role,
+    histories.c.body,
+    histories.c.tokens,
+    histories.c.total,
+    histories.c.document_id,
+).where(
+    histories.c.run_id == sa.bindparam("run_id"),
+    histories.c.key == sa.bindparam("key"),
+    histories.c.idx == sa.bindparam("idx"),
+)
+_TOTAL = sa.select(histories.c.total).where(
+    histories.c.run_id == sa.bindparam("run_id"),
+    histories.c.key == sa.bindparam("key"),
+    histories.c.idx == sa.bindparam("idx"),
+)
+
+
+class AgentBook:
+    """Reads each agent once and leaves its changes in the transaction's writes."""
+
+    def __init__(self, connection: Connection, run_id: str, writes: Writes) -> None:
+        self._connection = connection
+        self._run_id = run_id
+        self._writes = writes
+        self._known: dict[str, AgentRecord] = {}
+        self._stored: dict[str, int] = {}  # history rows in the database that are still wanted
+
+    def learn(self, agent: AgentRecord) -> None:
+        """Take `agent`, just read under the run's lock, as known."""
+        if agent.key not in self._known:
+            self._known[agent.key] = agent
+            self._stored[agent.key] = agent.history_len
+
+    def get(self, key: str) -> AgentRecord:
+        """The agent as this transaction sees it; an empty record if nothing was ever saved of it."""
+        if key not in self._known:
+            row = self._connection.execute(_AGENT, {"run_id": self._run_id, "key": key}).first()
+            self.learn(agent_of(row) if row else AgentRecord(key=key))
+        return self._known[key]
+
+    def save(self, key: str, record: Json | None, state: Json | None) -> None:
+        """Replace record or state; None leaves what was."""
+        known = self.get(key)
+        self._put(
+            replace(
+                known,
+                record=known.record if record is None else record,
+                state=known.state if state is None else state,
+            )
+        )
+
+    def append(self, key: str, rows: Sequence[NewHistory]) -> None:
+        """Add rows after the last one, keeping the running total of tokens."""
+        agent = self.get(key)
+        idx, total = agent.history_len, agent.history_tokens
+        pending = self._writes.histories.setdefault(key, [])
+        for row in rows:
+            total += row.tokens
+            pending.append(as_row(row, run_id=self._run_id, key=key, idx=idx, total=total))
+            idx += 1
+        self._put(replace(agent, history_len=idx, history_tokens=total))
+
+    def cut(self, key: str, keep: int) -> None:
+        """Take away the rows from index `keep` on; a new epoch begins if there were any."""
+        agent = self.get(key)
+        if keep >= agent.history_len:
+            return
+        pending = self._writes.histories.get(key, [])
+        pending[:] = [row for row in pending if row["idx"] < keep]
+        if keep < self._stored[key]:
+            self._writes.cuts[key] = self._stored[key] = keep
+        total = self._total(key, keep, pending)
+        self._put(replace(agent, history_len=keep, history_tokens=total, history_epoch=agent.history_epoch + 1))
+
+    def row(self, key: str, idx: int) -> HistoryRow:
+        """One stored history row."""
+        given = {"run_id": self._run_id, "key": key, "idx": idx}
+        found = self._connection.execute(_ROW, given).one()
+        return HistoryRow(
+            idx=found[0], role=found[1], body=found[2], tokens=found[3], total=found[4], document_id=found[5]
+        )
+
+    def _total(self, key: str, keep: int, pending: list[Json]) -> int:
+        if keep <= 0:
+            return 0
+        if pending:
+            return int(pending[-1]["total"])
+        given = {"run_id": self._run_id, "key": key, "idx": keep - 1}
+        return int(self._connection.execute(_TOTAL, given).scalar_one())
+
+    def _put(self, agent: AgentRecord) -> None:
+        self._known[agent.key] = agent
+        self._writes.agents[agent.key] = as_row(agent, run_id=self._run_id)

@@ -1,0 +1,131 @@
+"""Taking an ask from a queue, and giving it back."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from turnwise.runs.base import StoreBase
+from turnwise.runs.columns import now
+from turnwise.runs.records import UNFINISHED, AgentRecord, Claim
+from turnwise.runs.rows import AGENT, ASK, RUN, agent_of, ask_of, run_of
+from turnwise.runs.schema import agent_states, asks, documents, runs, workers
+
+# How often a claim looks for another candidate when others were faster.
+_LOOKS = 8
+
+_TAKE = (
+    sa.update(asks)
+    .where(
+        asks.c.run_id == sa.bindparam("of_run"),
+        asks.c.id == sa.bindparam("of_ask"),
+        asks.c.status == "runnable",
+    )
+    .values(
+        status="leased",
+        attempts=asks.c.attempts + 1,
+        token=asks.c.token + 1,
+        worker_id=sa.bindparam("by_worker"),
+        claimed_at=now(),
+    )
+    .returning(*ASK)
+)
+_MATERIAL = (
+    sa.select(documents.c.body, *AGENT)
+    .select_from(sa.select(sa.literal(1)).subquery())
+    .outerjoin(
+        documents,
+        sa.and_(documents.c.run_id == sa.bindparam("run_id"), documents.c.id == sa.bindparam("message_id")),
+    )
+    .outerjoin(
+        agent_states,
+        sa.and_(agent_states.c.run_id == sa.bindparam("run_id"), agent_states.c.key == sa.bindparam("agent")),
+    )
+)
+_GIVE_BACK = (
+    sa.update(asks)
+    .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
+    .values(
+        status="runnable",
+        attempts=asks.c.attempts - 1,
+        token=asks.c.token + 1,
+        worker_id=None,
+        topups=0,
+        topup_after=None,
+    )
+)
+
+
+@cache
+def _candidate(with_version: bool) -> sa.Select[tuple[object, ...]]:
+    """The best runnable ask whose run nobody holds, locking that run."""
+    conditions = [
+        asks.c.queue == sa.bindparam("queue"),
+        asks.c.status == "runnable",
+        sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
+        runs.c.status.in_(UNFINISHED),
+        runs.c.cancel_requested_at.is_(None),
+        sa.exists().where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == "alive"),
+    ]
+    if with_version:
+        conditions.append(runs.c.version == sa.bindparam("version"))
+    return (
+        sa.select(asks.c.id, *RUN)
+        .select_from(asks.join(runs, runs.c.id == asks.c.run_id))
+        .where(*conditions)
+        .order_by(asks.c.priority.desc(), asks.c.created_at)
+        .limit(1)
+        .with_for_update(of=runs, skip_locked=True)
+    )
+
+
+class Claims(StoreBase):
+    """A delivery is a permit to claim one ask of its queue, and this is the claim."""
+
+    def claim(self, queue: str, worker_id: str, version: str | None = None) -> Claim | None:
+        """Lease the best runnable ask of `queue` (of runs of `version`, if given), or None.
+
+        A worker that was declared dead, and a run that has ended or is being cancelled, get none.
+        """
+        for _ in range(_LOOKS):
+            with self.database.begin() as connection:
+                claim, looked = self._try(connection, queue, worker_id, version)
+            if not looked:
+                return claim
+        return None
+
+    def release(self, claim: Claim, reason: str) -> bool:
+        """Give an ask back unanswered, as if never claimed; False if the claim was no longer held."""
+        with self.locked(claim.ask.run_id) as transaction:
+            ask = transaction.ask(claim.ask.id)
+            if ask is None or ask.status != "leased" or ask.token != claim.token:
+                return False
+            transaction.connection.execute(_GIVE_BACK, {"of_run": ask.run_id, "of_ask": ask.id})
+            transaction.event(
+                "ask.released", path=ask.path, turn=ask.turn, try_no=ask.try_no, ask_id=ask.id, data={"reason": reason}
+            )
+        return True
+
+    def _try(
+        self, connection: Connection, queue: str, worker_id: str, version: str | None
+    ) -> tuple[Claim | None, bool]:
+        """A claim if one was made, and whether it is worth to look again."""
+        given = {"queue": queue, "worker_id": worker_id, "version": version}
+        if version is None:
+            del given["version"]
+        found = connection.execute(_candidate(version is not None), given).first()
+        if found is None:
+            return None, False
+        run = run_of(found[1:])
+        # The candidate was read before the run was locked: the ask may be gone by now, which only this can see.
+        taken = connection.execute(_TAKE, {"of_run": run.id, "of_ask": found[0], "by_worker": worker_id}).first()
+        if taken is None:
+            return None, True
+        ask = ask_of(taken)
+        given = {"run_id": run.id, "message_id": ask.message_id, "agent": ask.agent}
+        material = connection.execute(_MATERIAL, given).one()
+        agent = agent_of(material[1:]) if material[1] is not None else AgentRecord(key=ask.agent)
+        made = Claim(ask=ask, token=ask.token, worker_id=worker_id, run=run, document=material[0], agent=agent)
+        return made, False

@@ -1,0 +1,68 @@
+"""Column types and expressions that mean the same on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.engine import Dialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+Document = sa.JSON(none_as_null=True)
+# Searchable, and therefore without NUL characters, which jsonb refuses.
+Tags = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
+Seconds = sa.Double()
+
+
+class Money(TypeDecorator[Decimal]):
+    """US dollars: NUMERIC where the database has it, decimal text on SQLite; never a float."""
+
+    impl = sa.Numeric
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Choose the storage of `dialect`."""
+        return dialect.type_descriptor(sa.Text() if dialect.name == "sqlite" else sa.Numeric())
+
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> Any:
+        """Write a `Decimal`; a float is a programming error, because it has already lost digits."""
+        if value is not None and not isinstance(value, Decimal):
+            raise TypeError(f"money is {value!r}; expected a Decimal")
+        return str(value) if value is not None and dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
+        """Read a `Decimal`."""
+        return None if value is None else Decimal(value)
+
+
+class now(FunctionElement[float]):
+    """The database's clock in seconds since the epoch, read anew at each use."""
+
+    type = Seconds
+    inherit_cache = True
+
+
+@compiles(now, "postgresql")
+def _now_postgresql(element: now, compiler: Any, **options: Any) -> str:
+    return "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
+
+
+@compiles(now, "sqlite")
+def _now_sqlite(element: now, compiler: Any, **options: Any) -> str:
+    return "turnwise_now()"  # made known to each connection by `Database`
+
+
+def dump_json(value: Any) -> str:
+    """Compact JSON in UTF-8, escaped to ASCII only where a lone surrogate can not be encoded."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return json.dumps(value, separators=(",", ":"))
+    return text

@@ -1,0 +1,195 @@
+"""The edge to the database: connections, transactions, and what a failure of it means."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any, Literal
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy import event, exc
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL, Connection, make_url
+
+from turnwise.errors import ConfigurationError, DatabaseUnavailableError, SchemaVersionError
+from turnwise.runs.columns import dump_json, now
+from turnwise.runs.schema import SCHEMA_VERSION
+
+_NOW = sa.select(now())
+_VERSION = sa.text("SELECT version_num FROM alembic_version")
+# A connection that rested longer is tried before use, so that a restarted database costs nobody an error.
+_TRUSTED_SECONDS = 5.0
+
+
+class Database:
+    """A SQLite file or a PostgreSQL database; safe to share between threads, not across a fork.
+
+    `clock` replaces the clock of SQLite only; PostgreSQL tells its own time. Raises `ConfigurationError` for a URL
+    that names neither.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        synchronous: Literal["NORMAL", "FULL"] = "NORMAL",
+        clock: Callable[[], float] | None = None,
+        pool_size: int = 20,
+    ) -> None:
+        self.url = _parse(url)
+        self.is_postgres = self.url.drivername.startswith("postgresql")
+        self._clock = clock or time.time
+        self._synchronous = synchronous
+        # SQLite lets one writer in at a time and makes the others poll; queueing here is fair and much faster.
+        self._writer = nullcontext() if self.is_postgres else threading.Lock()
+        options: dict[str, Any] = {"connect_timeout": 5} if self.is_postgres else {"timeout": 30}
+        self.engine = sa.create_engine(
+            self.url,
+            json_serializer=dump_json,
+            connect_args=options,
+            pool_size=pool_size,
+            max_overflow=pool_size,
+            pool_timeout=30,
+        )
+        if self.is_postgres:
+            event.listen(self.engine, "checkin", _note_use)
+            event.listen(self.engine, "checkout", _try_if_rested)
+        else:
+            event.listen(self.engine, "connect", self._prepare_sqlite)
+            event.listen(self.engine, "begin", _begin_sqlite)
+
+    @property
+    def name(self) -> str:
+        """The URL without its password, for messages."""
+        return self.url.render_as_string(hide_password=True)
+
+    @contextmanager
+    def begin(self) -> Iterator[Connection]:
+        """A writing transaction, committed at the end and rolled back by an exception."""
+        with self._faults(), self._writer, self.engine.connect() as connection:
+            if not self.is_postgres:
+                connection = connection.execution_options(turnwise_write=True)
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A reading transaction, never committed; on PostgreSQL each statement in it sees the newest state."""
+        with self._faults(), self.engine.connect() as connection:
+            yield connection
+
+    def now(self, connection: Connection) -> float:
+        """Seconds since the epoch by the database's clock."""
+        return float(connection.execute(_NOW).scalar_one())
+
+    @contextmanager
+    def pipeline(self, connection: Connection) -> Iterator[None]:
+        """Send the statements inside without waiting for each answer; none of them may give rows."""
+        driver = connection.connection.driver_connection
+        if not isinstance(driver, psycopg.Connection):
+            yield
+            return
+        try:
+            with driver.pipeline():
+                yield
+        except psycopg.OperationalError as error:
+            raise exc.OperationalError(None, None, error) from error
+
+    def insert(self, table: sa.Table) -> postgresql.Insert:
+        """An INSERT of this dialect, with `on_conflict_...`; SQLite's has the same methods."""
+        if self.is_postgres:
+            return postgresql.insert(table)
+        return sqlite.insert(table)  # type: ignore[return-value]
+
+    def migrate(self) -> None:
+        """Bring the schema to this program's version; safe to run twice and from several processes at once."""
+        from turnwise.runs.migration import upgrade  # Alembic takes long to import, and only this needs it
+
+        with self.begin() as connection:
+            upgrade(connection)
+
+    def check_schema(self) -> None:
+        """Raise `SchemaVersionError` unless the database has the schema of this program."""
+        with self.read() as connection:
+            try:
+                found = connection.execute(_VERSION).scalar_one_or_none()
+            except (exc.ProgrammingError, exc.OperationalError) as error:
+                if not _lacks_table(error):
+                    raise
+                found = None
+        if found != SCHEMA_VERSION:
+            told = f"has schema version {found}" if found else "has no Turnwise tables yet"
+            raise SchemaVersionError(
+                f"{self.name} {told}; this program needs version {SCHEMA_VERSION}: run `turnwise migrate`"
+            )
+
+    def close(self) -> None:
+        """Close all pooled connections."""
+        self.engine.dispose()
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except (exc.OperationalError, exc.InterfaceError, exc.ProgrammingError, exc.TimeoutError) as error:
+            cause = getattr(error, "orig", None) or error
+            if _lacks_table(error):
+                raise SchemaVersionError(f"{self.name} lacks a table ({cause}): run `turnwise migrate`") from error
+            if isinstance(error, exc.ProgrammingError):
+                raise
+            hint = "start PostgreSQL" if self.is_postgres else "see that the file's directory exists and is writable"
+            detail = " ".join(str(cause).split())
+            raise DatabaseUnavailableError(
+                f"the database {self.name} does not answer ({detail}); {hint}, or correct TURNWISE_DATABASE_URL"
+            ) from error
+
+    def _prepare_sqlite(self, connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # transactions begin where `_begin_sqlite` says, not where the driver guesses
+        connection.create_function("turnwise_now", 0, self._clock)
+        connection.execute("PRAGMA journal_mode=WAL").close()
+        connection.execute(f"PRAGMA synchronous={self._synchronous}").close()
+
+
+def _parse(text: str) -> URL:
+    try:
+        url = make_url(text)
+    except exc.ArgumentError as error:
+        raise ConfigurationError(
+            f"TURNWISE_DATABASE_URL is {text!r}; expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
+        ) from error
+    kind = url.drivername.partition("+")[0]
+    if kind in ("postgresql", "postgres"):
+        return url.set(drivername="postgresql+psycopg")
+    if kind == "sqlite" and url.database and url.database != ":memory:":
+        return url.set(drivername="sqlite+pysqlite")
+    raise ConfigurationError(
+        f"TURNWISE_DATABASE_URL is {url.render_as_string(hide_password=True)!r}; expected a file, sqlite:///FILE, "
+        "or postgresql://USER:PASSWORD@HOST/NAME"
+    )
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    write = connection.get_execution_options().get("turnwise_write")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+def _note_use(_connection: Any, record: Any) -> None:
+    record.info["used"] = time.monotonic()
+
+
+def _try_if_rested(connection: Any, record: Any, _proxy: Any) -> None:
+    if time.monotonic() - record.info.get("used", time.monotonic()) < _TRUSTED_SECONDS:
+        return
+    try:
+        connection.execute("SELECT 1")
+        connection.rollback()
+    except psycopg.OperationalError as error:
+        raise exc.DisconnectionError from error  # the pool makes a fresh connection instead
+
+
+def _lacks_table(error: Exception) -> bool:
+    cause = getattr(error, "orig", None)
+    return type(cause).__name__ in ("UndefinedTable", "UndefinedColumn") or str(cause).startswith("no such ")

@@ -1,0 +1,93 @@
+"""Questions to humans: rows that wait, with no worker behind them."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from turnwise.errors import ConflictError, NotFoundError
+from turnwise.runs.base import StoreBase
+from turnwise.runs.records import AskRecord, NewDocument, Reply
+from turnwise.runs.replies import reply_row
+from turnwise.runs.rows import ASK, ask_of
+from turnwise.runs.schema import asks, runs
+from turnwise.runs.transaction import RunTransaction
+
+_OPEN = sa.select(*ASK).where(asks.c.status == "open")
+
+
+class Inbox(StoreBase):
+    """Lists open questions and takes their answers."""
+
+    def open_questions(self, tenant: str | None = None, limit: int = 100) -> list[AskRecord]:
+        """Open questions, oldest first, of one tenant or of all."""
+        statement = _OPEN.order_by(asks.c.created_at).limit(limit)
+        if tenant is not None:
+            statement = statement.join(runs, runs.c.id == asks.c.run_id).where(runs.c.tenant == tenant)
+        with self.database.read() as connection:
+            return [ask_of(row) for row in connection.execute(statement)]
+
+    def open_question_count(self) -> int:
+        """How many questions wait for a human."""
+        with self.database.read() as connection:
+            statement = sa.select(sa.func.count()).select_from(asks).where(asks.c.status == "open")
+            return int(connection.execute(statement).scalar_one())
+
+    def answer(self, run_id: str, document: NewDocument, question_id: str | None = None) -> AskRecord:
+        """Answer a question of a run; it may be left unnamed if exactly one is open. The question, as it was.
+
+        Raises `NotFoundError` for an unknown run or question, and `ConflictError` with one of the codes
+        `no_open_question`, `already_answered`, `ambiguous_question`.
+        """
+        with self.locked(run_id) as transaction:
+            ask = self._named(transaction, question_id) if question_id else self._only(transaction)
+            transaction.put_document(document.id, document.body, document.parent_id)
+            reply = Reply(kind="answer", document=document)
+            transaction.add_reply(reply_row(transaction, ask, reply, token=ask.token))
+            transaction.event(
+                "human.answered",
+                path=ask.path,
+                turn=ask.turn,
+                try_no=ask.try_no,
+                ask_id=ask.id,
+                data={"document": document.id},
+            )
+            transaction.change(move_due_at=transaction.now)
+        return ask
+
+    def _named(self, transaction: RunTransaction, question_id: str) -> AskRecord:
+        ask = transaction.ask(question_id)
+        if ask is None or ask.responder != "user":
+            raise NotFoundError(
+                f"the run {transaction.run.id} has no question {question_id!r}; list its open questions"
+            )
+        if ask.status == "answered":
+            raise _already(ask)
+        if ask.status != "open":
+            raise _none(transaction)
+        return ask
+
+    def _only(self, transaction: RunTransaction) -> AskRecord:
+        rows = transaction.connection.execute(_OPEN.where(asks.c.run_id == transaction.run.id).limit(2)).all()
+        if len(rows) > 1:
+            raise ConflictError(
+                f"the run {transaction.run.id} has several open questions; name the one that you answer",
+                code="ambiguous_question",
+            )
+        if rows:
+            return ask_of(rows[0])
+        awaited = transaction.open_ask()  # answered a moment ago, and not yet taken up
+        if awaited is not None and awaited.responder == "user" and awaited.status == "answered":
+            raise _already(awaited)
+        raise _none(transaction)
+
+
+def _already(ask: AskRecord) -> ConflictError:
+    return ConflictError(
+        f"somebody has already answered the question {ask.id}; the first answer counts", "already_answered"
+    )
+
+
+def _none(transaction: RunTransaction) -> ConflictError:
+    return ConflictError(
+        f"the run {transaction.run.id} asks nobody at the moment (it is {transaction.run.status})", "no_open_question"
+    )

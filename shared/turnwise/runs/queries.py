@@ -1,0 +1,188 @@
+"""What observers read."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+import sqlalchemy as sa
+
+from turnwise.errors import InvalidRequestError, NotFoundError
+from turnwise.runs import schema
+from turnwise.runs.base import StoreBase
+from turnwise.runs.columns import now
+from turnwise.runs.records import (
+    EventRecord,
+    Frame,
+    HistoryRow,
+    Json,
+    QueueStat,
+    RunFilter,
+    RunRecord,
+    WorkerRecord,
+)
+from turnwise.runs.rows import RUN, names, run_of
+from turnwise.runs.schema import agent_states, asks, documents, events, frames, histories, runs, workers
+
+_EVENT = tuple(column for column in events.c if column.name != "document_id")
+_EVENT_NAMES = (*names(_EVENT), "document")
+_EVENTS = (
+    sa.select(*_EVENT, documents.c.body)
+    .select_from(events)
+    .outerjoin(documents, sa.and_(documents.c.run_id == events.c.run_id, documents.c.id == events.c.document_id))
+    .where(events.c.run_id == sa.bindparam("run_id"), events.c.seq > sa.bindparam("after"))
+    .order_by(events.c.seq)
+    .limit(sa.bindparam("most", type_=sa.Integer))
+)
+_HISTORY = tuple(histories.c[name] for name in ("idx", "role", "body", "tokens", "total", "document_id"))
+_WORKER_NAMES = names(tuple(workers.c))
+_delayed = sa.and_(asks.c.status == "runnable", asks.c.due_at > now())
+_free = sa.and_(asks.c.status == "runnable", sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()))
+_QUEUES = (
+    sa.select(
+        asks.c.queue,
+        sa.func.sum(sa.case((_free, 1), else_=0)),
+        sa.func.sum(sa.case((asks.c.status == "leased", 1), else_=0)),
+        sa.func.sum(sa.case((_delayed, 1), else_=0)),
+        now() - sa.func.min(sa.case((_free, sa.func.coalesce(asks.c.due_at, asks.c.created_at)))),
+    )
+    # Two conditions, so that each can use its partial index.
+    .where(sa.or_(asks.c.status == "runnable", asks.c.status == "leased"), asks.c.queue.is_not(None))
+    .group_by(asks.c.queue)
+    .order_by(asks.c.queue)
+)
+_OF_A_RUN = tuple(table for table in schema.metadata.tables.values() if "run_id" in table.c)
+
+
+class Queries(StoreBase):
+    """Reads without locks."""
+
+    def run(self, run_id: str, tenant: str | None = None) -> RunRecord:
+        """A run; `NotFoundError` if there is none, or none of this tenant."""
+        with self.database.read() as connection:
+            row = connection.execute(sa.select(*RUN).where(runs.c.id == run_id)).first()
+        if row is None or (tenant is not None and row[1] != tenant):
+            raise NotFoundError(f"there is no run {run_id!r}; list the runs to see which exist")
+        return run_of(row)
+
+    def runs(
+        self, filters: RunFilter | None = None, cursor: str | None = None, limit: int = 50
+    ) -> tuple[list[RunRecord], str | None]:
+        """Runs, newest first, and the cursor of the next page or None.
+
+        Raises `InvalidRequestError` for a cursor that is none.
+        """
+        conditions = self._conditions(filters or RunFilter())
+        if cursor is not None:
+            conditions.append(runs.c.id < _decode(cursor))
+        statement = sa.select(*RUN).where(*conditions).order_by(runs.c.id.desc()).limit(limit + 1)
+        with self.database.read() as connection:
+            found = [run_of(row) for row in connection.execute(statement)]
+        return found[:limit], _encode(found[limit - 1].id) if len(found) > limit else None
+
+    def events(self, run_id: str, after: int = 0, limit: int = 500) -> list[EventRecord]:
+        """A run's events with numbers above `after`, in order, each with the document that it names."""
+        with self.database.read() as connection:
+            rows = connection.execute(_EVENTS, {"run_id": run_id, "after": after, "most": limit}).all()
+        return [EventRecord(**dict(zip(_EVENT_NAMES, row, strict=True))) for row in rows]
+
+    def transcript_documents(self, run_id: str) -> list[Json]:
+        """The bodies of a run's documents in the order in which they were made."""
+        statement = sa.select(documents.c.body).where(documents.c.run_id == run_id).order_by(documents.c.no)
+        with self.database.read() as connection:
+            return list(connection.execute(statement).scalars())
+
+    def history(self, run_id: str, key: str, *, max_tokens: int | None = None, after_idx: int = -1) -> list[HistoryRow]:
+        """An agent's history above `after_idx`: the longest end of it that is within `max_tokens`, in order."""
+        conditions = [histories.c.run_id == run_id, histories.c.key == key, histories.c.idx > after_idx]
+        if max_tokens is not None:
+            everything = sa.select(agent_states.c.history_tokens).where(
+                agent_states.c.run_id == run_id, agent_states.c.key == key
+            )
+            least = everything.scalar_subquery() - max_tokens
+            # The first condition is what the index knows; the second drops the row that is only partly within.
+            conditions += [histories.c.total >= least, histories.c.total - histories.c.tokens >= least]
+        with self.database.read() as connection:
+            rows = connection.execute(sa.select(*_HISTORY).where(*conditions).order_by(histories.c.idx))
+            return [HistoryRow(**dict(zip(names(_HISTORY), row, strict=True))) for row in rows]
+
+    def frames_of(self, run_id: str) -> list[Frame]:
+        """The stack of tasks of a run, outermost first."""
+        statement = sa.select(frames.c.no, frames.c.path, frames.c.state).where(frames.c.run_id == run_id)
+        with self.database.read() as connection:
+            rows = connection.execute(statement.order_by(frames.c.no))
+            return [Frame(no=row[0], path=row[1], state=row[2]) for row in rows]
+
+    def queue_stats(self) -> list[QueueStat]:
+        """Every queue that holds asks."""
+        with self.database.read() as connection:
+            rows = connection.execute(_QUEUES).all()
+        return [
+            QueueStat(queue=row[0], runnable=row[1], leased=row[2], delayed=row[3], oldest_age=max(row[4] or 0.0, 0.0))
+            for row in rows
+        ]
+
+    def workers(self, state: str | None = None) -> list[WorkerRecord]:
+        """Worker incarnations, newest first, in one state or in any."""
+        statement = sa.select(workers).order_by(workers.c.id.desc())
+        if state is not None:
+            statement = statement.where(workers.c.state == state)
+        with self.database.read() as connection:
+            rows = connection.execute(statement).all()
+        return [WorkerRecord(**dict(zip(_WORKER_NAMES, row, strict=True))) for row in rows]
+
+    def run_counts(self) -> dict[str, int]:
+        """How many runs have each status that occurs."""
+        with self.database.read() as connection:
+            rows = connection.execute(sa.select(runs.c.status, sa.func.count()).group_by(runs.c.status))
+            return {row[0]: row[1] for row in rows}
+
+    def bytes_stored(self, run_id: str) -> int:
+        """Bytes of all rows of a run, without indexes; on SQLite the length of their values as text."""
+        with self.database.read() as connection:
+            total = 0
+            for table in (runs, *_OF_A_RUN):
+                owner = table.c.id if table is runs else table.c.run_id
+                if self.database.is_postgres:
+                    size: sa.ColumnElement[int] = sa.func.pg_column_size(sa.literal_column(f"{table.name}.*"))
+                else:
+                    lengths = [sa.func.coalesce(sa.func.length(sa.cast(c, sa.Text)), 0) for c in table.c]
+                    size = sum(lengths[1:], lengths[0])
+                found = connection.execute(sa.select(sa.func.sum(size)).select_from(table).where(owner == run_id))
+                total += int(found.scalar_one() or 0)
+        return total
+
+    def _conditions(self, filters: RunFilter) -> list[sa.ColumnElement[bool]]:
+        made: list[sa.ColumnElement[bool]] = []
+        for column, value in (
+            (runs.c.tenant, filters.tenant),
+            (runs.c.status, filters.status),
+            (runs.c.task, filters.task),
+            (runs.c.session_id, filters.session_id),
+        ):
+            if value is not None:
+                made.append(column == value)
+        if filters.created_after is not None:
+            made.append(runs.c.created_at > filters.created_after)
+        if filters.tag is not None:
+            made.append(self._has_tag(filters.tag))
+        return made
+
+    def _has_tag(self, tag: str) -> sa.ColumnElement[bool]:
+        if self.database.is_postgres:
+            return runs.c.tags.op("@>", is_comparison=True)(sa.cast([tag], runs.c.tags.type))
+        each = sa.func.json_each(runs.c.tags).table_valued("value")
+        return sa.exists().where(each.c.value == tag)
+
+
+def _encode(run_id: str) -> str:
+    return base64.urlsafe_b64encode(run_id.encode()).decode().rstrip("=")
+
+
+def _decode(cursor: str) -> str:
+    try:
+        return base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError) as error:
+        raise InvalidRequestError(
+            f"the cursor {cursor!r} is none of this server's; leave it out to start over"
+        ) from error

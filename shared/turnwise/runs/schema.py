@@ -1,0 +1,279 @@
+"""The tables of the record.
+
+Rows that belong to a run carry its `run_id` and are written only under the lock of the run's row, which is what keeps
+them consistent; foreign keys would check the same thing again at every insert of the hot path.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from turnwise.runs.columns import Document, Money, Seconds, Tags
+
+SCHEMA_VERSION = "0001"
+
+metadata = sa.MetaData()
+_unfinished = sa.text("status IN ('queued', 'running', 'waiting')")
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("tenant", sa.Text, nullable=False),
+    sa.Column("task", sa.Text, nullable=False),
+    sa.Column("version", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("status_code", sa.Text),
+    sa.Column("priority", sa.Integer, nullable=False),
+    sa.Column("tags", Tags, nullable=False),
+    sa.Column("metadata", Document, nullable=False),
+    sa.Column("session_id", sa.Text),
+    sa.Column("message", Document, nullable=False),
+    sa.Column("max_cost", Money),
+    sa.Column("max_tokens", sa.BigInteger),
+    sa.Column("turns", sa.Integer),
+    sa.Column("max_turns", sa.Integer),
+    sa.Column("deadline_at", Seconds),
+    sa.Column("prompt_tokens", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("cached_tokens", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("completion_tokens", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("calls", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("unpriced_calls", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("cost", Money, nullable=False, server_default="0"),
+    sa.Column("last_seq", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("last_frame", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("last_document", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("cancel_requested_at", Seconds),
+    sa.Column("waiting_for", Document),
+    sa.Column("result", Document),
+    sa.Column("error", Document),
+    sa.Column("idempotency_key", sa.Text),
+    sa.Column("body_hash", sa.Text),
+    sa.Column("awaiting", sa.Text),
+    sa.Column("move_due_at", Seconds),
+    sa.Column("created_at", Seconds, nullable=False),
+    sa.Column("started_at", Seconds),
+    sa.Column("finished_at", Seconds),
+)
+_has_key = sa.text("idempotency_key IS NOT NULL")
+sa.Index(
+    "uq_runs_idempotency",
+    runs.c.tenant,
+    runs.c.idempotency_key,
+    unique=True,
+    postgresql_where=_has_key,
+    sqlite_where=_has_key,
+)
+_move_due = sa.text("move_due_at IS NOT NULL")
+sa.Index("ix_runs_move_due", runs.c.move_due_at, postgresql_where=_move_due, sqlite_where=_move_due)
+sa.Index("ix_runs_deadline", runs.c.deadline_at, postgresql_where=_unfinished, sqlite_where=_unfinished)
+sa.Index("ix_runs_unfinished", runs.c.status, postgresql_where=_unfinished, sqlite_where=_unfinished)
+sa.Index("ix_runs_tenant", runs.c.tenant, runs.c.id)
+
+frames = sa.Table(
+    "frames",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("no", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("state", Document, nullable=False),
+)
+
+documents = sa.Table(
+    "documents",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("no", sa.Integer, nullable=False),  # the order in which the run's documents were made
+    sa.Column("parent_id", sa.Text),
+    sa.Column("body", Document, nullable=False),
+    sa.Column("created_at", Seconds, nullable=False),
+)
+
+asks = sa.Table(
+    "asks",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("frame_no", sa.Integer, nullable=False),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("agent", sa.Text, nullable=False),
+    sa.Column("responder", sa.Text, nullable=False),
+    sa.Column("queue", sa.Text),
+    sa.Column("turn", sa.Integer, nullable=False),
+    sa.Column("try_no", sa.Integer, nullable=False),
+    sa.Column("message_id", sa.Text),
+    sa.Column("priority", sa.Integer, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("max_attempts", sa.Integer, nullable=False),
+    sa.Column("token", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("worker_id", sa.Text),
+    sa.Column("due_at", Seconds),
+    sa.Column("extra", Document, nullable=False),
+    sa.Column("topups", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("topup_after", Seconds),
+    sa.Column("created_at", Seconds, nullable=False),
+    sa.Column("claimed_at", Seconds),
+    sa.Column("closed_at", Seconds),
+    sa.UniqueConstraint("run_id", "frame_no", "turn", "try_no", name="uq_asks_place"),
+)
+_runnable = sa.text("status = 'runnable'")
+sa.Index(
+    "ix_asks_runnable",
+    asks.c.queue,
+    asks.c.priority.desc(),
+    asks.c.created_at,
+    postgresql_where=_runnable,
+    sqlite_where=_runnable,
+)
+_delayed = sa.text("status IN ('runnable', 'open') AND due_at IS NOT NULL")
+sa.Index("ix_asks_due", asks.c.due_at, postgresql_where=_delayed, sqlite_where=_delayed)
+_leased = sa.text("status = 'leased'")
+sa.Index("ix_asks_leased", asks.c.worker_id, postgresql_where=_leased, sqlite_where=_leased)
+_open = sa.text("status = 'open'")
+sa.Index("ix_asks_open", asks.c.created_at, postgresql_where=_open, sqlite_where=_open)
+
+replies = sa.Table(
+    "replies",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("ask_id", sa.Text, primary_key=True),
+    sa.Column("token", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("accepted", sa.Boolean, nullable=False),
+    sa.Column("reason", sa.Text),
+    sa.Column("document_id", sa.Text),
+    sa.Column("error", Document),
+    sa.Column("usage", Document),
+    sa.Column("cost", Money),
+    sa.Column("worker_id", sa.Text),
+    sa.Column("at", Seconds, nullable=False),
+)
+_accepted = sa.text("accepted")
+sa.Index(  # one ask, one reply, whatever the code above it does
+    "uq_replies_accepted",
+    replies.c.run_id,
+    replies.c.ask_id,
+    unique=True,
+    postgresql_where=_accepted,
+    sqlite_where=_accepted,
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("type", sa.Text, nullable=False),
+    sa.Column("at", Seconds, nullable=False),
+    sa.Column("path", sa.Text),
+    sa.Column("turn", sa.Integer),
+    sa.Column("try_no", sa.Integer),
+    sa.Column("ask_id", sa.Text),
+    sa.Column("data", Document),
+    sa.Column("document_id", sa.Text),
+)
+
+agent_states = sa.Table(
+    "agent_states",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("record", Document),
+    sa.Column("state", Document),
+    sa.Column("history_len", sa.Integer, nullable=False),
+    sa.Column("history_epoch", sa.Integer, nullable=False),
+    sa.Column("history_tokens", sa.BigInteger, nullable=False),
+)
+
+histories = sa.Table(
+    "histories",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("idx", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("body", Document, nullable=False),
+    sa.Column("tokens", sa.Integer, nullable=False),
+    sa.Column("total", sa.BigInteger, nullable=False),
+    sa.Column("document_id", sa.Text),
+)
+# Finds where the last n tokens begin without reading what lies before.
+sa.Index("ix_histories_total", histories.c.run_id, histories.c.key, histories.c.total)
+
+loop_counts = sa.Table(
+    "loop_counts",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("frame_no", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("n", sa.Integer, nullable=False),
+)
+sa.Index("ix_loop_counts_n", loop_counts.c.run_id, loop_counts.c.frame_no, loop_counts.c.n.desc())
+
+workers = sa.Table(
+    "workers",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("queues", Document, nullable=False),
+    sa.Column("host", sa.Text, nullable=False),
+    sa.Column("pid", sa.Integer, nullable=False),
+    sa.Column("version", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("lease_until", Seconds, nullable=False),
+    sa.Column("started_at", Seconds, nullable=False),
+    sa.Column("beat_at", Seconds, nullable=False),
+)
+
+sweep_leases = sa.Table(
+    "sweep_leases",
+    metadata,
+    sa.Column("queue", sa.Text, primary_key=True),
+    sa.Column("holder", sa.Text, nullable=False),
+    sa.Column("lease_until", Seconds, nullable=False),
+)
+
+budgets = sa.Table(
+    "budgets",
+    metadata,
+    sa.Column("scope", sa.Text, primary_key=True),  # run, session or tenant
+    sa.Column("scope_id", sa.Text, primary_key=True),
+    sa.Column("limit_cost", Money),
+    sa.Column("limit_tokens", sa.BigInteger),
+    sa.Column("spent_cost", Money, nullable=False, server_default="0"),
+    sa.Column("spent_tokens", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("reserved_cost", Money, nullable=False, server_default="0"),
+    sa.Column("reserved_tokens", sa.BigInteger, nullable=False, server_default="0"),
+)
+
+reservations = sa.Table(
+    "reservations",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("ask_id", sa.Text, primary_key=True),
+    sa.Column("token", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("call_no", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("cost", Money),
+    sa.Column("tokens", sa.BigInteger, nullable=False),
+    sa.Column("settled_cost", Money),
+    sa.Column("settled_tokens", sa.BigInteger),
+    sa.Column("created_at", Seconds, nullable=False),
+    sa.Column("settled_at", Seconds),
+)
+
+receipts = sa.Table(
+    "receipts",
+    metadata,
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("ask_id", sa.Text, primary_key=True),
+    sa.Column("call_no", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("token", sa.Integer, nullable=False),
+    sa.Column("tool", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("result", Document),
+    sa.Column("state", Document),
+    sa.Column("at", Seconds, nullable=False),
+)

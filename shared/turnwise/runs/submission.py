@@ -1,0 +1,76 @@
+"""Accepting runs and asking for their end."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from turnwise.errors import ConflictError
+from turnwise.runs.base import StoreBase
+from turnwise.runs.columns import now
+from turnwise.runs.records import NewRun, RunRecord
+from turnwise.runs.rows import RUN, as_row, run_of
+from turnwise.runs.schema import events, runs
+
+_BY_KEY = sa.select(*RUN).where(
+    runs.c.tenant == sa.bindparam("tenant"), runs.c.idempotency_key == sa.bindparam("idempotency_key")
+)
+
+
+class Submissions(StoreBase):
+    """Where runs come from."""
+
+    def submit(self, new: NewRun) -> tuple[RunRecord, bool]:
+        """Keep a run and its first event; the run, and whether it is new.
+
+        An idempotency key that the tenant has used gives the run it made. Raises `ConflictError`
+        (`idempotency_mismatch`) if that run came from another body.
+        """
+        with self.database.begin() as connection:
+            run = self._insert(connection, new)
+            if run is not None:
+                self._accept(connection, run)
+            else:
+                given = {"tenant": new.tenant, "idempotency_key": new.idempotency_key}
+                run = run_of(connection.execute(_BY_KEY, given).one())
+                if run.body_hash != new.body_hash:
+                    raise ConflictError(
+                        f"the idempotency key {new.idempotency_key!r} was used with another request body, for "
+                        f"{run.id}; send that body again or choose a new key",
+                        code="idempotency_mismatch",
+                    )
+                return run, False
+        self.tell(run.id, 1)
+        return run, True
+
+    def request_cancel(self, run_id: str) -> RunRecord:
+        """Ask for a run's end; the next move ends it. Asking twice is once.
+
+        Raises `NotFoundError`, and `ConflictError` (`already_ended`) for a run with a final status.
+        """
+        with self.locked(run_id) as transaction:
+            run = transaction.run
+            if run.ended:
+                raise ConflictError(f"the run {run_id} has already ended: {run.status}", code="already_ended")
+            if run.cancel_requested_at is None:
+                transaction.change(cancel_requested_at=transaction.now, move_due_at=transaction.now)
+            return transaction.run
+
+    def _insert(self, connection: Connection, new: NewRun) -> RunRecord | None:
+        values = as_row(new, status="queued", last_seq=1, created_at=now(), move_due_at=now(), tags=list(new.tags))
+        deadline = values.pop("deadline")
+        values["deadline_at"] = None if deadline is None else now() + deadline
+        statement = self.database.insert(runs).values(values)
+        if new.idempotency_key is not None:
+            statement = statement.on_conflict_do_nothing(
+                index_elements=["tenant", "idempotency_key"], index_where=sa.text("idempotency_key IS NOT NULL")
+            )
+        row = connection.execute(statement.returning(*RUN)).first()
+        return run_of(row) if row is not None else None
+
+    def _accept(self, connection: Connection, run: RunRecord) -> None:
+        data = {"task": run.task, "version": run.version}
+        connection.execute(
+            sa.insert(events),
+            {"run_id": run.id, "seq": 1, "type": "run.accepted", "at": run.created_at, "data": data},
+        )

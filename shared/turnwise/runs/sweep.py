@@ -1,0 +1,199 @@
+"""What repairs losses: lapsed leases, moves that nobody makes, permits that got lost."""
+
+from __future__ import annotations
+
+import time
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from turnwise.errors import DatabaseUnavailableError
+from turnwise.runs.base import StoreBase
+from turnwise.runs.columns import now
+from turnwise.runs.records import UNFINISHED, AskRecord, Reply
+from turnwise.runs.replies import reply_row
+from turnwise.runs.rows import ASK, ask_of
+from turnwise.runs.schema import asks, runs, sweep_leases, workers
+from turnwise.runs.transaction import RunTransaction
+
+# After this many seconds without the expected word, the sweeper gives it.
+PATIENCE = 2.0
+_BATCH = 100
+
+_LAPSE = (
+    sa.update(workers)
+    .where(workers.c.state == "alive", workers.c.lease_until < now() - sa.bindparam("grace", type_=sa.Double))
+    .values(state="dead")
+)
+_ALL_DEAD = sa.update(workers).where(workers.c.state == "alive").values(state="dead")
+_LOST = (
+    sa.select(asks.c.run_id, asks.c.id)
+    .where(
+        asks.c.status == "leased",
+        ~sa.exists().where(workers.c.id == asks.c.worker_id, workers.c.state == "alive"),
+    )
+    .limit(_BATCH)
+)
+_RETAKE = (
+    sa.update(asks)
+    .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
+    .values(status="runnable", token=asks.c.token + 1, worker_id=None, topups=0, topup_after=None)
+)
+_IS_LOST = sa.select(sa.literal(1)).where(
+    ~sa.exists().where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == "alive")
+)
+_UNFINISHED = runs.c.status.in_(UNFINISHED)
+_DUE_MOVES = (
+    sa.select(runs.c.id)
+    .where(runs.c.move_due_at <= now() - sa.bindparam("patience", type_=sa.Double))
+    .order_by(runs.c.move_due_at)
+    .limit(sa.bindparam("most", type_=sa.Integer))
+)
+_OVERDUE = (
+    sa.select(runs.c.id)
+    .where(_UNFINISHED, runs.c.deadline_at <= now())
+    .order_by(runs.c.deadline_at)
+    .limit(sa.bindparam("most", type_=sa.Integer))
+)
+_FORGOTTEN = (
+    sa.select(asks.c.run_id, asks.c.id)
+    .where(
+        asks.c.queue == sa.bindparam("of_queue"),
+        asks.c.status == "runnable",
+        asks.c.created_at <= now() - PATIENCE,
+        sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
+        sa.or_(asks.c.topup_after.is_(None), asks.c.topup_after <= now()),
+    )
+    .order_by(asks.c.priority.desc(), asks.c.created_at)
+    .limit(sa.bindparam("most", type_=sa.Integer))
+    .offset(sa.bindparam("waiting", type_=sa.Integer))
+    .with_for_update(skip_locked=True)  # of the ask alone, waiting for nobody: no lock order to keep
+)
+_waits = ((0, 5.0), (1, 10.0), (2, 20.0), (3, 40.0))
+_TOP_UP = (
+    sa.update(asks)
+    .where(sa.tuple_(asks.c.run_id, asks.c.id).in_(_FORGOTTEN))
+    .values(
+        topups=asks.c.topups + 1,
+        topup_after=now() + sa.case(*((asks.c.topups == times, wait) for times, wait in _waits), else_=60.0),
+    )
+    .returning(*ASK)
+)
+
+
+class Sweep(StoreBase):
+    """One pass of each kind; the numbers of interval, grace and batch are the caller's."""
+
+    _quiet_until: float | None = None
+
+    def sweep_lease(self, queue: str, holder: str, seconds: float) -> bool:
+        """Become or stay the one who sweeps `queue`; False while another holds its lease."""
+        statement = self.database.insert(sweep_leases).values(queue=queue, holder=holder, lease_until=now() + seconds)
+        statement = statement.on_conflict_do_update(
+            index_elements=[sweep_leases.c.queue],
+            set_={"holder": statement.excluded.holder, "lease_until": statement.excluded.lease_until},
+            where=sa.or_(sweep_leases.c.holder == holder, sweep_leases.c.lease_until <= now()),
+        )
+        with self.database.begin() as connection:
+            return connection.execute(statement.returning(sweep_leases.c.holder)).first() is not None
+
+    def wait_one_lease(self) -> None:
+        """Take nothing over for a lease from now on, so that holders who were cut off can renew first.
+
+        To be called when a sweeper starts; a sweep that finds the database away does it by itself.
+        """
+        self._quiet_until = time.monotonic() + self.lease_seconds
+
+    def expire_leases(self, grace: float = 0.0) -> list[AskRecord]:
+        """Take over what workers hold whose lease ended `grace` seconds ago; the asks that are runnable again.
+
+        An ask that has been claimed `max_attempts` times is parked instead, with an error as its reply.
+        """
+        try:
+            if self._quiet_until is not None and time.monotonic() < self._quiet_until:
+                return []
+            with self.database.begin() as connection:
+                if self._restarted_lately(connection):
+                    return []
+                connection.execute(_LAPSE, {"grace": grace})
+            return self._retake_lost()
+        except DatabaseUnavailableError:
+            self.wait_one_lease()
+            raise
+
+    def take_over_all(self) -> list[AskRecord]:
+        """Declare every incarnation dead at once, for a server that knows itself to be the only one."""
+        with self.database.begin() as connection:
+            connection.execute(_ALL_DEAD)
+        taken: list[AskRecord] = []
+        while batch := self._retake_lost():
+            taken += batch
+        return taken
+
+    def due_moves(self, limit: int = _BATCH, patience: float = PATIENCE) -> list[str]:
+        """Runs that wait for a move since `patience` seconds, or whose deadline has passed."""
+        with self.database.read() as connection:
+            due = connection.execute(_DUE_MOVES, {"most": limit, "patience": patience}).scalars().all()
+            late = connection.execute(_OVERDUE, {"most": limit}).scalars().all()
+        return list(dict.fromkeys([*late, *due]))[:limit]
+
+    def permits(self, queue: str, waiting: int, limit: int = _BATCH) -> list[AskRecord]:
+        """Asks to be published again: those runnable for 2 s, less the `waiting` messages of the queue.
+
+        An ask given here is not counted again for 5 s, then 10, 20, 40, and from then on 60.
+        """
+        with self.database.begin() as connection:
+            rows = connection.execute(_TOP_UP, {"of_queue": queue, "waiting": waiting, "most": limit}).all()
+        return sorted((ask_of(row) for row in rows), key=lambda ask: (-ask.priority, ask.created_at))
+
+    def _restarted_lately(self, connection: Connection) -> bool:
+        """Whether PostgreSQL came up within the last lease: an outage that this process may have slept through."""
+        if not self.database.is_postgres:
+            return False
+        age = connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())"))
+        return float(age.scalar_one()) < self.lease_seconds
+
+    def _retake_lost(self) -> list[AskRecord]:
+        with self.database.read() as connection:
+            lost = connection.execute(_LOST).all()
+        taken = []
+        for run_id, ask_id in lost:
+            with self.lock_run(run_id, skip_locked=True) as transaction:
+                ask = transaction.ask(ask_id) if transaction is not None else None
+                if transaction is not None and ask is not None and self._is_lost(transaction, ask):
+                    if ask.attempts >= ask.max_attempts:
+                        _park(transaction, ask)
+                    else:
+                        taken.append(_retake(transaction, ask))
+        return taken
+
+    def _is_lost(self, transaction: RunTransaction, ask: AskRecord) -> bool:
+        if ask.status != "leased":
+            return False
+        found = transaction.connection.execute(_IS_LOST, {"worker_id": ask.worker_id}).first()
+        return found is not None
+
+
+def _retake(transaction: RunTransaction, ask: AskRecord) -> AskRecord:
+    given = {"of_run": ask.run_id, "of_ask": ask.id}
+    transaction.connection.execute(_RETAKE, given)
+    _expired(transaction, ask, parked=False)
+    return ask
+
+
+def _park(transaction: RunTransaction, ask: AskRecord) -> None:
+    message = (
+        f"{ask.attempts} workers in a row died or lost their lease while they answered as {ask.agent} "
+        f"({ask.responder}) in {ask.path}; look at their logs, then retry the run"
+    )
+    reply = Reply(kind="error", error={"code": "attempts_exhausted", "message": message})
+    # A token of its own, so that the last holder's late reply is still recorded under its.
+    transaction.add_reply(reply_row(transaction, ask, reply, token=ask.token + 1))
+    transaction.close_ask(ask.id, "parked")
+    _expired(transaction, ask, parked=True)
+    transaction.change(move_due_at=transaction.now)
+
+
+def _expired(transaction: RunTransaction, ask: AskRecord, *, parked: bool) -> None:
+    data = {"worker": ask.worker_id, "attempt": ask.attempts, "parked": parked}
+    transaction.event("ask.expired", path=ask.path, turn=ask.turn, try_no=ask.try_no, ask_id=ask.id, data=data)

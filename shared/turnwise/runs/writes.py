@@ -1,0 +1,126 @@
+"""What a transaction has decided to write, and the few statements that write it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from turnwise.runs import schema
+from turnwise.runs.database import Database
+from turnwise.runs.records import Json
+from turnwise.runs.schema import agent_states, asks, documents, events, frames, histories, loop_counts, replies
+
+_param = sa.bindparam
+_CLOSE = (
+    sa.update(asks)
+    .where(asks.c.run_id == _param("of_run"), asks.c.id == _param("of_ask"))
+    .values(status=_param("new_status"), closed_at=_param("at"))
+)
+_CLOSE_OPEN = (
+    sa.update(asks)
+    .where(asks.c.run_id == _param("of_run"), asks.c.status.in_(("runnable", "leased", "open")))
+    .values(status="cancelled", closed_at=_param("at"))
+)
+_SAVE_FRAME = (
+    sa.update(frames)
+    .where(frames.c.run_id == _param("of_run"), frames.c.no == _param("of_no"))
+    .values(state=_param("new_state"))
+)
+_POP_FRAME = sa.delete(frames).where(frames.c.run_id == _param("of_run"), frames.c.no == _param("of_no"))
+_POP_COUNTS = sa.delete(loop_counts).where(
+    loop_counts.c.run_id == _param("of_run"), loop_counts.c.frame_no == _param("of_no")
+)
+_CUT = sa.delete(histories).where(
+    histories.c.run_id == _param("of_run"), histories.c.key == _param("of_key"), histories.c.idx >= _param("keep")
+)
+
+
+@cache
+def _update_run(columns: frozenset[str]) -> sa.Update:
+    values = {name: _param(f"new_{name}", type_=schema.runs.c[name].type) for name in sorted(columns)}
+    return sa.update(schema.runs).where(schema.runs.c.id == _param("of_run")).values(values)
+
+
+class Writes:
+    """Buffered writes of one run; nothing reaches the database before `flush`."""
+
+    def __init__(self, database: Database, run_id: str) -> None:
+        self._database = database
+        self._run_id = run_id
+        self.documents: dict[str, Json] = {}
+        self.events: list[Json] = []
+        self.asks: list[Json] = []
+        self.closed_asks: dict[str, str] = {}
+        self.close_open_asks = False
+        self.replies: list[Json] = []
+        self.new_frames: dict[int, Json] = {}
+        self.saved_frames: dict[int, Json] = {}
+        self.popped_frames: list[int] = []
+        self.agents: dict[str, Json] = {}
+        self.cuts: dict[str, int] = {}
+        self.histories: dict[str, list[Json]] = {}
+        self.counts: dict[tuple[int, str], int] = {}
+
+    def flush(self, connection: Connection, now: float, run_values: Json) -> None:
+        """Write everything; `run_values` are the run's changed columns."""
+        with self._database.pipeline(connection):
+            self._flush_agents(connection)
+            self._flush_frames(connection)
+            self._flush_asks(connection, now)
+            self._insert(connection, replies, self.replies)
+            self._upsert(connection, documents, list(self.documents.values()), ("body", "parent_id"))
+            self._insert(connection, events, self.events)
+            if run_values:
+                values = {f"new_{name}": value for name, value in run_values.items()}
+                connection.execute(_update_run(frozenset(run_values)), values | {"of_run": self._run_id})
+
+    def _flush_agents(self, connection: Connection) -> None:
+        for key, keep in self.cuts.items():
+            connection.execute(_CUT, {"of_run": self._run_id, "of_key": key, "keep": keep})
+        self._insert(connection, histories, [row for rows in self.histories.values() for row in rows])
+        changing = ("record", "state", "history_len", "history_epoch", "history_tokens")
+        self._upsert(connection, agent_states, list(self.agents.values()), changing)
+
+    def _flush_frames(self, connection: Connection) -> None:
+        for no in self.popped_frames:
+            connection.execute(_POP_FRAME, {"of_run": self._run_id, "of_no": no})
+            connection.execute(_POP_COUNTS, {"of_run": self._run_id, "of_no": no})
+        self._insert(connection, frames, list(self.new_frames.values()))
+        for no, state in self.saved_frames.items():
+            connection.execute(_SAVE_FRAME, {"of_run": self._run_id, "of_no": no, "new_state": state})
+        counts = [{"run_id": self._run_id, "frame_no": no, "key": key, "n": n} for (no, key), n in self.counts.items()]
+        self._upsert(connection, loop_counts, counts, ("n",), add=True)
+
+    def _flush_asks(self, connection: Connection, now: float) -> None:
+        for ask_id, status in self.closed_asks.items():
+            given = {"of_run": self._run_id, "of_ask": ask_id, "new_status": status, "at": now}
+            connection.execute(_CLOSE, given)
+        if self.close_open_asks:
+            connection.execute(_CLOSE_OPEN, {"of_run": self._run_id, "at": now})
+        self._insert(connection, asks, self.asks)
+
+    def _insert(self, connection: Connection, table: sa.Table, rows: list[Json]) -> None:
+        if rows:
+            connection.execute(_insert(table), rows)
+
+    def _upsert(
+        self, connection: Connection, table: sa.Table, rows: list[Json], columns: tuple[str, ...], add: bool = False
+    ) -> None:
+        if rows:
+            connection.execute(_upsert(self._database.insert, table, columns, add), rows)
+
+
+@cache
+def _insert(table: sa.Table) -> sa.Insert:
+    return sa.insert(table)
+
+
+@cache
+def _upsert(insert: Any, table: sa.Table, columns: tuple[str, ...], add: bool) -> sa.Insert:
+    statement = insert(table)
+    changes = {name: table.c[name] + statement.excluded[name] if add else statement.excluded[name] for name in columns}
+    made: sa.Insert = statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=changes)
+    return made

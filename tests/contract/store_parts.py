@@ -1,0 +1,54 @@
+"""Runs, asks and workers for the store's tests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from turnwise.ids import new_id
+from turnwise.runs.records import NewAsk, NewRun, RunRecord, WorkerInfo
+from turnwise.runs.store import Store
+
+
+def new_run(**changes: Any) -> NewRun:
+    """A run that nothing else knows."""
+    return replace(NewRun(id=new_id("run"), task="triage", version="1", message={"content": "hello"}), **changes)
+
+
+def new_ask(queue: str | None, *, turn: int = 1, frame_no: int = 1, **changes: Any) -> NewAsk:
+    """An ask of an LLM, or of a human where `queue` is None."""
+    ask = NewAsk(
+        id=f"ask-{frame_no}-{turn}",
+        frame_no=frame_no,
+        path="triage",
+        agent="triage",
+        responder="user" if queue is None else "llm",
+        queue=queue,
+        turn=turn,
+        try_no=1,
+        message_id="doc-1",
+    )
+    return replace(ask, **changes)
+
+
+def asked_run(store: Store, queue: str | None, *, run: dict[str, Any] | None = None, **ask: Any) -> RunRecord:
+    """A run that waits for one ask on `queue`."""
+    made, _ = store.submit(new_run(**(run or {})))
+    with store.locked(made.id) as transaction:
+        transaction.push_frame("triage", {"step": 0})
+        transaction.put_document("doc-1", {"content": "hello"})
+        asking = new_ask(queue, **ask)
+        transaction.add_ask(asking)
+        transaction.event("turn.asked", ask_id=asking.id, data={"document": "doc-1"})
+        transaction.change(status="running", awaiting=asking.id, move_due_at=None)
+        return transaction.run
+
+
+def new_worker(store: Store, queue: str) -> str:
+    """A living worker's id."""
+    return store.register_worker(WorkerInfo(kind="llm", queues=(queue,), host="here", pid=1, version="1"))
+
+
+def new_queue() -> str:
+    """A queue of the test's own, because tests share the PostgreSQL database."""
+    return new_id("queue")
