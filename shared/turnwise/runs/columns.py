@@ -16,7 +16,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 Document = sa.JSON(none_as_null=True)
 # Searchable, and therefore without NUL characters, which jsonb refuses.
 Tags = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
-Seconds = sa.Double()
+Seconds: sa.Double[float] = sa.Double()
 
 
 class Money(TypeDecorator[Decimal]):

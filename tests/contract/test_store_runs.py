@@ -1,0 +1,167 @@
+"""Accepting, changing and ending runs, on each database."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from store_parts import asked_run, new_ask, new_queue, new_run
+
+from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
+from turnwise.ids import new_id
+from turnwise.runs.records import NewDocument, NewHistory, RunFilter
+from turnwise.runs.store import Store
+
+
+def test_an_accepted_run_is_queued_with_its_first_event(store: Store) -> None:
+    run, created = store.submit(new_run(tags=("a",), deadline=60.0))
+
+    assert created
+    assert store.run(run.id) == run
+    assert (run.status, run.last_seq) == ("queued", 1)
+    assert run.deadline_at is not None
+    assert 59 < run.deadline_at - run.created_at < 61
+    assert [event.type for event in store.events(run.id)] == ["run.accepted"]
+
+
+def test_the_same_key_and_body_give_the_same_run(store: Store) -> None:
+    tenant = new_id("tenant")
+    first, _ = store.submit(new_run(tenant=tenant, idempotency_key="k", body_hash="h"))
+
+    again, created = store.submit(new_run(tenant=tenant, idempotency_key="k", body_hash="h"))
+    with pytest.raises(ConflictError) as caught:
+        store.submit(new_run(tenant=tenant, idempotency_key="k", body_hash="other"))
+    other, other_created = store.submit(new_run(tenant=new_id("tenant"), idempotency_key="k", body_hash="other"))
+
+    assert (again.id, created) == (first.id, False)
+    assert caught.value.code == "idempotency_mismatch"
+    assert other_created
+    assert other.id != first.id
+
+
+def test_a_failed_transaction_leaves_nothing(store: Store) -> None:
+    run = asked_run(store, new_queue())
+
+    with pytest.raises(ZeroDivisionError), store.locked(run.id) as transaction:
+        transaction.push_frame("triage/billing", {})
+        transaction.put_document("lost", {})
+        transaction.event("task.started")
+        transaction.append_history("triage", [NewHistory(role="user", body={}, tokens=1)])
+        transaction.flush()
+        raise ZeroDivisionError
+
+    assert store.run(run.id) == run
+    assert [frame.no for frame in store.frames_of(run.id)] == [1]
+    assert [event.seq for event in store.events(run.id)] == [1, 2]
+    assert store.history(run.id, "triage") == []
+
+
+def test_events_are_numbered_without_gaps_by_concurrent_writers(store: Store) -> None:
+    run, _ = store.submit(new_run())
+
+    def write() -> None:
+        for _ in range(10):
+            with store.locked(run.id) as transaction:
+                transaction.event("task.started")
+
+    threads = [threading.Thread(target=write) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [event.seq for event in store.events(run.id)] == list(range(1, 52))
+
+
+def test_frames_are_numbered_once_and_loop_counts_go_with_them(store: Store) -> None:
+    run = asked_run(store, new_queue())
+
+    with store.locked(run.id) as transaction:
+        second = transaction.push_frame("triage/billing", {"step": 1})
+        transaction.count(second, "a", 0)
+    with store.locked(run.id) as transaction:
+        transaction.save_frame(1, {"step": 5})
+        assert transaction.count(second, "b", 3) in ([("a", 1), ("b", 1)], [("b", 1), ("a", 1)])
+        assert transaction.count(second, "b", 1) == [("b", 2)]
+    with store.locked(run.id) as transaction:
+        transaction.pop_frame(second)
+        third = transaction.push_frame("triage/billing", {})
+        assert transaction.count(third, "a", 3) == [("a", 1)]
+
+    assert [(frame.no, frame.state) for frame in store.frames_of(run.id)] == [(1, {"step": 5}), (3, {})]
+
+
+def test_a_history_is_read_back_as_far_as_the_tokens_reach(store: Store) -> None:
+    run = asked_run(store, new_queue())
+    rows = [NewHistory(role="user", body={"n": n}, tokens=10) for n in range(6)]
+
+    with store.locked(run.id) as transaction:
+        transaction.append_history("a", rows)
+    with store.locked(run.id) as transaction:
+        transaction.cut_history("a", 4)
+        transaction.append_history("a", rows[:1])
+        agent = transaction.agent("a")
+
+    assert (agent.history_len, agent.history_epoch, agent.history_tokens) == (5, 1, 50)
+    assert [row.body["n"] for row in store.history(run.id, "a")] == [0, 1, 2, 3, 0]
+    assert [row.idx for row in store.history(run.id, "a", max_tokens=25)] == [3, 4]
+    assert [row.idx for row in store.history(run.id, "a", after_idx=2)] == [3, 4]
+
+
+def test_the_same_place_can_not_be_asked_twice(store: Store) -> None:
+    run = asked_run(store, new_queue())
+
+    with pytest.raises(Exception, match=r"(?i)unique"), store.locked(run.id) as transaction:
+        transaction.add_ask(new_ask("llm"))
+
+    assert store.run(run.id) == run
+
+
+def test_an_ended_run_can_not_be_cancelled(store: Store) -> None:
+    run, _ = store.submit(new_run())
+    store.request_cancel(run.id)
+    first = store.request_cancel(run.id)
+
+    with store.locked(run.id) as transaction:
+        transaction.finish("cancelled", "KILL")
+    with pytest.raises(ConflictError) as caught:
+        store.request_cancel(run.id)
+
+    assert first.cancel_requested_at is not None
+    assert caught.value.code == "already_ended"
+    assert store.run(run.id).finished_at is not None
+    with pytest.raises(NotFoundError):
+        store.request_cancel("run_unknown")
+
+
+def test_a_question_is_answered_once(store: Store) -> None:
+    run = asked_run(store, None)
+    assert run.awaiting in [ask.id for ask in store.open_questions(limit=1000)]
+
+    store.answer(run.id, NewDocument(id="doc-2", body={"content": "yes"}))
+    with pytest.raises(ConflictError) as unnamed:
+        store.answer(run.id, NewDocument(id="doc-3", body={}))
+    with pytest.raises(ConflictError) as named:
+        store.answer(run.id, NewDocument(id="doc-3", body={}), run.awaiting)
+
+    assert (unnamed.value.code, named.value.code) == ("already_answered", "already_answered")
+    assert store.events(run.id)[-1].document == {"content": "yes"}
+    with store.locked(run.id) as transaction:
+        reply = transaction.reply()
+    assert reply is not None
+    assert reply.document_id == "doc-2"
+
+
+def test_runs_are_listed_by_page_and_filter(store: Store) -> None:
+    tenant = new_id("tenant")
+    made = [store.submit(new_run(tenant=tenant, tags=("odd",) if n % 2 else ()))[0].id for n in range(5)]
+
+    first, cursor = store.runs(RunFilter(tenant=tenant), limit=3)
+    second, end = store.runs(RunFilter(tenant=tenant), cursor, limit=3)
+    odd, _ = store.runs(RunFilter(tenant=tenant, tag="odd"))
+
+    assert [run.id for run in first + second] == made[::-1]
+    assert end is None
+    assert [run.id for run in odd] == [made[3], made[1]]
+    with pytest.raises(InvalidRequestError):
+        store.runs(cursor="é")
