@@ -55,6 +55,8 @@ class ChatAgent:
         # Schemas are slow to make: the system message is made anew only when the text or the tools change.
         self._system: tuple[str, ToolSets, LLMMessage] | None = None
         self._llm: LanguageModel | None = create_model(self.config.llm)
+        # The tool whose handler runs, for the record of an error.
+        self.tool_in_hand: str | None = None
         # Where documents of earlier turns come from, when they are not in this process.
         self._lookup: Callable[[str], ChatDocument | None] | None = None
         if self.config.enable_orchestration_tool_handling:
@@ -140,6 +142,10 @@ class ChatAgent:
         """Take over a state written by `dump_state`; None begins with a fresh one."""
         kind = self.State
         self.state = self._fresh_state() if kind is None or data is None else kind.model_validate(data)
+
+    def lookup_in(self, find: Callable[[str], ChatDocument | None]) -> None:
+        """Look up earlier documents of the conversation with `find`."""
+        self._lookup = find
 
     def lookup(self, document_id: str) -> ChatDocument | None:
         """A document of this conversation by id, wherever it is kept; None if it is gone."""

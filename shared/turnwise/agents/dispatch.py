@@ -64,7 +64,9 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
     call = handler_call(agent, tool, doc)
     if call is None:
         return None
+    agent.tool_in_hand = tool.request
     value = yield call
+    agent.tool_in_hand = None
     result = yield from _as_document(agent, value, tool, doc)
     if result is None:
         return None

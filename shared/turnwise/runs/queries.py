@@ -86,6 +86,12 @@ class Queries(StoreBase):
             rows = connection.execute(_EVENTS, {"run_id": run_id, "after": after, "most": limit}).all()
         return [EventRecord(**dict(zip(_EVENT_NAMES, row, strict=True))) for row in rows]
 
+    def document(self, run_id: str, document_id: str) -> Json | None:
+        """The body of one document of a run, None if there is none of that id."""
+        statement = sa.select(documents.c.body).where(documents.c.run_id == run_id, documents.c.id == document_id)
+        with self.database.read() as connection:
+            return connection.execute(statement).scalar_one_or_none()
+
     def transcript_documents(self, run_id: str) -> list[Json]:
         """The bodies of a run's documents in the order in which they were made."""
         statement = sa.select(documents.c.body).where(documents.c.run_id == run_id).order_by(documents.c.no)

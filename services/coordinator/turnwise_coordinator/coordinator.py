@@ -1,0 +1,58 @@
+"""Makes the moves of runs, and sweeps."""
+
+from __future__ import annotations
+
+import logging
+
+from turnwise.app import App
+from turnwise.bus.base import Bus
+from turnwise.metrics import Metrics
+from turnwise.runs.move import Moved, Mover
+from turnwise.runs.reporting import Reporter
+from turnwise.runs.store import Store
+from turnwise.runs.transaction import RunTransaction
+from turnwise.settings import ServiceSettings
+from turnwise_coordinator.sweeper import Sweeper
+
+logger = logging.getLogger(__name__)
+
+
+class Coordinator:
+    """One coordinator of an installation; any number may run, and each may die at any point."""
+
+    def __init__(self, store: Store, bus: Bus, app: App, settings: ServiceSettings, metrics: Metrics) -> None:
+        self._store = store
+        self._reporter = Reporter(bus, metrics)
+        self._mover = Mover(
+            app=app,
+            llm_queues=settings.llm_queues,
+            agent_queues=settings.agent_queues,
+            max_attempts=settings.max_attempts,
+        )
+        self._sweeper = Sweeper(store, bus, self.move, self._reporter, settings)
+
+    def move(self, run_id: str) -> Moved:
+        """Make the run's moves until somebody outside has to act; harmless if there is nothing to do.
+
+        Looks again before it lets go, because a reply may have come while the move was made. Raises `NotFoundError`
+        for an unknown run, `DatabaseUnavailableError` while the database is away (the sweeper comes back to it).
+        """
+        while True:
+            with self._store.locked(run_id) as tx:
+                moved = self._mover.move(tx)
+                again = self._answered_meanwhile(tx, moved)
+            self._reporter.moved(moved)
+            if not again:
+                return moved
+
+    def _answered_meanwhile(self, tx: RunTransaction, moved: Moved) -> bool:
+        """A cancelled run that asked somebody all the same goes on at once."""
+        return moved.ask is not None and tx.run.cancel_requested_at is not None
+
+    def start(self) -> None:
+        """Begin to sweep, on a thread of its own."""
+        self._sweeper.start()
+
+    def stop(self) -> None:
+        """Stop sweeping; returns when the last pass is over."""
+        self._sweeper.stop()

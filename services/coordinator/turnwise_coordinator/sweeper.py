@@ -1,0 +1,95 @@
+"""Finds what got lost, and puts it back on its way."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from turnwise.bus.base import Bus
+from turnwise.bus.envelope import AskEnvelope
+from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
+from turnwise.errors import EnvironmentFault, NotFoundError
+from turnwise.ids import new_id
+from turnwise.runs.records import AskRecord
+from turnwise.runs.reporting import Reporter
+from turnwise.runs.store import Store
+from turnwise.settings import ServiceSettings
+
+logger = logging.getLogger(__name__)
+
+
+class Sweeper:
+    """A thread that looks every `sweep_seconds` for lapsed leases, overdue moves and lost permits.
+
+    Any coordinator may sweep; a lease row per queue keeps two from topping up the same queue at once.
+    """
+
+    def __init__(
+        self, store: Store, bus: Bus, move: Callable[[str], Any], reporter: Reporter, settings: ServiceSettings
+    ) -> None:
+        self._store = store
+        self._bus = bus
+        self._move = move
+        self._reporter = reporter
+        self._interval = settings.sweep_seconds
+        self._queues = [q for q in all_queues(settings.llm_queues, settings.agent_queues) if q != COORDINATOR_QUEUE]
+        self._holder = new_id("swp")
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin, after one lease of grace for workers that were cut off."""
+        self._store.wait_one_lease()
+        self._thread = threading.Thread(target=self._work, name="turnwise-sweeper", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; returns when the pass that runs is over."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def sweep(self) -> None:
+        """One pass; raises `EnvironmentFault` where database or broker are away."""
+        taken = self._store.expire_leases()
+        if taken:
+            self._reporter.expired(len(taken))
+            for ask in taken:
+                self._reporter.publish(permit(ask))
+        for run_id in self._store.due_moves():
+            self._make_move(run_id)
+        for queue in self._queues:
+            if self._store.sweep_lease(queue, self._holder, self._interval * 3):
+                for ask in self._store.permits(queue, self._bus.waiting(queue)):
+                    self._reporter.publish(permit(ask))
+
+    def _make_move(self, run_id: str) -> None:
+        try:
+            self._move(run_id)
+        except NotFoundError as error:
+            logger.warning("A run vanished before its move: %s", error, extra={"action": "run_vanished"})
+
+    def _work(self) -> None:
+        while not self._stopping.wait(self._interval):
+            try:
+                self.sweep()
+            except EnvironmentFault as error:
+                logger.warning("This sweep found something away: %s", error, extra={"action": "sweep_failed"})
+            except Exception:
+                # The sweeper is what repairs everything else, so nothing may end it.
+                logger.exception("A sweep failed", extra={"action": "sweep_failed"})
+
+
+def permit(ask: AskRecord) -> AskEnvelope:
+    """A permit for the ask, without the document: who claims it reads the database."""
+    return AskEnvelope(
+        ask=ask.id,
+        run=ask.run_id,
+        queue=ask.queue or "",
+        agent=ask.agent.rsplit("/", 1)[-1],
+        responder="llm" if ask.responder == "llm" else "agent",
+        task=ask.path,
+        turn=ask.turn,
+    )

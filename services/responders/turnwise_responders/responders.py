@@ -1,0 +1,120 @@
+"""Answers asks: one responder, one message."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from turnwise.app import App
+from turnwise.bus.base import Bus
+from turnwise.bus.envelope import AskEnvelope, TokenNotice
+from turnwise.errors import BrokerUnavailableError
+from turnwise.metrics import Metrics
+from turnwise.runs.answering import Answering
+from turnwise.runs.move import Moved, Mover
+from turnwise.runs.records import Claim
+from turnwise.runs.reporting import Reporter
+from turnwise.runs.store import Store
+from turnwise.runs.transaction import RunTransaction
+from turnwise.settings import ServiceSettings
+from turnwise_responders.incarnation import Incarnation
+
+logger = logging.getLogger(__name__)
+
+
+class Responders:
+    """The responders of one process; `answer` may be called from many threads.
+
+    `beat_store` is a store with connections of its own for the heartbeat (default: `store`).
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        bus: Bus,
+        app: App,
+        settings: ServiceSettings,
+        metrics: Metrics,
+        *,
+        queues: Sequence[str] = ("llm", "agent"),
+        beat_store: Store | None = None,
+    ) -> None:
+        self._store = store
+        self._bus = bus
+        self._answering = Answering(store, app)
+        self._reporter = Reporter(bus, metrics)
+        self._mover = (
+            Mover(
+                app=app,
+                llm_queues=settings.llm_queues,
+                agent_queues=settings.agent_queues,
+                max_attempts=settings.max_attempts,
+            )
+            if settings.move_with_reply
+            else None
+        )
+        self._incarnation = Incarnation(
+            beat_store or store, "responders", queues, app.version, settings.beat_seconds, settings.lease_seconds
+        )
+
+    def start(self) -> None:
+        """Register this process as a holder of leases; call it after a fork."""
+        self._incarnation.start()
+
+    def stop(self) -> None:
+        """Sign off. Answers that are being worked on should have ended before."""
+        self._incarnation.stop()
+
+    @property
+    def healthy(self) -> bool:
+        """Whether this process holds a lease, so that it may claim."""
+        return self._incarnation.current() is not None
+
+    def answer(self, permit: AskEnvelope) -> bool:
+        """Claim one ask of the permit's queue, usually the one it names, and answer it; whether one was claimed."""
+        worker = self._incarnation.current()
+        claim = self._store.claim(permit.queue, worker) if worker is not None else None
+        if claim is None:
+            return False
+        started = time.monotonic()
+        reply = self._answering.answer(claim, self._token_sink(claim))
+        answered = time.monotonic()
+        moves: list[Moved] = []
+        accepted = self._store.reply(claim, reply, self._then(moves))
+        if accepted:
+            self._answering.accepted(claim, reply)
+        self._reporter.replied(claim, reply, accepted, started, answered)
+        for moved in moves:
+            self._reporter.moved(moved)
+        if accepted and not moves:
+            self._reporter.wake(claim.run.id)
+        return True
+
+    def _then(self, moves: list[Moved]) -> Callable[[RunTransaction], None] | None:
+        """The next move in the reply's own transaction, where the settings say so."""
+        mover = self._mover
+        if mover is None:
+            return None
+
+        def move(tx: RunTransaction) -> None:
+            moves.append(mover.move(tx))
+
+        return move
+
+    def _token_sink(self, claim: Claim) -> Callable[[str], None]:
+        """Passes pieces of a model's text on to whoever watches; a piece that is lost is lost."""
+        sent = 0
+
+        def send(text: str) -> None:
+            nonlocal sent
+            notice = TokenNotice(
+                run=claim.run.id, ask=claim.ask.id, attempt=max(1, claim.ask.attempts), offset=sent, text=text
+            )
+            sent += len(text)
+            try:
+                self._bus.notify(notice)
+            except BrokerUnavailableError as error:
+                logger.debug("A piece of text was not told: %s", error)
+
+        return send

@@ -1,0 +1,117 @@
+"""A responder's answer to a claimed ask: a fresh agent, one call, and everything that the call changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from turnwise.app import App
+from turnwise.errors import TurnwiseError
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.wire import decode_document, encode_document
+from turnwise.runs.ending import error_record
+from turnwise.runs.history_cache import HistoryCache
+from turnwise.runs.records import Claim, Json, NewDocument, Reply, Usage
+from turnwise.runs.served_agent import Registry, ServedAgent, over_template
+from turnwise.runs.store import Store
+
+OnToken = Callable[[str], None]
+
+
+class Answering:
+    """Answers claims of one application's runs. Safe to use from many threads."""
+
+    def __init__(self, store: Store, app: App) -> None:
+        self._store = store
+        self._app = app
+        self._histories = HistoryCache(store)
+
+    def answer(self, claim: Claim, on_token: OnToken | None = None) -> Reply:
+        """The reply to write; what the responder raised becomes a reply of kind error, never an exception.
+
+        `on_token` is called with pieces of a model's text as they arrive, if its configuration streams.
+        """
+        ask = claim.ask
+        try:
+            tree = self._app.tree(claim.run.task)
+            registry = tree.registry()
+            find = self._finder(claim, registry)
+            served = over_template(
+                tree.agents[ask.agent],
+                claim.agent,
+                registry,
+                lambda: self._histories.load(claim.run.id, claim.agent),
+            )
+            served.agent.lookup_in(find)
+            if on_token is not None and served.agent.llm is not None and served.agent.llm.config.stream:
+                served.agent.callbacks.start_llm_stream = lambda: on_token
+            message = decode_document(claim.document, registry, find) if claim.document is not None else None
+        except Exception as error:  # noqa: BLE001 - whatever an application raises ends its run, on record
+            return Reply(kind="error", error=error_record(error, place=ask.path))
+        return self._call(claim, served, message)
+
+    def accepted(self, claim: Claim, reply: Reply) -> None:
+        """Remember a history that was just written, so that the next call need not read it again."""
+        self._histories.accepted(claim.run.id, claim.agent, reply)
+
+    def _call(self, claim: Claim, served: ServedAgent, message: ChatDocument | None) -> Reply:
+        agent, responder = served.agent, claim.ask.responder
+        try:
+            value: Any = agent.llm_response(message) if responder == "llm" else agent.agent_response(message)
+            document = _as_document(served, responder, value)
+            body = encode_document(document) if document is not None else None
+            record, state = served.record(), served.state()
+            keep, rows = served.history_changes()
+        except Exception as error:  # noqa: BLE001 - the same: nothing of a failed call lasts but what it cost
+            place = f"{claim.ask.path}:{responder}"
+            kept = error_record(error, place=place, tool=agent.tool_in_hand)
+            if isinstance(error, TurnwiseError):
+                kept["code"] = error.code
+            return Reply(kind="error", error=kept, usage=_usage(served))
+        return Reply(
+            kind="answer" if document is not None else "nothing",
+            document=_new_document(document, body),
+            keep_history=keep,
+            history=rows,
+            record=record,
+            state=state,
+            usage=_usage(served),
+        )
+
+    def _finder(self, claim: Claim, registry: Registry) -> Callable[[str], ChatDocument | None]:
+        """Looks up documents of the run, for tools that hand on what was said before."""
+
+        def find(document_id: str) -> ChatDocument | None:
+            body = self._store.document(claim.run.id, document_id)
+            return decode_document(body, registry, find) if body is not None else None
+
+        return find
+
+
+def _as_document(served: ServedAgent, responder: str, value: Any) -> ChatDocument | None:
+    if value is None or isinstance(value, ChatDocument):
+        return value
+    make = served.agent.create_llm_response if responder == "llm" else served.agent.create_agent_response
+    return make(str(value), content_any=value)
+
+
+def _new_document(document: ChatDocument | None, body: Json | None) -> NewDocument | None:
+    if document is None or body is None:
+        return None
+    return NewDocument(id=document.metadata.id, body=body, parent_id=document.metadata.parent_id or None)
+
+
+def _usage(served: ServedAgent) -> Usage | None:
+    """What the agent's model used in this call, also from inside a handler; None if it was not called."""
+    used = served.agent.usage
+    if not used.calls:
+        return None
+    model = served.agent.llm
+    return Usage(
+        prompt_tokens=used.prompt_tokens,
+        cached_tokens=used.cached_tokens,
+        completion_tokens=used.completion_tokens,
+        calls=used.calls,
+        cost=used.cost,
+        model=model.config.chat_model or model.config.type if model is not None else None,
+    )

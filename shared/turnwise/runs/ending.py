@@ -1,0 +1,35 @@
+"""How a run ends: the run's status for a task's, and errors as they are kept."""
+
+from __future__ import annotations
+
+import traceback
+
+from turnwise.entity import StatusCode
+from turnwise.runs.records import Json
+
+_FAILED = (
+    StatusCode.STALLED,
+    StatusCode.MAX_TURNS,
+    StatusCode.INF_LOOP,
+    StatusCode.TIMEOUT,
+    StatusCode.ERROR,
+)
+
+
+def run_status(status: StatusCode) -> str:
+    """`completed` where there is a result, `cancelled` for KILL, else `failed`."""
+    if status is StatusCode.KILL:
+        return "cancelled"
+    return "failed" if status in _FAILED else "completed"
+
+
+def error_record(error: BaseException, *, place: str, tool: str | None = None) -> Json:
+    """The error as it is kept: type, message, where it happened, and the tool whose handler raised it."""
+    record: Json = {"type": type(error).__name__, "message": str(error), "place": place}
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames:
+        last = frames[-1]
+        record["line"] = f"{last.name} ({last.filename.rsplit('/', 1)[-1]}:{last.lineno})"
+    if tool:
+        record["tool"] = tool
+    return record

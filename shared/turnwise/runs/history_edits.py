@@ -1,0 +1,44 @@
+"""The machine's edits of histories, on the stored ones."""
+
+from __future__ import annotations
+
+from turnwise.agents.chat_agent import ChatAgent
+from turnwise.core.actions import Clear, CutBack, Edit, Reset
+from turnwise.runs.records import NewHistory
+from turnwise.runs.served_agent import Registry, over_template
+from turnwise.runs.transaction import RunTransaction
+
+
+def apply_edit(tx: RunTransaction, edit: Edit, template: ChatAgent, registry: Registry) -> None:
+    """Carry out one edit; an agent that was never asked has nothing to edit."""
+    saved = tx.agent(edit.agent)
+    if isinstance(edit, CutBack):
+        _cut_back(tx, edit, template)
+        return
+    tx.clear_history(edit.agent)
+    if saved.record is None and saved.state is None:
+        return
+    served = over_template(template, saved, registry)
+    if isinstance(edit, Reset):
+        served.agent.init_state()
+    elif isinstance(edit, Clear):
+        served.agent.record.open_calls = []
+    tx.save_agent(edit.agent, record=served.record(), state=served.state())
+
+
+def _cut_back(tx: RunTransaction, edit: CutBack, template: ChatAgent) -> None:
+    """Keep the messages up to the task's first incoming one, and the last.
+
+    Stored rows lack the system message, which is index 0 of an agent's history: so the message with index `first` is
+    row `first - 1`, and `first` rows are kept.
+    """
+    first = max(edit.start, len(template.task_messages))
+    last = tx.agent(edit.agent).history_len - 1
+    if last <= first:
+        return
+    row = tx.history_row(edit.agent, last)
+    tx.cut_history(edit.agent, first)
+    tx.append_history(
+        edit.agent,
+        [NewHistory(role=row.role, body=row.body, tokens=row.tokens, document_id=row.document_id)],
+    )

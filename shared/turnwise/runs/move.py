@@ -1,0 +1,301 @@
+"""A move of a served run: the machine's next decision, written down in one transaction.
+
+The driver of the machine where the record is a database. It reads what was answered, lets the machine decide until
+somebody outside has to act, and leaves events, documents, frames and the next ask in the transaction. It decides
+nothing itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from turnwise.app import App
+from turnwise.bus.envelope import AskEnvelope
+from turnwise.bus.routing import queue_for
+from turnwise.core import stack
+from turnwise.core.actions import Answer, Ask, Count, Counts, Edit, Finish, Look, Reply, Trace
+from turnwise.core.facts import Facts
+from turnwise.core.stack import Stack, StackMove
+from turnwise.core.state import LLM, USER, document_ids, dump_state, load_state
+from turnwise.entity import StatusCode
+from turnwise.errors import TurnwiseError
+from turnwise.ids import new_id
+from turnwise.messages.toolset import AgentFacts
+from turnwise.runs.ending import error_record, run_status
+from turnwise.runs.history_edits import apply_edit
+from turnwise.runs.records import Json, NewAsk, RunRecord
+from turnwise.runs.run_documents import RunDocuments
+from turnwise.runs.served_agent import over_template
+from turnwise.runs.transaction import RunTransaction
+from turnwise.tasks.overrides import TaskOverrides
+from turnwise.tasks.task import Task
+from turnwise.tasks.tree import TaskTree
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """What a committed move leaves to be done and told: the ask to publish, the run as it is now, what happened."""
+
+    run: RunRecord
+    ask: AskEnvelope | None = None
+    trace: tuple[Trace, ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        """Whether this move ended the run."""
+        return self.run.ended and bool(self.trace or self.run.error)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mover:
+    """Makes moves for the runs of one application; the mappings dedicate queues to agents, as in the settings."""
+
+    app: App
+    llm_queues: dict[str, str]
+    agent_queues: dict[str, str]
+    max_attempts: int = 5
+
+    def move(self, tx: RunTransaction) -> Moved:
+        """Make the run's next move, if there is something to go on; commits nothing itself.
+
+        An error of the application's own rules, or of its factory, ends the run with ERROR and is on record.
+        """
+        if tx.run.ended:
+            return Moved(run=tx.run)
+        try:
+            tree = self.app.tree(tx.run.task)
+            return _Move(self, tx, tree).make()
+        except TurnwiseError as error:
+            fail(tx, error_record(error, place="move"))
+        except Exception as error:  # noqa: BLE001 - an application's override may raise anything; it is recorded
+            fail(tx, error_record(error, place="move"))
+        return Moved(run=tx.run)
+
+
+def fail(tx: RunTransaction, error: Json, status: StatusCode = StatusCode.ERROR) -> None:
+    """End the run with an error on record."""
+    for frame in reversed(tx.frames()):
+        tx.pop_frame(frame.no)
+    tx.finish("failed", status.value, error=error)
+    tx.event("run.failed", data={"status": status.value, "error": error})
+
+
+class _Move:
+    """One move: what was read, and what the machine has decided so far."""
+
+    def __init__(self, mover: Mover, tx: RunTransaction, tree: TaskTree) -> None:
+        self.mover = mover
+        self.tx = tx
+        self.tree = tree
+        self.registry = tree.registry()
+        self.documents = RunDocuments(tx, self.registry)
+        self.agents: dict[str, AgentFacts] = {}
+        self.overrides = TaskOverrides(tree.tasks, Task) or None
+        self.trace: list[Trace] = []
+
+    def make(self) -> Moved:
+        tx = self.tx
+        move = self._first() if tx.run.started_at is None else self._next()
+        if move is None:
+            tx.change(move_due_at=None)
+            return Moved(run=tx.run)
+        if tx.run.ended:
+            return Moved(run=tx.run)
+        self._take_in(move)
+        while isinstance(move.action, Count):
+            counts = tx.count(move.frame, move.action.hash, move.action.n)
+            move = self._receive(move.stack, Counts(tuple(counts)), move.last_frame)
+            self._take_in(move)
+        self._save_stack(move.stack)
+        envelope = None
+        if isinstance(move.action, Finish):
+            self._finish(move.action)
+        else:
+            envelope = self._ask(move.frame, move.action)
+        self.documents.save()
+        return Moved(run=tx.run, ask=envelope, trace=tuple(self.trace))
+
+    # --- what to go on ---
+
+    def _first(self) -> StackMove:
+        run = self.tx.run
+        message = self.documents.decode(run.message) if run.message else None
+        self.tx.change(status="running", started_at=self.tx.now)
+        return stack.start(self.tree.root, message, self._facts(), turns=run.turns or -1)
+
+    def _next(self) -> StackMove | None:
+        answer = self._answer()
+        if answer is None:
+            return None
+        frames = self.tx.frames()
+        self.documents.load([state_id for frame in frames for state_id in document_ids(frame.state)])
+        current = tuple(stack.Frame(frame.no, frame.path, load_state(frame.state, self.documents)) for frame in frames)
+        return self._receive(current, answer, self.tx.run.last_frame)
+
+    def _receive(self, current: Stack, answer: Answer, last_frame: int) -> StackMove:
+        return stack.receive(self.tree.root, current, answer, self._facts(), last_frame=last_frame)
+
+    def _answer(self) -> Answer | None:
+        """What was answered to the awaited ask; `Look` if the run was cancelled or is out of time; None to wait."""
+        tx = self.tx
+        reply = tx.reply()
+        if reply is not None:
+            if reply.kind == "error":
+                error = reply.error or {}
+                fail(tx, error)
+            document = self.documents.find(reply.document_id) if reply.document_id else None
+            return Reply(document)
+        if tx.run.cancel_requested_at is not None or self._out_of_time():
+            if tx.run.awaiting:
+                tx.close_ask(tx.run.awaiting, "cancelled")
+            return Look()
+        return None
+
+    def _out_of_time(self) -> bool:
+        deadline = self.tx.run.deadline_at
+        return deadline is not None and self.tx.now >= deadline
+
+    def _facts(self) -> Facts:
+        run = self.tx.run
+        return Facts(
+            agent=self._agent,
+            new_id=lambda: new_id("doc"),
+            cost=run.cost,
+            tokens=run.prompt_tokens + run.completion_tokens,
+            max_cost=run.max_cost or Decimal(0),
+            max_tokens=run.max_tokens or 0,
+            max_turns=run.max_turns or 0,
+            killed=run.cancel_requested_at is not None,
+            out_of_time=self._out_of_time(),
+            overrides=self.overrides,
+        )
+
+    def _agent(self, key: str) -> AgentFacts:
+        facts = self.agents.get(key)
+        if facts is None:
+            served = over_template(self.tree.agents[key], self.tx.agent(key), self.registry)
+            facts = self.agents[key] = served.facts()
+        return facts
+
+    # --- what was decided ---
+
+    def _take_in(self, move: StackMove) -> None:
+        for edit in move.edits:
+            self._edit(edit)
+        for item in move.trace:
+            self._event(item)
+        self.trace.extend(move.trace)
+
+    def _edit(self, edit: Edit) -> None:
+        apply_edit(self.tx, edit, self.tree.agents[edit.agent], self.registry)
+        self.agents.pop(edit.agent, None)
+
+    def _event(self, item: Trace) -> None:
+        kind = _EVENTS[item.kind]
+        data: dict[str, Any] = {}
+        if item.document is not None:
+            self.documents.put(item.document)
+            data["document"] = item.document.metadata.id
+        if item.kind == "finished":
+            data["status"] = item.status.value if item.status is not None else None
+        elif item.responder:
+            data["responder"] = item.responder
+        if item.kind in ("passed", "null"):
+            data[item.kind] = True
+        self.tx.event(kind, path=item.path, turn=item.turn, data=data)
+
+    def _save_stack(self, new: Stack) -> None:
+        old = {frame.no: frame for frame in self.tx.frames()}
+        for frame in new:
+            state, documents = dump_state(frame.state)
+            for document in documents:
+                self.documents.put(document)
+            if frame.no not in old:
+                self.tx.push_frame(frame.path, state, frame.no)
+            elif old[frame.no].state != state:
+                self.tx.save_frame(frame.no, state)
+        kept = {frame.no for frame in new}
+        for no in sorted(old, reverse=True):
+            if no not in kept:
+                self.tx.pop_frame(no)
+
+    def _ask(self, frame: int, ask: Ask) -> AskEnvelope | None:
+        tx, run = self.tx, self.tx.run
+        spec = self.tree.root.at(ask.path)
+        name = self.tree.agents[spec.agent].config.name
+        ask_id = f"{run.id}.{frame}.{ask.turn}.{ask.attempt}"
+        message_id = ask.message.metadata.id if ask.message is not None else None
+        place: dict[str, Any] = {"path": ask.path, "turn": ask.turn, "try_no": ask.attempt, "ask_id": ask_id}
+        responder = "user" if ask.responder == USER else ("llm" if ask.responder == LLM else "agent")
+        queue = None
+        data = {"responder": ask.responder, **({"document": message_id} if message_id else {})}
+        if responder == "user":
+            tx.event("human.asked", **place, data=data)
+            tx.change(status="waiting", waiting_for={"kind": "human", "question": ask_id, "task": ask.path})
+        else:
+            kind: Any = responder
+            queue = queue_for(kind, name, self.mover.llm_queues, self.mover.agent_queues)
+            tx.event("turn.asked", **place, data={**data, "queue": queue})
+            tx.change(status="running", waiting_for={"kind": responder, "agent": name, "queue": queue})
+        tx.add_ask(
+            NewAsk(
+                id=ask_id,
+                frame_no=frame,
+                path=ask.path,
+                agent=spec.agent,
+                responder=responder,  # type: ignore[arg-type]
+                queue=queue,
+                turn=ask.turn,
+                try_no=ask.attempt,
+                message_id=message_id,
+                priority=run.priority,
+                max_attempts=self.mover.max_attempts,
+            )
+        )
+        tx.change(awaiting=ask_id, move_due_at=None)
+        if queue is None or responder == "user":
+            return None
+        return AskEnvelope(
+            ask=ask_id,
+            run=run.id,
+            queue=queue,
+            agent=name,
+            responder=responder,  # type: ignore[arg-type]
+            task=ask.path,
+            turn=ask.turn,
+            document=self.documents.body(message_id) if message_id else None,
+        )
+
+    def _finish(self, finish: Finish) -> None:
+        status = run_status(finish.status)
+        data: dict[str, Any] = {"status": finish.status.value}
+        result = None
+        if finish.result is not None:
+            self.documents.put(finish.result)
+            data["document"] = finish.result.metadata.id
+            result = self.documents.body(finish.result.metadata.id)
+        error = None
+        if finish.status is StatusCode.INF_LOOP:
+            error = {
+                "type": "InfiniteLoopException",
+                "message": f"task {finish.path!r} goes round in circles: {finish.loop}",
+            }
+            data["error"] = error
+        if finish.status in (StatusCode.MAX_COST, StatusCode.MAX_TOKENS):
+            limit = "cost" if finish.status is StatusCode.MAX_COST else "tokens"
+            self.tx.event("limit.reached", path=finish.path, data={"limit": limit})
+        self.tx.finish(status, finish.status.value, result=result, error=error)
+        self.tx.event(f"run.{status}", path=finish.path, data=data)
+
+
+_EVENTS = {
+    "started": "task.started",
+    "rejected": "turn.rejected",
+    "taken": "turn.taken",
+    "passed": "turn.taken",
+    "null": "turn.taken",
+    "none": "turn.none",
+    "finished": "task.finished",
+}
