@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.runs.base import StoreBase
-from turnwise.runs.columns import now
+from turnwise.runs.columns import now, word
 from turnwise.runs.records import UNFINISHED, AgentRecord, Claim
 from turnwise.runs.rows import AGENT, ASK, RUN, agent_of, ask_of, run_of
 from turnwise.runs.schema import agent_states, asks, documents, runs, workers
@@ -21,7 +21,7 @@ _TAKE = (
     .where(
         asks.c.run_id == sa.bindparam("of_run"),
         asks.c.id == sa.bindparam("of_ask"),
-        asks.c.status == "runnable",
+        asks.c.status == word("runnable"),
     )
     .values(
         status="leased",
@@ -63,11 +63,11 @@ def _candidate(with_version: bool) -> sa.Select[tuple[object, ...]]:
     """The best runnable ask whose run nobody holds, locking that run."""
     conditions = [
         asks.c.queue == sa.bindparam("queue"),
-        asks.c.status == "runnable",
+        asks.c.status == word("runnable"),
         sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
-        runs.c.status.in_(UNFINISHED),
+        runs.c.status.in_([word(status) for status in UNFINISHED]),
         runs.c.cancel_requested_at.is_(None),
-        sa.exists().where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == "alive"),
+        sa.exists().where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == word("alive")),
     ]
     if with_version:
         conditions.append(runs.c.version == sa.bindparam("version"))

@@ -19,6 +19,11 @@ Tags = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=Tru
 Seconds: sa.Double[float] = sa.Double()
 
 
+def word(text: str) -> sa.ColumnElement[str]:
+    """A constant of the statement itself: a plan that is kept for any value could not use a partial index."""
+    return sa.literal_column(f"'{text}'", sa.Text)
+
+
 class Money(TypeDecorator[Decimal]):
     """US dollars: NUMERIC where the database has it, decimal text on SQLite; never a float."""
 

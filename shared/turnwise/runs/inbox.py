@@ -6,13 +6,14 @@ import sqlalchemy as sa
 
 from turnwise.errors import ConflictError, NotFoundError
 from turnwise.runs.base import StoreBase
+from turnwise.runs.columns import word
 from turnwise.runs.records import AskRecord, NewDocument, Reply
 from turnwise.runs.replies import reply_row
 from turnwise.runs.rows import ASK, ask_of
 from turnwise.runs.schema import asks, runs
 from turnwise.runs.transaction import RunTransaction
 
-_OPEN = sa.select(*ASK).where(asks.c.status == "open")
+_OPEN = sa.select(*ASK).where(asks.c.status == word("open"))
 
 
 class Inbox(StoreBase):
@@ -29,7 +30,7 @@ class Inbox(StoreBase):
     def open_question_count(self) -> int:
         """How many questions wait for a human."""
         with self.database.read() as connection:
-            statement = sa.select(sa.func.count()).select_from(asks).where(asks.c.status == "open")
+            statement = sa.select(sa.func.count()).select_from(asks).where(asks.c.status == word("open"))
             return int(connection.execute(statement).scalar_one())
 
     def answer(self, run_id: str, document: NewDocument, question_id: str | None = None) -> AskRecord:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from turnwise.errors import InvalidRequestError, NotFoundError
 from turnwise.runs import schema
 from turnwise.runs.base import StoreBase
-from turnwise.runs.columns import now
+from turnwise.runs.columns import now, word
 from turnwise.runs.records import (
     EventRecord,
     Frame,
@@ -36,18 +36,18 @@ _EVENTS = (
 )
 _HISTORY = tuple(histories.c[name] for name in ("idx", "role", "body", "tokens", "total", "document_id"))
 _WORKER_NAMES = names(tuple(workers.c))
-_delayed = sa.and_(asks.c.status == "runnable", asks.c.due_at > now())
-_free = sa.and_(asks.c.status == "runnable", sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()))
+_delayed = sa.and_(asks.c.status == word("runnable"), asks.c.due_at > now())
+_free = sa.and_(asks.c.status == word("runnable"), sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()))
 _QUEUES = (
     sa.select(
         asks.c.queue,
         sa.func.sum(sa.case((_free, 1), else_=0)),
-        sa.func.sum(sa.case((asks.c.status == "leased", 1), else_=0)),
+        sa.func.sum(sa.case((asks.c.status == word("leased"), 1), else_=0)),
         sa.func.sum(sa.case((_delayed, 1), else_=0)),
         now() - sa.func.min(sa.case((_free, sa.func.coalesce(asks.c.due_at, asks.c.created_at)))),
     )
     # Two conditions, so that each can use its partial index.
-    .where(sa.or_(asks.c.status == "runnable", asks.c.status == "leased"), asks.c.queue.is_not(None))
+    .where(sa.or_(asks.c.status == word("runnable"), asks.c.status == word("leased")), asks.c.queue.is_not(None))
     .group_by(asks.c.queue)
     .order_by(asks.c.queue)
 )

@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 
 from turnwise.errors import DatabaseUnavailableError
 from turnwise.runs.base import StoreBase
-from turnwise.runs.columns import now
+from turnwise.runs.columns import now, word
 from turnwise.runs.records import UNFINISHED, AskRecord, Reply
 from turnwise.runs.replies import reply_row
 from turnwise.runs.rows import ASK, ask_of
@@ -22,15 +22,15 @@ _BATCH = 100
 
 _LAPSE = (
     sa.update(workers)
-    .where(workers.c.state == "alive", workers.c.lease_until < now() - sa.bindparam("grace", type_=sa.Double))
+    .where(workers.c.state == word("alive"), workers.c.lease_until < now() - sa.bindparam("grace", type_=sa.Double))
     .values(state="dead")
 )
-_ALL_DEAD = sa.update(workers).where(workers.c.state == "alive").values(state="dead")
+_ALL_DEAD = sa.update(workers).where(workers.c.state == word("alive")).values(state="dead")
 _LOST = (
     sa.select(asks.c.run_id, asks.c.id)
     .where(
-        asks.c.status == "leased",
-        ~sa.exists().where(workers.c.id == asks.c.worker_id, workers.c.state == "alive"),
+        asks.c.status == word("leased"),
+        ~sa.exists().where(workers.c.id == asks.c.worker_id, workers.c.state == word("alive")),
     )
     .limit(_BATCH)
 )
@@ -40,9 +40,9 @@ _RETAKE = (
     .values(status="runnable", token=asks.c.token + 1, worker_id=None, topups=0, topup_after=None)
 )
 _IS_LOST = sa.select(sa.literal(1)).where(
-    ~sa.exists().where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == "alive")
+    ~sa.exists().where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == word("alive"))
 )
-_UNFINISHED = runs.c.status.in_(UNFINISHED)
+_UNFINISHED = runs.c.status.in_([word(status) for status in UNFINISHED])
 _DUE_MOVES = (
     sa.select(runs.c.id)
     .where(runs.c.move_due_at <= now() - sa.bindparam("patience", type_=sa.Double))
@@ -59,7 +59,7 @@ _FORGOTTEN = (
     sa.select(asks.c.run_id, asks.c.id)
     .where(
         asks.c.queue == sa.bindparam("of_queue"),
-        asks.c.status == "runnable",
+        asks.c.status == word("runnable"),
         asks.c.created_at <= now() - PATIENCE,
         sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
         sa.or_(asks.c.topup_after.is_(None), asks.c.topup_after <= now()),
