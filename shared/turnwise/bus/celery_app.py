@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from celery import Celery
 
@@ -43,6 +43,20 @@ def make_celery(
         **_EVERYWHERE,
     )
     return app
+
+
+CeleryApp: TypeAlias = Celery
+Handler: TypeAlias = Callable[[dict[str, Any]], None]
+
+
+def task(app: CeleryApp, name: str) -> Callable[[Handler], Handler]:
+    """Decorate the function that gets each envelope published under `name`; known to this application alone."""
+
+    def register(handler: Handler) -> Handler:
+        app.task(name=name, shared=False)(handler)
+        return handler
+
+    return register
 
 
 _EVERYWHERE: dict[str, Any] = {

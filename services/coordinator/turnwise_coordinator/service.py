@@ -1,0 +1,77 @@
+"""The coordinator as a Celery worker on the queue `coordinator`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnwise.bootstrap import Parts, broker_url, open_parts, serve_own_metrics
+from turnwise.bus.celery_app import CeleryApp, make_celery, task
+from turnwise.bus.envelope import MoveEnvelope, parse_envelope
+from turnwise.bus.protocol import MOVE_TASK
+from turnwise.bus.routing import COORDINATOR_QUEUE
+from turnwise.bus.worker_process import Queues, WorkerProcess, run_worker
+from turnwise.metrics import RecordCollector
+from turnwise.settings import ServiceSettings
+from turnwise_coordinator.coordinator import Coordinator
+
+
+class CoordinatorProcess:
+    """The parts of one coordinator process, sweeping while it is open."""
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.parts: Parts = open_parts(settings)
+        parts = self.parts
+        self.coordinator = Coordinator(parts.store, parts.bus, parts.app, settings, parts.metrics)
+        parts.metrics.registry.register(RecordCollector(parts.store))
+        self.coordinator.start()
+
+    def health(self) -> tuple[bool, str]:
+        """Ready while the database answers."""
+        try:
+            self.parts.database.check_schema()
+        except Exception as error:  # noqa: BLE001 - whatever is wrong, the probe says it
+            return False, str(error)
+        return True, "ok"
+
+    def close(self) -> None:
+        """Stop sweeping and let go of everything."""
+        self.coordinator.stop()
+        self.parts.close()
+
+
+def build(settings: ServiceSettings) -> CeleryApp:
+    """The Celery application of a coordinator; nothing is opened before the worker is ready.
+
+    Raises `ConfigurationError` if no broker is set.
+    """
+    app = make_celery("turnwise-coordinator", broker_url(settings), [COORDINATOR_QUEUE], prefetch_multiplier=16)
+
+    def open_process(_queues: Queues) -> CoordinatorProcess:
+        return CoordinatorProcess(settings)
+
+    def ready(held: CoordinatorProcess | None) -> None:
+        held = held or process.get()
+        serve_own_metrics(settings, held.parts.metrics.registry, held.health)
+
+    process: WorkerProcess[CoordinatorProcess] = WorkerProcess(app, open_process, CoordinatorProcess.close, ready)
+
+    @task(app, MOVE_TASK)
+    def move(data: dict[str, Any]) -> None:
+        envelope = parse_envelope(data)
+        if isinstance(envelope, MoveEnvelope):
+            process.get().coordinator.move(envelope.run)
+
+    return app
+
+
+def run(settings: ServiceSettings, concurrency: int = 4) -> None:
+    """Run a coordinator until it is told to stop; raises what `open_parts` raises before anything is started."""
+    open_parts(settings).close()
+    run_worker(
+        build(settings),
+        [COORDINATOR_QUEUE],
+        pool="threads",
+        concurrency=concurrency,
+        name="coordinator",
+        level=settings.log_level,
+    )
