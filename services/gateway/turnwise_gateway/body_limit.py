@@ -1,0 +1,50 @@
+"""No request body above a size is kept in memory."""
+
+from __future__ import annotations
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from turnwise_gateway.problem import problem
+
+
+class BodyLimit:
+    """ASGI middleware: 413 for a body of more than `max_bytes`, announced or not.
+
+    The body is read here, up to the limit, so that what is too large never reaches a parser.
+    """
+
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self._app = app
+        self._max = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        announced = Headers(scope=scope).get("content-length", "0")
+        messages = None
+        if not announced.isdigit() or int(announced) <= self._max:
+            messages = await self._read(receive)
+        if messages is None:
+            detail = f"the body has more than {self._max} bytes; send less, or raise TURNWISE_MAX_BODY_BYTES"
+            response = problem(413, "too_large", detail, headers={"Connection": "close"})
+            await response(scope, receive, send)
+            return
+
+        async def replay() -> Message:
+            return messages.pop(0) if messages else await receive()
+
+        await self._app(scope, replay, send)
+
+    async def _read(self, receive: Receive) -> list[Message] | None:
+        """The messages of the body; None as soon as it is too large."""
+        messages, size = [], 0
+        while True:
+            message = await receive()
+            messages.append(message)
+            size += len(message.get("body", b""))
+            if size > self._max:
+                return None
+            if message["type"] != "http.request" or not message.get("more_body", False):
+                return messages

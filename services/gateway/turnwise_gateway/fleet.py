@@ -1,0 +1,99 @@
+"""The application's tasks, the workers, and how much waits for them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from turnwise_gateway.gateway import Here
+from turnwise_gateway.problem import problems
+from turnwise_gateway.views import Page, when
+
+router = APIRouter(prefix="/v1", tags=["fleet"])
+
+
+class TaskView(BaseModel):
+    """A task that runs can be made of, with the paths of all tasks in its tree."""
+
+    name: str
+    application: str
+    version: str
+    paths: list[str]
+
+
+class WorkerView(BaseModel):
+    """A process that takes work; `state` is alive, dead (it fell silent), or what it was retired with."""
+
+    id: str
+    kind: str
+    queues: list[str]
+    host: str
+    pid: int
+    version: str
+    state: str
+    started_at: datetime
+    beat_at: datetime
+
+
+class QueueView(BaseModel):
+    """A queue's asks; `backlog` is what its workers are to be scaled by."""
+
+    queue: str
+    runnable: int
+    leased: int
+    delayed: int
+    backlog: int = Field(description="Runnable and leased.")
+    oldest_age: float = Field(description="Seconds that the oldest runnable ask has waited.")
+
+
+@router.get("/tasks", responses=problems(503))
+def list_tasks(gateway: Here) -> Page[TaskView]:
+    """What runs can be made of."""
+    app = gateway.app
+    return Page(
+        items=[
+            TaskView(name=name, application=app.name, version=app.version, paths=list(app.tree(name).tasks))
+            for name in app.tasks
+        ]
+    )
+
+
+@router.get("/workers", responses=problems(503))
+def list_workers(gateway: Here) -> Page[WorkerView]:
+    """Worker processes, newest first."""
+    return Page(
+        items=[
+            WorkerView(
+                id=worker.id,
+                kind=worker.kind,
+                queues=worker.queues,
+                host=worker.host,
+                pid=worker.pid,
+                version=worker.version,
+                state=worker.state,
+                started_at=when(worker.started_at),
+                beat_at=when(worker.beat_at),
+            )
+            for worker in gateway.store.workers()
+        ]
+    )
+
+
+@router.get("/queues", responses=problems(503))
+def list_queues(gateway: Here) -> Page[QueueView]:
+    """Queues that hold asks."""
+    return Page(
+        items=[
+            QueueView(
+                queue=stat.queue,
+                runnable=stat.runnable,
+                leased=stat.leased,
+                delayed=stat.delayed,
+                backlog=stat.runnable + stat.leased,
+                oldest_age=round(stat.oldest_age, 3),
+            )
+            for stat in gateway.store.queue_stats()
+        ]
+    )

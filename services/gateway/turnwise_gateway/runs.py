@@ -1,0 +1,171 @@
+"""Submitting runs, looking at them, and asking for their end."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Query, Response
+from starlette.concurrency import run_in_threadpool
+
+from turnwise.bus.envelope import CancelNotice
+from turnwise.entity import Entity
+from turnwise.errors import BrokerUnavailableError, InvalidRequestError, NotFoundError, UnknownTaskError
+from turnwise.ids import new_id
+from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.wire import encode_document
+from turnwise.runs.records import NewRun, RunFilter, RunRecord
+from turnwise_gateway.bodies import Submission
+from turnwise_gateway.gateway import Gateway, Here
+from turnwise_gateway.problem import problems
+from turnwise_gateway.views import Page, RunView, RunWithTree, Status, run_view, run_with_tree
+
+logger = logging.getLogger(__name__)
+
+router = APIRouter(prefix="/v1/runs", tags=["runs"])
+
+_MAX_WAIT = 300.0
+_RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
+IdempotencyKey = Annotated[
+    str | None,
+    Header(min_length=1, max_length=255, pattern=_PRINTABLE, description="The same key and body give the same run."),
+]
+Filter = Annotated[str | None, Query(max_length=200, pattern=_PRINTABLE)]
+
+
+def existing_run(run_id: str, gateway: Here) -> RunRecord:
+    """The run in the path, for `Depends`; raises `NotFoundError`."""
+    return gateway.store.run(known_form(run_id))
+
+
+def known_form(run_id: str) -> str:
+    """The id, if it can be one: no database is asked about anything else."""
+    if not _RUN_ID.fullmatch(run_id):
+        raise NotFoundError(f"there is no run {run_id!r}; list the runs to see which exist")
+    return run_id
+
+
+ExistingRun = Annotated[RunRecord, Depends(existing_run)]
+
+
+@router.post("", status_code=202, responses=problems(400, 413, 415, 422, 503))
+async def submit(
+    body: Submission,
+    gateway: Here,
+    response: Response,
+    idempotency_key: IdempotencyKey = None,
+    wait: Annotated[float, Query(ge=0, le=_MAX_WAIT, allow_inf_nan=False, description="Seconds.")] = 0,
+) -> RunView:
+    """Accept a run: once this answers 202 it is kept.
+
+    With `wait`, answers when the run has ended or waits for a human, or after so many seconds.
+    """
+    run = await run_in_threadpool(_submit, gateway, body, idempotency_key)
+    if wait:
+        run = await _wait(gateway, run, wait)
+    response.headers["Location"] = f"/v1/runs/{run.id}"
+    return run_view(run)
+
+
+def _submit(gateway: Gateway, body: Submission, key: str | None) -> RunRecord:
+    app, settings, limits = gateway.app, gateway.settings, body.limits
+    if body.task not in app.tasks:
+        known = ", ".join(app.tasks) or "none"
+        raise UnknownTaskError(f"application {app.name!r} has no task {body.task!r}; it has: {known}")
+    run, created = gateway.store.submit(
+        NewRun(
+            id=new_id("run"),
+            task=body.task,
+            version=app.version,
+            message=_from_user(body.message),
+            priority=body.priority,
+            tags=tuple(body.tags),
+            metadata=body.metadata,
+            max_cost=settings.max_cost if limits.max_cost is None else limits.max_cost,
+            max_tokens=settings.max_tokens if limits.max_tokens is None else limits.max_tokens,
+            turns=limits.turns,
+            max_turns=settings.max_turns,
+            deadline=settings.run_deadline if limits.deadline is None else limits.deadline,
+            idempotency_key=key,
+            body_hash=body.digest() if key else None,
+        )
+    )
+    if created:
+        wake(gateway, run.id)
+    return run
+
+
+def _from_user(text: str) -> dict[str, object]:
+    # What came over HTTP is text that a human may have typed: it runs no handler that the model may not use.
+    metadata = ChatDocMetaData(source=Entity.USER, sender=Entity.USER, tainted=True)
+    return encode_document(ChatDocument(content=text, metadata=metadata))
+
+
+def wake(gateway: Gateway, run_id: str) -> None:
+    """Tell a coordinator; what was committed is kept even if nobody can be told now."""
+    try:
+        gateway.bus.wake(run_id)
+    except BrokerUnavailableError as error:
+        logger.warning(
+            "Nobody was told of run %s, a sweep will find it: %s", run_id, error, extra={"action": "wake_failed"}
+        )
+
+
+async def _wait(gateway: Gateway, run: RunRecord, seconds: float) -> RunRecord:
+    end = time.monotonic() + seconds
+    with gateway.watch.of(run.id) as watcher:
+        while not gateway.watch.stopping:
+            run = await run_in_threadpool(gateway.store.run, run.id)
+            left = end - time.monotonic()
+            if run.ended or _asks_a_human(run) or left <= 0:
+                break
+            await watcher.wait(min(left, gateway.watch.poll_seconds))
+    return run
+
+
+def _asks_a_human(run: RunRecord) -> bool:
+    return run.status == "waiting" and (run.waiting_for or {}).get("kind") == "human"
+
+
+@router.get("", responses=problems(422, 503))
+def list_runs(
+    gateway: Here,
+    status: Status | None = None,
+    task: Filter = None,
+    tag: Filter = None,
+    created_after: datetime | None = None,
+    cursor: Filter = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Page[RunView]:
+    """Runs, newest first."""
+    if created_after is not None and created_after.tzinfo is None:
+        raise InvalidRequestError(f"created_after is {created_after.isoformat()}; add Z or an offset from UTC")
+    filters = RunFilter(
+        status=status, task=task, tag=tag, created_after=created_after.timestamp() if created_after else None
+    )
+    found, following = gateway.store.runs(filters, cursor, limit)
+    return Page(items=[run_view(run) for run in found], next_cursor=following)
+
+
+@router.get("/{run_id}", responses=problems(404, 503))
+def show_run(run: ExistingRun, gateway: Here) -> RunWithTree:
+    """A run with its limits, usage, open tasks, result, and what it waits for."""
+    return run_with_tree(run, gateway.store.frames_of(run.id))
+
+
+@router.post("/{run_id}/cancel", status_code=202, responses=problems(404, 409, 503))
+def cancel_run(run_id: str, gateway: Here) -> RunView:
+    """End the run, its sub-tasks and its calls in flight; the run says `cancelled` once that is done."""
+    run = gateway.store.request_cancel(known_form(run_id))
+    wake(gateway, run.id)
+    try:
+        gateway.bus.notify(CancelNotice(run=run.id))
+    except BrokerUnavailableError as error:
+        logger.warning(
+            "Workers were not told to stop for %s: %s", run.id, error, extra={"action": "cancel_notice_failed"}
+        )
+    return run_view(run)

@@ -1,0 +1,112 @@
+"""Serving an API with uvicorn, in the foreground or on a thread."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import threading
+from collections.abc import Callable
+from types import TracebackType
+
+import uvicorn
+from fastapi import FastAPI
+
+from turnwise.errors import AddressInUseError, ConfigurationError
+from turnwise_gateway.gateway import Gateway
+
+# Seconds that requests in flight get to end once the server is told to stop.
+_GRACE = 10
+_BACKLOG = 2_048
+
+
+class GatewayServer(uvicorn.Server):
+    """uvicorn, but it sends those home first who watch runs: their requests would not end by themselves."""
+
+    def __init__(self, api: FastAPI) -> None:
+        super().__init__(
+            uvicorn.Config(
+                api,
+                log_config=None,
+                access_log=False,
+                ws="none",
+                lifespan="on",
+                server_header=False,
+                timeout_graceful_shutdown=_GRACE,
+            )
+        )
+        gateway = api.state.gateway
+        assert isinstance(gateway, Gateway)
+        self._watch = gateway.watch
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop accepting, end the event streams, wait for the rest."""
+        self._watch.stop()
+        await super().shutdown(sockets)
+
+
+def serve(api: FastAPI, host: str, port: int, on_ready: Callable[[str], None] | None = None) -> None:
+    """Serve until SIGINT or SIGTERM; `on_ready` gets the base URL once the port is open.
+
+    Raises `AddressInUseError` for a busy port and `ConfigurationError` for an address that is not this machine's.
+    """
+    listener = listen(host, port)
+    if on_ready is not None:
+        on_ready(base_url(listener))
+    GatewayServer(api).run([listener])
+
+
+class GatewayThread:
+    """An API served by a thread, from `with` to its end; port 0 takes a free one."""
+
+    def __init__(self, api: FastAPI, host: str = "127.0.0.1", port: int = 0) -> None:
+        self._listener = listen(host, port)
+        self._server = GatewayServer(api)
+        self._thread = threading.Thread(
+            target=self._server.run, args=([self._listener],), name="turnwise-gateway", daemon=True
+        )
+        # Connections are accepted from here on; they are served once the thread runs.
+        self.base_url = base_url(self._listener)
+
+    def start(self) -> None:
+        """Serve."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let requests in flight end, then close."""
+        self._server.should_exit = True
+        self._thread.join()
+
+    def __enter__(self) -> GatewayThread:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """An open port; see `serve` for what it raises."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise AddressInUseError(
+                f"{host}:{port} is in use by another process; stop that one, or set TURNWISE_BIND to a free port"
+            ) from error
+        raise ConfigurationError(
+            f"can not listen on {host}:{port}: {error.strerror}; set TURNWISE_BIND to an address of this machine"
+        ) from error
+    return listener
+
+
+def base_url(listener: socket.socket) -> str:
+    """The address of an open port as a URL."""
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"

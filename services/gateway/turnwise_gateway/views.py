@@ -1,0 +1,228 @@
+"""What clients get: the record in the words of the API.
+
+Times are RFC 3339 in UTC, money is a decimal string, durations are seconds.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, Field
+
+from turnwise.runs.records import EventRecord, Frame, Json, RunRecord
+
+T = TypeVar("T")
+Status = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
+
+
+class Page(BaseModel, Generic[T]):
+    """A part of a list; `next_cursor` gets the next one and is null at the end."""
+
+    items: list[T]
+    next_cursor: str | None = None
+
+
+class LimitsView(BaseModel):
+    """Where the run ends at the latest."""
+
+    max_cost: str | None
+    max_tokens: int | None
+    turns: int | None
+    deadline: float | None = Field(description="Seconds from the acceptance.")
+
+
+class UsageView(BaseModel):
+    """What the run used so far; `cost` leaves out the `unpriced_calls`."""
+
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    calls: int
+    unpriced_calls: int
+    cost: str
+
+
+class ResultView(BaseModel):
+    """What came out: the text, and the tools, each a JSON object with its name as `$tool`."""
+
+    content: str
+    tools: list[dict[str, Any]]
+    status: str | None
+    document: dict[str, Any]
+
+
+class FrameView(BaseModel):
+    """A task that is being worked on, and the tasks that it called."""
+
+    task: str = Field(description="Path of the task.", examples=["triage/billing"])
+    children: list[FrameView] = []
+
+
+class LinksView(BaseModel):
+    """Where to go on."""
+
+    self: str
+    events: str
+    transcript: str
+    messages: str
+    cancel: str
+
+
+class RunView(BaseModel):
+    """A run."""
+
+    id: str
+    task: str
+    version: str = Field(description="Of the application that the run began with.")
+    status: Status
+    status_code: str | None = Field(description="How the root task ended.")
+    message: dict[str, Any]
+    priority: int
+    tags: list[str]
+    metadata: dict[str, Any]
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    cancel_requested_at: datetime | None
+    limits: LimitsView
+    usage: UsageView
+    waiting_for: dict[str, Any] | None
+    result: ResultView | None
+    error: dict[str, Any] | None
+    last_event: int
+    links: LinksView
+
+
+class RunWithTree(RunView):
+    """A run with the tasks that are open now; none before it began and after it ended."""
+
+    tree: FrameView | None
+
+
+class EventView(BaseModel):
+    """Something that happened in a run; `seq` counts without gaps."""
+
+    seq: int
+    type: str
+    at: datetime
+    run: str
+    task: str | None = None
+    turn: int | None = None
+    try_: int | None = Field(None, serialization_alias="try")
+    ask: str | None = None
+    data: dict[str, Any] | None = None
+
+
+def when(at: float) -> datetime:
+    """Seconds since the epoch as a time."""
+    return datetime.fromtimestamp(at, UTC)
+
+
+def _maybe(at: float | None) -> datetime | None:
+    return None if at is None else when(at)
+
+
+def money(amount: Decimal) -> str:
+    """US dollars without an exponent."""
+    return format(amount, "f")
+
+
+def run_view(run: RunRecord) -> RunView:
+    """A run as the API shows it in lists."""
+    return RunView.model_validate(_fields(run))
+
+
+def run_with_tree(run: RunRecord, frames: list[Frame]) -> RunWithTree:
+    """A run as the API shows it alone."""
+    return RunWithTree.model_validate(_fields(run) | {"tree": _tree(frames)})
+
+
+def _fields(run: RunRecord) -> Json:
+    here = f"/v1/runs/{run.id}"
+    return {
+        "id": run.id,
+        "task": run.task,
+        "version": run.version,
+        "status": run.status,
+        "status_code": run.status_code,
+        "message": run.message,
+        "priority": run.priority,
+        "tags": run.tags,
+        "metadata": run.metadata,
+        "created_at": when(run.created_at),
+        "started_at": _maybe(run.started_at),
+        "finished_at": _maybe(run.finished_at),
+        "cancel_requested_at": _maybe(run.cancel_requested_at),
+        "limits": _limits(run),
+        "usage": _usage(run),
+        "waiting_for": run.waiting_for,
+        "result": _result(run),
+        "error": run.error,
+        "last_event": run.last_seq,
+        "links": LinksView(
+            self=here,
+            events=f"{here}/events",
+            transcript=f"{here}/transcript",
+            messages=f"{here}/messages",
+            cancel=f"{here}/cancel",
+        ),
+    }
+
+
+def _limits(run: RunRecord) -> LimitsView:
+    return LimitsView(
+        max_cost=None if run.max_cost is None else money(run.max_cost),
+        max_tokens=run.max_tokens,
+        turns=run.turns,
+        deadline=None if run.deadline_at is None else round(run.deadline_at - run.created_at, 3),
+    )
+
+
+def _usage(run: RunRecord) -> UsageView:
+    return UsageView(
+        prompt_tokens=run.prompt_tokens,
+        cached_tokens=run.cached_tokens,
+        completion_tokens=run.completion_tokens,
+        calls=run.calls,
+        unpriced_calls=run.unpriced_calls,
+        cost=money(run.cost),
+    )
+
+
+def _result(run: RunRecord) -> ResultView | None:
+    if run.result is None:
+        return None
+    return ResultView(
+        content=run.result.get("content", ""),
+        tools=run.result.get("tool_messages", []),
+        status=run.status_code,
+        document=run.result,
+    )
+
+
+def _tree(frames: list[Frame]) -> FrameView | None:
+    # A stack: each open task was called by the one before it.
+    inner: FrameView | None = None
+    for frame in reversed(frames):
+        inner = FrameView(task=frame.path, children=[] if inner is None else [inner])
+    return inner
+
+
+def event_view(event: EventRecord) -> EventView:
+    """An event with the document that it names: `data.document_id` and `data.document`."""
+    data = event.data
+    if data and "document" in data:
+        data = {**data, "document_id": data["document"], "document": event.document}
+    return EventView(
+        seq=event.seq,
+        type=event.type,
+        at=when(event.at),
+        run=event.run_id,
+        task=event.path,
+        turn=event.turn,
+        try_=event.try_no,
+        ask=event.ask_id,
+        data=data,
+    )

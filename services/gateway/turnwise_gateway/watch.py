@@ -1,0 +1,95 @@
+"""Waking those who watch runs: one subscription to the bus for all watchers of a process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from turnwise.bus.base import Bus, Subscription
+from turnwise.bus.envelope import Notice, RunNotice, TokenNotice
+
+# A watcher looks into the record this often (seconds) even if nothing woke it, because notices may get lost.
+POLL_SECONDS = 3.0
+# Pieces of text kept for a watcher that is slower than the model; the oldest go first.
+_DELTAS = 2_000
+
+
+class Watcher:
+    """One who watches a run."""
+
+    def __init__(self) -> None:
+        self.deltas: deque[TokenNotice] = deque(maxlen=_DELTAS)
+        self.changed = asyncio.Event()
+
+    async def wait(self, timeout: float) -> None:
+        """Return when the run may have changed: something was told, or `timeout` seconds went by."""
+        try:
+            await asyncio.wait_for(self.changed.wait(), timeout)
+        except TimeoutError:
+            return
+        self.changed.clear()
+
+    def take_deltas(self) -> list[TokenNotice]:
+        """What came since the last time."""
+        taken = list(self.deltas)
+        self.deltas.clear()
+        return taken
+
+
+class Watch:
+    """The watchers of this process by run; belongs to one event loop, from `open` to `close`."""
+
+    def __init__(self, bus: Bus, poll_seconds: float = POLL_SECONDS) -> None:
+        self._bus = bus
+        self.poll_seconds = poll_seconds
+        self._watchers: dict[str, set[Watcher]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._subscription: Subscription | None = None
+        self.stopping = False
+
+    def open(self) -> None:
+        """Begin to listen; called on the event loop."""
+        self._loop = asyncio.get_running_loop()
+        self._subscription = self._bus.listen(self._hear)
+
+    def stop(self) -> None:
+        """Send all watchers home; called on the event loop. Their clients come back, to a process that stays."""
+        self.stopping = True
+        for watchers in self._watchers.values():
+            for watcher in watchers:
+                watcher.changed.set()
+
+    async def close(self) -> None:
+        """Stop listening."""
+        self.stop()
+        if self._subscription is not None:
+            await asyncio.to_thread(self._subscription.close)
+
+    @contextmanager
+    def of(self, run_id: str) -> Iterator[Watcher]:
+        """A watcher of the run; what is told after this begins wakes it."""
+        watcher = Watcher()
+        self._watchers.setdefault(run_id, set()).add(watcher)
+        try:
+            yield watcher
+        finally:
+            watchers = self._watchers[run_id]
+            watchers.discard(watcher)
+            if not watchers:
+                del self._watchers[run_id]
+
+    def _hear(self, notice: Notice) -> None:
+        """Called on the bus's thread; most notices are about runs that nobody watches here."""
+        loop = self._loop
+        if notice.run in self._watchers and loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._deliver, notice)
+
+    def _deliver(self, notice: Notice) -> None:
+        if not isinstance(notice, (RunNotice, TokenNotice)):
+            return
+        for watcher in self._watchers.get(notice.run, ()):
+            if isinstance(notice, TokenNotice):
+                watcher.deltas.append(notice)
+            watcher.changed.set()
