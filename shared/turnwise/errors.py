@@ -13,6 +13,7 @@ TurnwiseError
 │   ├── DatabaseUnavailableError
 │   ├── SchemaVersionError        the database was made by another version
 │   ├── BrokerUnavailableError
+│   ├── GatewayUnavailableError
 │   ├── AddressInUseError
 │   └── AlreadyServedError        another embedded server holds the database file
 ├── ConversationError             the conversation's: it went where it can not go on
@@ -109,6 +110,12 @@ class BrokerUnavailableError(EnvironmentFault):
     """The message broker does not answer."""
 
     code = "broker_unavailable"
+
+
+class GatewayUnavailableError(EnvironmentFault):
+    """No gateway answers where one was expected."""
+
+    code = "gateway_unavailable"
 
 
 class AddressInUseError(EnvironmentFault):

@@ -1,0 +1,165 @@
+"""Turnwise over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from types import TracebackType
+from typing import Any, TypeAlias
+
+import httpx2
+
+from turnwise.client.problems import error_of, unavailable
+from turnwise.client.stream import EventStream, run_path
+
+Json: TypeAlias = dict[str, Any]
+
+# Seconds; a submission may wait longer, and adds what it waits.
+_TIMEOUT = httpx2.Timeout(30.0, connect=5.0)
+
+
+class Client:
+    """A gateway at `base_url`, for instance http://127.0.0.1:8080; `token` where it asks for one.
+
+    Answers are the JSON objects of the API (see its /docs). What the gateway refuses is raised as the class of
+    `turnwise.errors` that has the problem's code; `GatewayUnavailableError` if nothing answers. May be shared between
+    threads, and is closed by `with` or `close`.
+    """
+
+    def __init__(
+        self, base_url: str, token: str | None = None, *, transport: httpx2.BaseTransport | None = None
+    ) -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.base_url = base_url.rstrip("/")
+        self._http = httpx2.Client(base_url=self.base_url, headers=headers, timeout=_TIMEOUT, transport=transport)
+
+    def submit(
+        self,
+        task: str,
+        message: str,
+        *,
+        max_cost: Decimal | None = None,
+        max_tokens: int | None = None,
+        turns: int | None = None,
+        deadline: float | None = None,
+        priority: int = 0,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        wait: float = 0,
+    ) -> Json:
+        """Submit a run and get it as accepted, or as it is at most `wait` seconds later.
+
+        `max_cost` is in US dollars, `deadline` in seconds from now. A call that failed may be repeated under the same
+        `idempotency_key` without making a second run.
+        """
+        limits = {
+            "max_cost": None if max_cost is None else format(max_cost, "f"),
+            "max_tokens": max_tokens,
+            "turns": turns,
+            "deadline": deadline,
+        }
+        body = {
+            "task": task,
+            "message": message,
+            "limits": {name: value for name, value in limits.items() if value is not None},
+            "priority": priority,
+            "tags": list(tags),
+            "metadata": dict(metadata or {}),
+        }
+        return self._call(
+            "POST",
+            "/v1/runs",
+            json=body,
+            headers={"Idempotency-Key": idempotency_key} if idempotency_key else None,
+            params={"wait": wait} if wait else None,
+            timeout=httpx2.Timeout(30.0 + wait, connect=5.0),
+        )
+
+    def run(self, run_id: str) -> Json:
+        """A run with its limits, usage, open tasks and result."""
+        return self._call("GET", run_path(run_id))
+
+    def runs(
+        self,
+        *,
+        status: str | None = None,
+        task: str | None = None,
+        tag: str | None = None,
+        created_after: str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> Json:
+        """A page of runs, newest first: `items`, and `next_cursor` to ask for the next one."""
+        given = {
+            "status": status,
+            "task": task,
+            "tag": tag,
+            "created_after": created_after,
+            "cursor": cursor,
+            "limit": limit,
+        }
+        return self._call("GET", "/v1/runs", params={name: value for name, value in given.items() if value is not None})
+
+    def events(self, run_id: str, after: int = 0, *, patience: float = 60.0) -> Iterator[Json]:
+        """A run's events after number `after`, as they happen, until its last one.
+
+        Goes on where it was after a broken connection; raises `GatewayUnavailableError` once nothing answered for
+        `patience` seconds. `llm.delta` comes in between, without a number, and may be lost.
+        """
+        return EventStream(self._http, self.run, run_id, after, patience).read()
+
+    def transcript(self, run_id: str) -> Json:
+        """The run's messages, nested by task."""
+        return self._call("GET", run_path(run_id, "transcript"))
+
+    def answer(self, run_id: str, text: str, question: str | None = None) -> Json:
+        """Answer a question; `question` may be left out if exactly one is open. The run, as it is then."""
+        body = {"text": text} if question is None else {"text": text, "question": question}
+        return self._call("POST", run_path(run_id, "messages"), json=body)
+
+    def cancel(self, run_id: str) -> Json:
+        """Ask for the run's end."""
+        return self._call("POST", run_path(run_id, "cancel"))
+
+    def inbox(self, limit: int = 100) -> list[Json]:
+        """Open questions, oldest first."""
+        return self._items("/v1/inbox", limit=limit)
+
+    def tasks(self) -> list[Json]:
+        """What runs can be made of."""
+        return self._items("/v1/tasks")
+
+    def workers(self) -> list[Json]:
+        """Worker processes, newest first."""
+        return self._items("/v1/workers")
+
+    def queues(self) -> list[Json]:
+        """Queues that hold asks."""
+        return self._items("/v1/queues")
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._http.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _items(self, path: str, **params: Any) -> list[Json]:
+        items: list[Json] = self._call("GET", path, params=params)["items"]
+        return items
+
+    def _call(self, method: str, path: str, **request: Any) -> Json:
+        try:
+            response = self._http.request(method, path, **request)
+        except httpx2.TransportError as error:
+            raise unavailable(self.base_url, error) from error
+        if response.is_error:
+            raise error_of(response)
+        body: Json = response.json()
+        return body

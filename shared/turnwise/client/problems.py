@@ -1,0 +1,59 @@
+"""From what the gateway refuses to the error that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx2
+
+from turnwise.errors import (
+    ConfigurationError,
+    ConflictError,
+    EnvironmentFault,
+    GatewayUnavailableError,
+    InvalidRequestError,
+    NotFoundError,
+    RequestTooLargeError,
+    TurnwiseError,
+)
+
+# For codes that are no class's own.
+_BY_STATUS: dict[int, type[TurnwiseError]] = {
+    401: ConfigurationError,
+    404: NotFoundError,
+    413: RequestTooLargeError,
+    503: EnvironmentFault,
+}
+
+
+def error_of(response: httpx2.Response) -> TurnwiseError:
+    """The error for a response of 400 or above, by its code; its text is the problem's `detail`."""
+    try:
+        body = response.json()
+    except ValueError:
+        body = None
+    if not isinstance(body, dict) or "code" not in body:
+        return TurnwiseError(
+            f"{response.request.url} answered {response.status_code} and no problem document; is it a gateway?"
+        )
+    code, detail = str(body["code"]), str(body.get("detail", ""))
+    if response.status_code == 409:
+        return ConflictError(detail, code)
+    known = {kind.code: kind for kind in _tree(TurnwiseError)}
+    fallback = InvalidRequestError if response.status_code < 500 else TurnwiseError
+    return known.get(code, _BY_STATUS.get(response.status_code, fallback))(detail)
+
+
+def _tree(kind: type[TurnwiseError]) -> Iterator[type[TurnwiseError]]:
+    yield kind
+    for below in kind.__subclasses__():
+        yield from _tree(below)
+
+
+def unavailable(base_url: str, error: httpx2.TransportError) -> GatewayUnavailableError:
+    """What to say when the gateway can not be reached, or went away before it answered."""
+    if isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout)):
+        return GatewayUnavailableError(f"no gateway answers at {base_url}; start one with `turnwise up`")
+    return GatewayUnavailableError(
+        f"the gateway at {base_url} did not answer ({type(error).__name__}: {error}); what was asked may have been done"
+    )
