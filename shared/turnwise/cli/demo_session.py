@@ -1,0 +1,115 @@
+"""A session of the demo on the terminal: the turns as they happen, questions to the human, a table at the end."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from turnwise.cli.demo_desk import open_desk
+from turnwise.cli.demo_work import Happened, Lost, Question, Worked, Workers
+from turnwise.cli.group import FAILED
+from turnwise.cli.message_text import money, shorten
+from turnwise.cli.run_text import console
+from turnwise.demo.tickets import Ticket
+from turnwise.logs import configure_logging
+
+_INTERRUPTED = 130
+_STYLES = {"answered": "green", "refunded": "cyan", "declined": "yellow", "escalated": "magenta"}
+
+
+def run_demo(tickets: Sequence[Ticket], *, approve_all: bool, concurrency: int) -> int:
+    """Work on the tickets; the exit code: 0, 1 if a run failed, 130 after Ctrl-C."""
+    configure_logging("console", "WARNING")
+    approve_all = approve_all or not sys.stdin.isatty()
+    out = console()
+    with open_desk(concurrency) as desk:
+        out.print(f"A support desk at {desk.url}, model {desk.model}, {len(tickets)} tickets.\n", markup=False)
+        session = Session(out, tickets, approve_all=approve_all)
+        try:
+            session.follow(Workers(desk.url, tickets, concurrency))
+        except (KeyboardInterrupt, typer.Abort):
+            out.print("\nStopped.")
+            session.print_table()
+            return _INTERRUPTED
+        session.print_table()
+    return FAILED if session.failed else 0
+
+
+class Session:
+    """What one run of the demo shows; all of it from one thread, so that a question is never written over."""
+
+    def __init__(self, out: Console, tickets: Sequence[Ticket], *, approve_all: bool) -> None:
+        self._out = out
+        self._order = {ticket.id: number for number, ticket in enumerate(tickets)}
+        self._approve_all = approve_all
+        self._worked: dict[str, Worked] = {}
+
+    @property
+    def failed(self) -> bool:
+        """Whether a run did not complete."""
+        return any(worked.failed for worked in self._worked.values())
+
+    def follow(self, workers: Workers) -> None:
+        """Show the news until every ticket has been worked on; raises what a worker could not go on with."""
+        workers.start()
+        while len(self._worked) < len(self._order):
+            match workers.news.get():
+                case Happened() as happened:
+                    self._print_line(happened)
+                case Question() as question:
+                    question.reply.put(self._ask(question))
+                case Worked() as worked:
+                    self._worked[worked.ticket] = worked
+                    self._print_outcome(worked)
+                case Lost(error=error):
+                    raise error
+
+    def print_table(self) -> None:
+        """The tickets, what became of them and what that took, with totals."""
+        table = Table(title="Tickets", title_justify="left", show_footer=True)
+        done = sorted(self._worked.values(), key=lambda worked: self._order[worked.ticket])
+        outcomes = Counter(worked.outcome for worked in done)
+        costs = [worked.cost for worked in done]
+        known = sum((cost for cost in costs if cost is not None), Decimal(0))
+        table.add_column("ticket", f"{len(done)} of {len(self._order)}", no_wrap=True)
+        table.add_column("subject", max_width=44)
+        table.add_column("outcome", ", ".join(f"{count} {name}" for name, count in outcomes.most_common()))
+        table.add_column("turns", str(sum(worked.turns for worked in done)), justify="right")
+        table.add_column("tokens", str(sum(worked.tokens for worked in done)), justify="right")
+        table.add_column("cost", money(known) + ("+?" if None in costs else ""), justify="right")
+        for worked in done:
+            outcome = Text(worked.outcome, "red" if worked.failed else _STYLES.get(worked.outcome, ""))
+            cells = (worked.ticket, shorten(worked.subject, 44), outcome)
+            table.add_row(*cells, str(worked.turns), str(worked.tokens), money(worked.cost))
+        self._out.print()
+        self._out.print(table)
+
+    def _print_line(self, happened: Happened) -> None:
+        line = happened.line
+        text = Text(f"{happened.ticket:<6}", "bold")
+        text.append(f" {line.task:<22} ", "dim")
+        text.append(f"{line.who}: ", "cyan")
+        text.append(line.text)
+        if line.tokens is not None:
+            text.append(f"  {line.tokens} tok {money(line.cost)}", "dim")
+        self._out.print(text)
+
+    def _print_outcome(self, worked: Worked) -> None:
+        style = "red" if worked.failed else _STYLES.get(worked.outcome, "")
+        self._out.print(Text(f"{worked.ticket:<6} => {worked.outcome}", f"bold {style}".strip()))
+
+    def _ask(self, question: Question) -> str:
+        if self._approve_all:
+            self._out.print(Text(f"{question.ticket:<6} the human is asked, and --yes answers: yes", "yellow"))
+            return "yes"
+        self._out.print()
+        self._out.print(Text(f"{question.ticket}: {question.text}", "bold yellow"))
+        answer = typer.prompt("Your answer", default="no")
+        return str(answer)

@@ -1,0 +1,142 @@
+"""The embedded server: gateway, coordinator and responders in one process, on a SQLite file."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client import CollectorRegistry
+
+from turnwise.app import App
+from turnwise.bus.envelope import MoveEnvelope, RunNotice, Work
+from turnwise.bus.in_process import InProcessBus
+from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
+from turnwise.cli.services import load_service
+from turnwise.errors import ConfigurationError, DatabaseUnavailableError
+from turnwise.metrics import Metrics
+from turnwise.runs.database import Database
+from turnwise.runs.lock import EmbeddedLock
+from turnwise.runs.store import Store
+
+if TYPE_CHECKING:
+    from turnwise.settings import ServiceSettings
+
+logger = logging.getLogger(__name__)
+
+# SQLite lets one writer in at a time, so more threads would only queue up.
+_MOVERS = 2
+
+
+class EmbeddedServer:
+    """Everything that serves runs, in threads of this process, from `start` to `stop`.
+
+    Takes `bind`, `database_url` and the limits from the settings; port 0 takes a free one. No broker is used.
+    """
+
+    def __init__(self, settings: ServiceSettings, app: App) -> None:
+        self._settings = settings
+        self._app = app
+        self._open = ExitStack()
+        self._gateway: Any = None
+
+    @property
+    def url(self) -> str:
+        """Where the gateway listens; valid once started."""
+        return str(self._gateway.base_url)
+
+    def start(self) -> None:
+        """Open the database, take over what a killed server left, and serve; on failure nothing stays open.
+
+        Raises `AlreadyServedError`, `AddressInUseError`, `DatabaseUnavailableError`, `SchemaVersionError` and
+        `ConfigurationError`.
+        """
+        with ExitStack() as opening:
+            database = self._open_database(opening)
+            bus = InProcessBus()
+            opening.callback(bus.close)
+            store = Store(
+                database,
+                lease_seconds=self._settings.lease_seconds,
+                notify=lambda run, seq: bus.notify(RunNotice(run=run, seq=seq)),
+            )
+            self._start_services(opening, store, bus)
+            self._open = opening.pop_all()
+
+    def stop(self) -> None:
+        """Take no more work, end what is being done, close everything."""
+        self._open.close()
+
+    def __enter__(self) -> EmbeddedServer:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _open_database(self, opening: ExitStack) -> Database:
+        database = Database(self._settings.database_url, synchronous=self._settings.sqlite_synchronous)
+        opening.callback(database.close)
+        if database.is_postgres:
+            raise ConfigurationError(
+                f"TURNWISE_DATABASE_URL is {database.name}, but the embedded server keeps its runs in a SQLite file; "
+                "name one, sqlite:///FILE, or start `turnwise gateway`, `coordinator` and `worker` instead"
+            )
+        file = Path(database.url.database or "")
+        if not file.parent.is_dir():
+            raise DatabaseUnavailableError(
+                f"there is no directory {file.parent} for the database {file.name}; make it, or correct "
+                "TURNWISE_DATABASE_URL"
+            )
+        opening.enter_context(EmbeddedLock(file))
+        return database
+
+    def _start_services(self, opening: ExitStack, store: Store, bus: InProcessBus) -> None:
+        settings = self._settings
+        metrics = Metrics(CollectorRegistry())
+        parts = (store, bus, self._app, settings, metrics)
+        # The port comes before the tables: if it is busy, nothing has been written.
+        api = load_service("gateway", "api").create_api(*parts)
+        host, port = settings.bind_address
+        gateway = load_service("gateway", "server").GatewayThread(api, host, port)
+        gateway.start()
+        opening.callback(gateway.stop)
+        self._gateway = gateway
+        store.database.migrate()
+        responders = load_service("responders", "responders").Responders(*parts)
+        coordinator = load_service("coordinator", "coordinator").Coordinator(*parts)
+
+        def move(work: Work) -> None:
+            if isinstance(work, MoveEnvelope):
+                coordinator.move(work.run)
+
+        take_over(store, bus)
+        responders.start()
+        opening.callback(responders.stop)
+        coordinator.start()
+        opening.callback(coordinator.stop)
+        queues = [name for name in all_queues(settings.llm_queues, settings.agent_queues) if name != COORDINATOR_QUEUE]
+        opening.callback(bus.consume(queues, responders.answer, threads=settings.concurrency).stop)
+        opening.callback(bus.consume([COORDINATOR_QUEUE], move, threads=_MOVERS).stop)
+
+
+def take_over(store: Store, bus: InProcessBus) -> None:
+    """Go on with what an earlier server held; for the holder of the lock, who knows that no other lives."""
+    permit = load_service("coordinator", "sweeper").permit
+    taken = store.take_over_all()
+    for ask in taken:
+        bus.publish_ask(permit(ask))
+    due = store.due_moves(patience=0.0)
+    for run in due:
+        bus.wake(run)
+    if taken or due:
+        logger.info(
+            "Going on with what an earlier server left: %d asks taken over, %d runs to move",
+            len(taken),
+            len(due),
+            extra={"action": "taken_over"},
+        )

@@ -1,0 +1,43 @@
+"""The group of all commands: it turns errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from turnwise.errors import TurnwiseError
+
+FAILED = 1
+BAD_USAGE = 2
+# What the extras bring: without one of these, a command says what to install.
+_EXTRAS = frozenset({"sqlalchemy", "alembic", "psycopg", "celery", "kombu", "redis", "fastapi", "uvicorn"})
+
+
+class Commands(TyperGroup):
+    """Exit codes: 0 ok, 1 the run failed, 2 bad usage or something missing around the program.
+
+    With TURNWISE_DEBUG=1 an error keeps its traceback.
+    """
+
+    # Any: the context class that typer uses here has no public name.
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an error that Turnwise raises on purpose is told on stderr."""
+        try:
+            return super().invoke(ctx)
+        except TurnwiseError as error:
+            raise self._told(error, str(error)) from error
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.partition(".")[0] not in _EXTRAS:
+                raise
+            hint = f"{error.name} is not installed, and this command needs it: pip install 'turnwise[all]'"
+            raise self._told(error, hint) from error
+
+    def _told(self, error: Exception, message: str) -> Exception:
+        """Tell the error; what is to be raised instead of it."""
+        if os.environ.get("TURNWISE_DEBUG") == "1":
+            return error
+        typer.echo(f"turnwise: {message}", err=True)
+        return typer.Exit(BAD_USAGE)

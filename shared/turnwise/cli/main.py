@@ -1,0 +1,52 @@
+"""`turnwise`: every command, each loaded with what it needs when it is run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from turnwise.cli import demo_command, running, serving
+from turnwise.cli.group import Commands
+
+app = typer.Typer(
+    name="turnwise",
+    cls=Commands,
+    help="Durable conversations between LLM agents, tools and humans. Begin with: turnwise demo",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    # An error that Turnwise foresees is one line (see `Commands`); any other keeps Python's own traceback.
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from turnwise import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def turnwise(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Durable conversations between LLM agents, tools and humans. Begin with: turnwise demo"""
+
+
+demo_command.register(app)
+serving.register(app)
+running.register(app)
+
+
+def main() -> None:
+    """The console script."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

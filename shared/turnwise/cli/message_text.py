@@ -1,0 +1,75 @@
+"""Messages and events as short lines for people; every function takes the JSON of the HTTP interface."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+Json = Mapping[str, Any]
+
+_SHORT = 100
+# Fields of a tool that say how it works, not what is meant this time.
+_INNER = frozenset({"$tool", "request", "purpose", "id"})
+
+
+def document_text(document: Json | None) -> str:
+    """What the document says: its tools as `name(field=value)`, or its text."""
+    if not document:
+        return ""
+    tools = [tool_text(tool) for tool in document.get("tool_messages", [])]
+    calls = [_call_text(call) for call in document.get("oai_tool_calls") or []]
+    if tools or calls:
+        return " ".join(tools or calls)
+    text = str(document.get("content") or "")
+    return _tool_in(text) or text
+
+
+def tool_text(tool: Json) -> str:
+    """A tool's JSON as `name(field=value, ...)`."""
+    name = tool.get("$tool") or tool.get("request") or "?"
+    fields = (f"{key}={_value(value)}" for key, value in tool.items() if key not in _INNER)
+    return f"{name}({', '.join(fields)})"
+
+
+def speaker(document: Json | None) -> str:
+    """Who wrote the document: the agent or task, and which responder of it."""
+    metadata = (document or {}).get("metadata", {})
+    entity, name = str(metadata.get("sender", "User")), str(metadata.get("sender_name", ""))
+    return f"{name} ({entity})" if name and name != entity else entity
+
+
+def shorten(text: str, width: int = _SHORT) -> str:
+    """The text on one line of at most `width` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: max(width - 1, 0)] + "…"
+
+
+def money(cost: object) -> str:
+    """US dollars as people read them; a dash where no price is known."""
+    if cost is None:
+        return "-"
+    return f"${Decimal(str(cost)):.4f}"
+
+
+def _call_text(call: Json) -> str:
+    function = call.get("function") or {}
+    arguments = function.get("arguments") or {}
+    return tool_text({"request": function.get("name"), **(arguments if isinstance(arguments, dict) else {})})
+
+
+def _tool_in(text: str) -> str:
+    """A text that is a tool's JSON and nothing else, as the tool; "" for any other."""
+    stripped = text.strip()
+    if not stripped.startswith("{"):
+        return ""
+    try:
+        found = json.loads(stripped)
+    except json.JSONDecodeError:
+        return ""
+    return tool_text(found) if isinstance(found, dict) and isinstance(found.get("request"), str) else ""
+
+
+def _value(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | dict | list) else str(value)

@@ -1,0 +1,16 @@
+"""The gateway as the commands use it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turnwise.client import Client
+
+
+def connect(url: str) -> Client:
+    """A client of the gateway at `url`, with the token in TURNWISE_AUTH_TOKEN where there is one."""
+    from turnwise.client import Client
+
+    return Client(url, os.environ.get("TURNWISE_AUTH_TOKEN") or None)

@@ -1,0 +1,184 @@
+"""Commands about runs, over HTTP: start, follow, look, answer, end."""
+
+from __future__ import annotations
+
+import json
+import sys
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any
+
+import typer
+
+from turnwise.cli.options import DEFAULT_URL, JsonOption, RunArgument, UrlOption
+
+TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="Name of a task of the application.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    panel = "Runs"
+    app.command("submit", rich_help_panel=panel)(submit)
+    app.command("watch", rich_help_panel=panel)(watch)
+    app.command("chat", rich_help_panel=panel)(chat)
+    app.command("runs", rich_help_panel=panel)(runs)
+    app.command("show", rich_help_panel=panel)(show)
+    app.command("answer", rich_help_panel=panel)(answer)
+    app.command("cancel", rich_help_panel=panel)(cancel)
+    app.command("inbox", rich_help_panel=panel)(inbox)
+
+
+def submit(
+    task: TaskArgument,
+    message: Annotated[str, typer.Argument(metavar="MESSAGE", help="What to work on; - reads it from stdin.")],
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Follow the run to its end, and exit with 1 if it fails.")
+    ] = False,
+    max_cost: Annotated[str | None, typer.Option(help="Limit in US dollars, for instance 0.50.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Limit of input and output tokens together.")] = None,
+    turns: Annotated[int | None, typer.Option(help="Limit of turns of the task.")] = None,
+    deadline: Annotated[float | None, typer.Option(help="Limit in seconds from now.")] = None,
+    as_json: JsonOption = False,
+    url: UrlOption = DEFAULT_URL,
+) -> None:
+    """Start a run and print its id.
+
+    Example: turnwise submit triage "I was charged twice in May."
+    """
+    from turnwise.cli.follow import follow
+    from turnwise.cli.remote import connect
+
+    text = sys.stdin.read() if message == "-" else message
+    cost = _usd(max_cost)
+    with connect(url) as client:
+        run = client.submit(task, text, max_cost=cost, max_tokens=max_tokens, turns=turns, deadline=deadline)
+        if wait:
+            raise typer.Exit(follow(client, str(run["id"]), as_json=as_json))
+        typer.echo(_json(run) if as_json else run["id"])
+
+
+def watch(run: RunArgument, as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
+    """Follow a run from its beginning to its end; exits with 1 if it did not complete.
+
+    Example: turnwise watch run_01j... --json | jq .type
+    """
+    from turnwise.cli.follow import follow
+    from turnwise.cli.remote import connect
+
+    with connect(url) as client:
+        raise typer.Exit(follow(client, run, as_json=as_json))
+
+
+def chat(
+    task: TaskArgument,
+    message: Annotated[
+        str | None, typer.Argument(metavar="[MESSAGE]", help="The first message; asked for if left out.")
+    ] = None,
+    url: UrlOption = DEFAULT_URL,
+) -> None:
+    """Start a run and talk with it: its questions are asked here until it ends.
+
+    Example: turnwise chat triage
+    """
+    from turnwise.cli.follow import follow
+    from turnwise.cli.remote import connect
+
+    with connect(url) as client:
+        first = message if message is not None else typer.prompt("You", prompt_suffix="> ")
+        run = client.submit(task, first)
+        raise typer.Exit(follow(client, str(run["id"]), ask=True))
+
+
+def runs(
+    status: Annotated[str | None, typer.Option(help="Only runs of that status.")] = None,
+    task: Annotated[str | None, typer.Option(help="Only runs of that task.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many, the newest first.")] = 20,
+    as_json: JsonOption = False,
+    url: UrlOption = DEFAULT_URL,
+) -> None:
+    """List runs, the newest first.
+
+    Example: turnwise runs --status waiting
+    """
+    from turnwise.cli.remote import connect
+    from turnwise.cli.run_text import print_runs
+
+    with connect(url) as client:
+        page = client.runs(status=status, task=task, limit=limit)
+    if as_json:
+        typer.echo(_json(page))
+    else:
+        print_runs(page["items"])
+
+
+def show(run: RunArgument, as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
+    """Print a run, what was said in it, and its result.
+
+    Example: turnwise show run_01j...
+    """
+    from turnwise.cli.remote import connect
+    from turnwise.cli.run_text import print_run, print_transcript
+
+    with connect(url) as client:
+        found, transcript = client.run(run), client.transcript(run)
+    if as_json:
+        typer.echo(_json({"run": found, "transcript": transcript}))
+        return
+    print_transcript(transcript)
+    print_run(found)
+
+
+def answer(
+    run: RunArgument,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The answer.")],
+    question: Annotated[str | None, typer.Option(help="Which question, where several are open.")] = None,
+    as_json: JsonOption = False,
+    url: UrlOption = DEFAULT_URL,
+) -> None:
+    """Answer a run's question; the first answer counts.
+
+    Example: turnwise answer run_01j... "yes"
+    """
+    from turnwise.cli.remote import connect
+
+    with connect(url) as client:
+        taken = client.answer(run, text, question=question)
+    typer.echo(_json(taken) if as_json else f"{run} has its answer.")
+
+
+def cancel(run: RunArgument, as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
+    """End a run; what it said so far is kept.
+
+    Example: turnwise cancel run_01j...
+    """
+    from turnwise.cli.remote import connect
+
+    with connect(url) as client:
+        found = client.cancel(run)
+    typer.echo(_json(found) if as_json else f"{run} is asked to end.")
+
+
+def inbox(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
+    """List the questions that wait for a human, the oldest first.
+
+    Example: turnwise inbox
+    """
+    from turnwise.cli.remote import connect
+    from turnwise.cli.run_text import print_questions
+
+    with connect(url) as client:
+        questions = client.inbox()
+    if as_json:
+        typer.echo(_json(questions))
+    else:
+        print_questions(questions)
+
+
+def _usd(text: str | None) -> Decimal | None:
+    try:
+        return None if text is None else Decimal(text)
+    except InvalidOperation as error:
+        raise typer.BadParameter(f"{text!r} is no amount in US dollars; expected for instance 0.50") from error
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

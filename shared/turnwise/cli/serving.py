@@ -1,0 +1,139 @@
+"""Commands that serve: the embedded server, each service of the distributed set, the schema, the fake model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from turnwise.cli.options import AppOption
+
+if TYPE_CHECKING:
+    from turnwise.settings import ServiceSettings
+
+BindOption = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where to listen; default: TURNWISE_BIND.")]
+DatabaseOption = Annotated[
+    str | None, typer.Option("--database", metavar="URL", help="Default: TURNWISE_DATABASE_URL.")
+]
+ConcurrencyOption = Annotated[int | None, typer.Option(min=1, help="How many at a time.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    servers, tools = "Servers", "Tools"
+    app.command("up", rich_help_panel=servers)(up)
+    app.command("gateway", rich_help_panel=servers)(gateway)
+    app.command("coordinator", rich_help_panel=servers)(coordinator)
+    app.command("worker", rich_help_panel=servers)(worker)
+    app.command("migrate", rich_help_panel=tools)(migrate)
+    app.command("fake-llm", rich_help_panel=tools)(fake_llm)
+
+
+def up(app: AppOption = None, bind: BindOption = None, database: DatabaseOption = None) -> None:
+    """Serve an application in one process: gateway, coordinator and responders on a SQLite file.
+
+    Example: turnwise up --app office:app
+    """
+    settings = _settings(app=app, bind=bind, database_url=database)
+    from turnwise.app import load_app
+    from turnwise.cli.embedded import EmbeddedServer
+    from turnwise.cli.signals import wait_for_stop
+
+    loaded = load_app(settings.app)
+    with EmbeddedServer(settings, loaded) as server:
+        typer.echo(f"Turnwise serves {loaded.name} (tasks: {', '.join(loaded.tasks)})")
+        typer.echo(f"  URL       {server.url}")
+        typer.echo(f"  API       {server.url}/docs")
+        typer.echo(f"  database  {settings.database_url}")
+        typer.echo("Ctrl-C stops it.")
+        wait_for_stop()
+        typer.echo("Stopping; what is being answered is ended first.", err=True)
+
+
+def gateway(app: AppOption = None, bind: BindOption = None) -> None:
+    """Serve the HTTP interface of a distributed installation.
+
+    Example: TURNWISE_DATABASE_URL=postgresql://... TURNWISE_BROKER_URL=amqp://... turnwise gateway --app office:app
+    """
+    settings = _settings(app=app, bind=bind)
+    from turnwise.cli.services import load_service
+
+    load_service("gateway").run(settings)
+
+
+def coordinator(app: AppOption = None, concurrency: ConcurrencyOption = 4) -> None:
+    """Make the moves of runs and look after what got lost, as a Celery worker.
+
+    Example: turnwise coordinator --app office:app --concurrency 8
+    """
+    settings = _settings(app=app)
+    from turnwise.cli.services import load_service
+
+    load_service("coordinator").run(settings, concurrency)
+
+
+def worker(
+    app: AppOption = None,
+    queues: Annotated[
+        str, typer.Option("--queues", "-Q", metavar="NAMES", help="Work queues, separated by commas.")
+    ] = "llm,agent",
+    concurrency: ConcurrencyOption = 16,
+    pool: Annotated[
+        Literal["threads", "prefork", "solo"], typer.Option(help="How Celery runs them; prefork for work on the CPU.")
+    ] = "threads",
+) -> None:
+    """Answer for models and tools, as a Celery worker.
+
+    Example: turnwise worker --app office:app -Q llm --concurrency 50
+    """
+    settings = _settings(app=app)
+    from turnwise.cli.services import load_service
+    from turnwise.errors import ConfigurationError
+
+    names = [name.strip() for name in queues.split(",") if name.strip()]
+    if not names:
+        raise ConfigurationError(f"-Q is {queues!r}; expected names of queues, for instance -Q llm,agent")
+    load_service("responders").run(settings, names, concurrency, pool)
+
+
+def migrate(database: DatabaseOption = None) -> None:
+    """Bring the database's schema to this version; safe to run twice.
+
+    Example: turnwise migrate --database postgresql://user:password@db.example.com/turnwise
+    """
+    settings = _settings(database_url=database)
+    from turnwise.runs.database import Database
+
+    found = Database(settings.database_url)
+    try:
+        found.migrate()
+        found.check_schema()
+    finally:
+        found.close()
+    typer.echo(f"The schema of {found.name} is up to date.")
+
+
+def fake_llm(
+    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="A .json file of rules or a .py file.")],
+    bind: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0: any.")] = "127.0.0.1:8090",
+) -> None:
+    """Serve scripted answers as an OpenAI-compatible server, for tests and demos.
+
+    Example: turnwise fake-llm rules.json --bind 127.0.0.1:8090
+    """
+    from turnwise.fake_llm.server import run_fake_llm
+    from turnwise.settings import parse_address
+
+    host, port = parse_address(bind, "--bind")
+    run_fake_llm(script, host, port, on_ready=lambda url: typer.echo(f"Serving {script} at {url} (OPENAI_BASE_URL)"))
+
+
+def _settings(**overrides: str | None) -> ServiceSettings:
+    """The settings of a process that serves, with its logs set up."""
+    from turnwise.logs import configure_logging
+    from turnwise.settings import load_settings
+
+    settings = load_settings(**overrides)
+    configure_logging(settings.log_format, settings.log_level)
+    return settings
