@@ -34,6 +34,7 @@ IdempotencyKey = Annotated[
     str | None,
     Header(min_length=1, max_length=255, pattern=_PRINTABLE, description="The same key and body give the same run."),
 ]
+Cursor = Annotated[str | None, Query(max_length=200, pattern=r"^[A-Za-z0-9_-]+$", description="Of the page before.")]
 Filter = Annotated[str | None, Query(max_length=200, pattern=_PRINTABLE)]
 
 
@@ -138,7 +139,7 @@ def list_runs(
     task: Filter = None,
     tag: Filter = None,
     created_after: datetime | None = None,
-    cursor: Filter = None,
+    cursor: Cursor = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Page[RunView]:
     """Runs, newest first."""

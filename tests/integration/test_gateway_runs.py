@@ -1,0 +1,151 @@
+"""Runs, questions and the fleet as the gateway shows them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from datetime import datetime
+
+import pytest
+from gateway_parts import Served, served
+
+from turnwise.runs.records import WorkerInfo
+
+
+@pytest.fixture
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("gateway"), max_tokens=5_000) as made:
+        yield made
+
+
+def test_an_accepted_run_is_shown_with_what_was_given_and_the_servers_defaults(gateway: Served) -> None:
+    run_id = gateway.submit(
+        message="help", limits={"max_cost": "0.50", "deadline": 60}, priority=3, tags=["a"], metadata={"n": [1, None]}
+    )
+
+    run = gateway.http.get(f"/v1/runs/{run_id}").json()
+
+    assert (run["task"], run["version"], run["status"], run["tree"]) == ("desk", "7", "queued", None)
+    assert run["limits"] == {"max_cost": "0.50", "max_tokens": 5_000, "turns": None, "deadline": 60.0}
+    assert (run["priority"], run["tags"], run["metadata"]) == (3, ["a"], {"n": [1, None]})
+    assert run["usage"]["cost"] == "0"
+    assert run["message"]["content"] == "help"
+    assert run["message"]["metadata"]["tainted"] is True
+    assert datetime.fromisoformat(run["created_at"]).utcoffset() is not None
+
+
+def test_runs_are_listed_newest_first_page_by_page_and_filtered(gateway: Served) -> None:
+    ids = [gateway.submit(tags=["odd"] if n % 2 else []) for n in range(5)]
+
+    first = gateway.http.get("/v1/runs?limit=3").json()
+    rest = gateway.http.get("/v1/runs", params={"limit": 3, "cursor": first["next_cursor"]}).json()
+    odd = gateway.http.get("/v1/runs?tag=odd&status=queued&task=desk").json()
+    none = gateway.http.get("/v1/runs?created_after=2999-01-01T00:00:00Z").json()
+
+    assert [run["id"] for run in first["items"] + rest["items"]] == ids[::-1]
+    assert rest["next_cursor"] is None
+    assert [run["id"] for run in odd["items"]] == [ids[3], ids[1]]
+    assert none["items"] == []
+
+
+def test_a_wait_ends_with_the_run(gateway: Served) -> None:
+    def finish_it() -> None:
+        while not (found := gateway.store.runs()[0]):
+            time.sleep(0.01)
+        gateway.finish(found[0].id, "forty-two")
+
+    worker = threading.Thread(target=finish_it)
+    worker.start()
+    response = gateway.http.post("/v1/runs?wait=20", json={"task": "desk", "message": "6 * 7?"})
+    worker.join()
+
+    assert response.status_code == 202
+    assert (response.json()["status"], response.json()["result"]["content"]) == ("completed", "forty-two")
+
+
+def test_a_question_is_in_the_inbox_until_it_is_answered_and_the_first_answer_counts(gateway: Served) -> None:
+    run_id = gateway.submit()
+    early = gateway.http.post(f"/v1/runs/{run_id}/messages", json={"text": "yes"})
+    question = gateway.ask_human(run_id, "May I pay?")
+
+    inbox = gateway.http.get("/v1/inbox").json()["items"]
+    first = gateway.http.post(f"/v1/runs/{run_id}/messages", json={"text": " yes "})
+    second = gateway.http.post(f"/v1/runs/{run_id}/messages", json={"text": "no", "question": question})
+    unknown = gateway.http.post(f"/v1/runs/{run_id}/messages", json={"text": "no", "question": "other"})
+
+    assert (early.status_code, early.json()["code"]) == (409, "no_open_question")
+    assert [(one["id"], one["run"], one["task"], one["text"]) for one in inbox] == [
+        (question, run_id, "desk", "May I pay?")
+    ]
+    assert first.status_code == 200
+    assert (second.status_code, second.json()["code"]) == (409, "already_answered")
+    assert unknown.status_code == 404
+    assert gateway.http.get("/v1/inbox").json()["items"] == []
+    answered = gateway.store.events(run_id)[-1]
+    assert answered.type == "human.answered"
+    assert answered.document is not None
+    assert (answered.document["content"], answered.document["metadata"]["tainted"]) == ("yes", True)
+
+
+def test_an_empty_answer_to_a_question_addressed_to_the_user_is_null(gateway: Served) -> None:
+    run_id = gateway.submit()
+    gateway.ask_human(run_id, recipient="User")
+
+    gateway.http.post(f"/v1/runs/{run_id}/messages", json={"text": ""}).raise_for_status()
+
+    document = gateway.store.events(run_id)[-1].document
+    assert document is not None
+    assert document["content"] == "null"
+
+
+def test_cancelling_is_asked_for_once_and_refused_when_the_run_has_ended(gateway: Served) -> None:
+    run_id = gateway.submit()
+
+    first = gateway.http.post(f"/v1/runs/{run_id}/cancel")
+    again = gateway.http.post(f"/v1/runs/{run_id}/cancel")
+    gateway.finish(run_id)
+    late = gateway.http.post(f"/v1/runs/{run_id}/cancel")
+
+    assert (first.status_code, again.status_code) == (202, 202)
+    assert first.json()["cancel_requested_at"] == again.json()["cancel_requested_at"] is not None
+    assert (late.status_code, late.json()["code"]) == (409, "already_ended")
+
+
+def test_the_transcript_nests_the_messages_of_a_sub_task_within_its_callers(gateway: Served) -> None:
+    run_id = gateway.submit()
+    with gateway.store.locked(run_id) as tx:
+        for n in range(5):
+            tx.put_document(f"d{n}", {"content": f"message {n}"})
+        tx.event("task.started", path="desk", turn=0, data={"document": "d0"})
+        tx.event("turn.replied", path="desk", turn=1, data={"document": "d1"})
+        tx.event("turn.taken", path="desk", turn=1, data={"document": "d1"})
+        tx.event("task.started", path="desk/clerk", turn=0, data={"document": "d2"})
+        tx.event("turn.taken", path="desk/clerk", turn=1, data={"document": "d3"})
+        tx.event("task.finished", path="desk/clerk", turn=1, data={"document": "d4", "status": "DONE"})
+        tx.event("turn.taken", path="desk", turn=2, data={"document": "d4"})
+
+    root = gateway.http.get(f"/v1/runs/{run_id}/transcript").json()["root"]
+
+    assert (root["task"], root["status"]) == ("desk", None)
+    outer = [item["document"]["content"] if item["kind"] == "message" else item["task"] for item in root["items"]]
+    assert outer == ["message 0", "message 1", "desk/clerk", "message 4"]
+    clerk = root["items"][2]
+    assert [item["document"]["content"] for item in clerk["items"]] == ["message 2", "message 3"]
+    assert (clerk["status"], clerk["result"]["content"]) == ("DONE", "message 4")
+
+
+def test_tasks_workers_and_queues_are_listed(gateway: Served) -> None:
+    info = WorkerInfo(kind="llm", queues=("llm",), host="here", pid=1, version="1")
+    worker = gateway.store.register_worker(info)
+
+    tasks = gateway.http.get("/v1/tasks").json()["items"]
+    workers = gateway.http.get("/v1/workers").json()["items"]
+    queues = gateway.http.get("/v1/queues").json()["items"]
+    metrics = gateway.http.get("/metrics").text
+
+    assert tasks == [{"name": "desk", "application": "tests", "version": "7", "paths": ["desk"]}]
+    assert [(one["id"], one["state"]) for one in workers] == [(worker, "alive")]
+    assert queues == []
+    assert 'turnwise_workers{queue="llm",state="alive"} 1.0' in metrics
+    assert "turnwise_human_inbox_open 0.0" in metrics

@@ -1,0 +1,162 @@
+"""What the client makes of refusals, silence and broken streams."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+
+import httpx2
+import pytest
+
+from turnwise.client import Client
+from turnwise.errors import (
+    ConfigurationError,
+    ConflictError,
+    DatabaseUnavailableError,
+    GatewayUnavailableError,
+    InvalidRequestError,
+    NotFoundError,
+    RequestTooLargeError,
+    TurnwiseError,
+    UnknownTaskError,
+)
+
+Handler = Callable[[httpx2.Request], httpx2.Response]
+
+
+def client_of(handler: Handler) -> Client:
+    return Client("http://gateway", transport=httpx2.MockTransport(handler))
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (400, "invalid_json", InvalidRequestError),
+        (401, "unauthorized", ConfigurationError),
+        (404, "not_found", NotFoundError),
+        (409, "already_answered", ConflictError),
+        (413, "too_large", RequestTooLargeError),
+        (422, "unknown_task", UnknownTaskError),
+        (422, "idempotency_mismatch", InvalidRequestError),
+        (500, "internal", TurnwiseError),
+        (503, "database_unavailable", DatabaseUnavailableError),
+    ],
+)
+def test_a_problem_becomes_the_error_of_its_code(status: int, code: str, kind: type[TurnwiseError]) -> None:
+    def refuse(_request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(status, json={"code": code, "detail": "because", "status": status})
+
+    with client_of(refuse) as client, pytest.raises(kind, match="because") as caught:
+        client.run("run_1")
+
+    assert type(caught.value) is kind
+    if isinstance(caught.value, ConflictError):
+        assert caught.value.code == code
+
+
+def test_an_answer_that_is_no_problem_document_says_that_this_may_be_no_gateway() -> None:
+    with (
+        client_of(lambda _request: httpx2.Response(502, text="<html>")) as client,
+        pytest.raises(TurnwiseError, match=r"502.*is it a gateway"),
+    ):
+        client.tasks()
+
+
+def test_nobody_at_the_address_is_an_error_that_says_how_to_start_a_gateway() -> None:
+    with (
+        Client("http://127.0.0.1:1") as client,
+        pytest.raises(GatewayUnavailableError, match=r"no gateway answers at http://127\.0\.0\.1:1; start one with"),
+    ):
+        client.tasks()
+
+
+def test_a_submission_carries_the_limits_that_were_given_and_money_as_text() -> None:
+    sent: list[httpx2.Request] = []
+
+    def accept(request: httpx2.Request) -> httpx2.Response:
+        sent.append(request)
+        return httpx2.Response(202, json={"id": "run_1"})
+
+    with client_of(accept) as client:
+        run = client.submit("desk", "hello", max_cost=Decimal("1E-2"), turns=3, idempotency_key="k", wait=2)
+
+    assert run == {"id": "run_1"}
+    body = json.loads(sent[0].content)
+    assert body["limits"] == {"max_cost": "0.01", "turns": 3}
+    assert (sent[0].headers["idempotency-key"], sent[0].url.params["wait"]) == ("k", "2")
+
+
+def test_a_run_id_never_leads_to_another_path() -> None:
+    seen: list[str] = []
+
+    def note(request: httpx2.Request) -> httpx2.Response:
+        seen.append(request.url.raw_path.decode())
+        return httpx2.Response(200, json={})
+
+    with client_of(note) as client:
+        client.cancel("../inbox?x")
+
+    assert seen == ["/v1/runs/..%2Finbox%3Fx/cancel"]
+
+
+class _Broken(httpx2.SyncByteStream):
+    """A body that ends with a broken connection."""
+
+    def __init__(self, *chunks: bytes) -> None:
+        self._chunks = chunks
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._chunks
+        raise httpx2.ReadError("connection reset")
+
+
+def sse(*events: dict[str, Any]) -> bytes:
+    return b"".join(f"id: {one['seq']}\ndata: {json.dumps(one)}\n\n".encode() for one in events)
+
+
+def test_a_broken_stream_is_resumed_after_the_last_whole_event() -> None:
+    resumed: list[str] = []
+
+    def serve(request: httpx2.Request) -> httpx2.Response:
+        resumed.append(request.headers["last-event-id"])
+        headers = {"Content-Type": "text/event-stream"}
+        if len(resumed) == 1:
+            half = sse({"seq": 2, "type": "turn.taken"})[:-1]
+            return httpx2.Response(200, headers=headers, stream=_Broken(sse({"seq": 1, "type": "run.accepted"}), half))
+        last = sse({"seq": 2, "type": "turn.taken"}, {"seq": 3, "type": "run.failed"})
+        return httpx2.Response(200, headers=headers, content=last)
+
+    with client_of(serve) as client:
+        seen = [event["seq"] for event in client.events("run_1")]
+
+    assert seen == [1, 2, 3]
+    assert resumed == ["0", "1"]
+
+
+def test_a_stream_after_the_last_event_of_an_ended_run_is_empty() -> None:
+    def serve(request: httpx2.Request) -> httpx2.Response:
+        if request.url.path.endswith("/events"):
+            return httpx2.Response(200, headers={"Content-Type": "text/event-stream"}, content=b"")
+        return httpx2.Response(200, json={"finished_at": "2026-01-01T00:00:00Z", "last_event": 7})
+
+    with client_of(serve) as client:
+        assert list(client.events("run_1", after=7)) == []
+
+
+def test_a_stream_is_given_up_when_nothing_answers_for_too_long() -> None:
+    calls = 0
+
+    def serve(_request: httpx2.Request) -> httpx2.Response:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            raise httpx2.ConnectError("refused")
+        headers = {"Content-Type": "text/event-stream"}
+        return httpx2.Response(200, headers=headers, stream=_Broken(sse({"seq": 1, "type": "run.accepted"})))
+
+    with client_of(serve) as client, pytest.raises(GatewayUnavailableError, match="http://gateway"):
+        list(client.events("run_1", patience=0.1))
+
+    assert calls > 1

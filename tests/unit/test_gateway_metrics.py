@@ -1,0 +1,120 @@
+"""The names of the metrics, the gauges read from the record, and the port of services without another one."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+
+from turnwise.errors import AddressInUseError, DatabaseUnavailableError
+from turnwise.metrics import Metrics, RecordCollector, serve_metrics
+from turnwise.runs.records import QueueStat, WorkerRecord
+
+
+def worker(name: str, state: str, *queues: str) -> WorkerRecord:
+    return WorkerRecord(
+        id=name,
+        kind="llm",
+        queues=list(queues),
+        host="here",
+        pid=1,
+        version="1",
+        state=state,
+        lease_until=0,
+        started_at=0,
+        beat_at=0,
+    )
+
+
+@dataclass
+class Record:
+    """A record of fixed contents that counts how often it is read."""
+
+    reads: int = 0
+    broken: bool = False
+    counts: dict[str, int] = field(default_factory=lambda: {"running": 2, "completed": 9})
+
+    def run_counts(self) -> dict[str, int]:
+        self.reads += 1
+        if self.broken:
+            raise DatabaseUnavailableError("gone")
+        return self.counts
+
+    def queue_stats(self) -> list[QueueStat]:
+        return [QueueStat(queue="llm", runnable=3, leased=2, delayed=1, oldest_age=1.5)]
+
+    def workers(self) -> list[WorkerRecord]:
+        return [worker("a", "alive", "llm"), worker("b", "alive", "llm", "agent"), worker("c", "dead", "llm")]
+
+    def open_question_count(self) -> int:
+        return 4
+
+
+def test_the_gauges_show_what_the_record_holds_and_unfinished_runs_only() -> None:
+    registry = CollectorRegistry()
+    registry.register(RecordCollector(Record()))
+
+    def value(name: str, **labels: str) -> float | None:
+        return registry.get_sample_value(f"turnwise_{name}", labels)
+
+    assert value("runs_active", status="running") == 2
+    assert value("runs_active", status="queued") == 0
+    assert value("runs_active", status="completed") is None
+    assert [value("queue_depth", queue="llm", state=state) for state in ("runnable", "leased", "delayed")] == [3, 2, 1]
+    assert (value("backlog", queue="llm"), value("queue_oldest_age_seconds", queue="llm")) == (5, 1.5)
+    assert value("workers", queue="llm", state="alive") == 2
+    assert value("workers", queue="llm", state="dead") == 1
+    assert value("human_inbox_open") == 4
+
+
+def test_the_record_is_read_once_for_scrapes_that_follow_each_other() -> None:
+    now = [0.0]
+    record = Record()
+    collector = RecordCollector(record, max_age=2, clock=lambda: now[0])
+
+    for at in (0, 1, 1.9, 2, 3):
+        now[0] = at
+        list(collector.collect())
+
+    assert record.reads == 2
+
+
+def test_a_scrape_without_a_database_still_has_what_the_process_counted() -> None:
+    registry = CollectorRegistry()
+    Metrics(registry).turns_total.labels("desk", "taken").inc()
+    registry.register(RecordCollector(Record(broken=True)))
+
+    scraped = generate_latest(registry).decode()
+
+    assert 'turnwise_turns_total{outcome="taken",task="desk"} 1.0' in scraped
+    assert "turnwise_runs_active" not in scraped
+
+
+def test_a_service_without_another_port_serves_metrics_and_probes() -> None:
+    registry = CollectorRegistry()
+    Metrics(registry)
+    health = [(True, "fine"), (False, "the database is away")]
+    server = serve_metrics(registry, "127.0.0.1", 0, lambda: health.pop(0))
+    try:
+
+        def get(path: str) -> tuple[int, str]:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=10) as response:
+                    return response.status, response.read().decode()
+            except urllib.error.HTTPError as error:
+                with error:
+                    return error.code, error.read().decode()
+
+        scraped = get("/metrics")
+        assert (scraped[0], "turnwise_build_info" in scraped[1]) == (200, True)
+        assert get("/health/live")[0] == 200
+        assert get("/health/ready") == (200, "fine\n")
+        assert get("/health/ready") == (503, "the database is away\n")
+        assert get("/elsewhere")[0] == 404
+        with pytest.raises(AddressInUseError, match="TURNWISE_METRICS_BIND"):
+            serve_metrics(registry, "127.0.0.1", server.port, lambda: (True, ""))
+    finally:
+        server.close()
