@@ -21,6 +21,7 @@ from turnwise.demo.tickets import Ticket
 from turnwise.logs import configure_logging
 
 _INTERRUPTED = 130
+_NARROW = 30
 _STYLES = {"answered": "green", "refunded": "cyan", "declined": "yellow", "escalated": "magenta"}
 
 
@@ -72,7 +73,9 @@ class Session:
                     raise error
 
     def print_table(self) -> None:
-        """The tickets, what became of them and what that took, with totals."""
+        """The tickets, what became of them and what that took, with totals; nothing if none came to its end."""
+        if not self._worked:
+            return
         table = Table(title="Tickets", title_justify="left", show_footer=True)
         done = sorted(self._worked.values(), key=lambda worked: self._order[worked.ticket])
         outcomes = Counter(worked.outcome for worked in done)
@@ -93,12 +96,14 @@ class Session:
 
     def _print_line(self, happened: Happened) -> None:
         line = happened.line
-        text = Text(f"{happened.ticket:<6}", "bold")
+        spent = f"  {line.tokens} tok {money(line.cost)}" if line.tokens is not None else ""
+        text = Text()
+        text.append(f"{happened.ticket:<6}", "bold")
         text.append(f" {line.task:<22} ", "dim")
         text.append(f"{line.who}: ", "cyan")
-        text.append(line.text)
-        if line.tokens is not None:
-            text.append(f"  {line.tokens} tok {money(line.cost)}", "dim")
+        # One line each, as wide as the terminal.
+        text.append(shorten(line.text, max(self._out.width - len(text) - len(spent), _NARROW)))
+        text.append(spent, "dim")
         self._out.print(text)
 
     def _print_outcome(self, worked: Worked) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from turnwise.cli.event_lines import EventLine, EventLines
+from turnwise.cli.event_lines import ENDS, EventLine, EventLines
 from turnwise.cli.message_text import Json, document_text
 from turnwise.cli.remote import connect
 from turnwise.cli.run_text import result_text, tokens
@@ -18,6 +18,8 @@ from turnwise.errors import ConflictError, TurnwiseError
 
 if TYPE_CHECKING:
     from turnwise.client import Client
+
+_TOLD_OTHERWISE = ENDS | {"human.asked", "human.answered"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,13 +96,14 @@ class Workers:
 
     def _work_on(self, client: Client, ticket: Ticket) -> Worked:
         run_id = str(client.submit("triage", ticket_message(ticket), tags=[ticket.id])["id"])
-        lines, turns = EventLines(), 0
+        lines, turns = EventLines(width=400), 0
         for event in client.events(run_id):
             turns += event["type"] == "turn.taken"
             if event["type"] == "human.asked":
                 self._ask(client, run_id, ticket, event)
             line = lines.line(event)
-            if line is not None:
+            # Question and end are news of their own, and the answer comes again as a turn.
+            if line is not None and event["type"] not in _TOLD_OTHERWISE:
                 self.news.put(Happened(ticket=ticket.id, line=line))
         return _worked(ticket, client.run(run_id), turns)
 

@@ -16,6 +16,8 @@ from turnwise.errors import ConflictError
 if TYPE_CHECKING:
     from turnwise.client import Client
 
+_DIALOGUE = frozenset({"human.asked", "human.answered"})
+
 
 def follow(client: Client, run_id: str, *, as_json: bool = False, ask: bool = False) -> int:
     """Print a run's events to its end, and the result; the exit code: 0 if it completed, else 1.
@@ -24,10 +26,12 @@ def follow(client: Client, run_id: str, *, as_json: bool = False, ask: bool = Fa
     exit code is 0.
     """
     out, lines = console(), EventLines(width=400)
+    # The end is told with the result; who is asked here need not be told so.
+    hidden = ENDS | _DIALOGUE if ask else ENDS
     for event in client.events(run_id):
         if as_json:
             typer.echo(json.dumps(event, ensure_ascii=False))
-        elif (line := lines.line(event)) is not None and event["type"] not in ENDS:
+        elif (line := lines.line(event)) is not None and event["type"] not in hidden:
             out.print(str(line), markup=False)
         if ask and event["type"] == "human.asked" and not _answer(client, run_id, event):
             return 0

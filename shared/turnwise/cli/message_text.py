@@ -27,9 +27,11 @@ def document_text(document: Json | None) -> str:
 
 
 def tool_text(tool: Json) -> str:
-    """A tool's JSON as `name(field=value, ...)`."""
+    """A tool's JSON as `name(field=value, ...)`, without what is empty."""
     name = tool.get("$tool") or tool.get("request") or "?"
-    fields = (f"{key}={_value(value)}" for key, value in tool.items() if key not in _INNER)
+    fields = (
+        f"{key}={_value(value)}" for key, value in tool.items() if key not in _INNER and value not in ("", None, [], {})
+    )
     return f"{name}({', '.join(fields)})"
 
 

@@ -169,8 +169,10 @@ def inbox(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
         questions = client.inbox()
     if as_json:
         typer.echo(_json(questions))
-    else:
+    elif questions:
         print_questions(questions)
+    else:
+        typer.echo("No question waits.", err=True)
 
 
 def _usd(text: str | None) -> Decimal | None:

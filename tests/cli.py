@@ -1,0 +1,46 @@
+"""The command line in this process, away from the settings of whoever runs the tests."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from turnwise.cli.main import app
+
+
+class Terminal:
+    """Runs commands in `folder`; nobody sits at it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def run(self, *arguments: str, code: int = 0, input: str = "") -> str:
+        """Standard output of a command that ends with `code`, or its standard error if that is not 0."""
+        result = CliRunner().invoke(app, list(arguments), input=input, catch_exceptions=False)
+        assert result.exit_code == code, result.output
+        return result.stderr if code else result.stdout
+
+    def refused(self, *arguments: str) -> str:
+        """The one line that a command of bad usage leaves on standard error."""
+        error = self.run(*arguments, code=2).strip()
+        assert error.startswith("turnwise: "), error
+        assert "Traceback" not in error
+        return error.removeprefix("turnwise: ")
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    """A terminal in an empty folder with no settings; the process's logs are put back afterwards."""
+    for name in [name for name in os.environ if name.startswith(("TURNWISE_", "OPENAI_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield Terminal(tmp_path)
+    root.handlers[:], root.level = handlers, level
