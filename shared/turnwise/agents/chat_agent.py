@@ -24,7 +24,7 @@ from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.finding import Found, find_tools, tool_attempt
 from turnwise.messages.human import human_answer
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.messages.toolset import AgentFacts, ToolSets
+from turnwise.messages.toolset import AgentFacts
 from turnwise.tools.orchestration import HANDLED_BY_DEFAULT
 
 ToolClasses = type[ToolMessage] | list[type[ToolMessage]] | None
@@ -52,8 +52,6 @@ class ChatAgent:
         self._history: list[LLMMessage] | None = []
         # In a served run the history is read when somebody looks at it.
         self.history_source: Callable[[], list[LLMMessage]] | None = None
-        # Schemas are slow to make: the system message is made anew only when the text or the tools change.
-        self._system: tuple[str, ToolSets, LLMMessage] | None = None
         self._llm: LanguageModel | None = create_model(self.config.llm)
         # The tool whose handler runs, for the record of an error.
         self.tool_in_hand: str | None = None
@@ -358,12 +356,8 @@ class ChatAgent:
 
     def system_and_tools_message(self) -> LLMMessage:
         """The system message as the model gets it."""
-        own, sets = self.system_message, self.toolbox.sets
-        cached = self._system
-        if cached is None or cached[0] is not own or cached[1] is not sets:
-            text = system_text(own, sets, use_tools=self.config.use_tools)
-            cached = self._system = (own, sets, LLMMessage(role=Role.SYSTEM, content=text))
-        return cached[2]
+        text = system_text(self.system_message, self.toolbox.sets, use_tools=self.config.use_tools)
+        return LLMMessage(role=Role.SYSTEM, content=text)
 
     @property
     def task_messages(self) -> list[LLMMessage]:

@@ -73,7 +73,8 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
     limit = tool.private_default("_max_result_tokens")
     if limit:
         result.content = agent.truncated(result.content, limit)
-    if type(tool).__module__.startswith("turnwise.tools.") and doc.metadata.tainted:
+    steers = any(kind.__module__.startswith("turnwise.tools.") for kind in type(tool).__mro__)
+    if steers and doc.metadata.tainted:
         # What an orchestration tool says is what it was given: it stays as tainted as that was.
         result.metadata.tainted = True
     return result
@@ -108,6 +109,7 @@ def _many(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[ChatDocume
     if not agent.config.allow_multiple_tools:
         return _text(agent, doc, _ONE_TOOL)
     results: list[tuple[ToolMessage, str]] = []
+    tainted = False
     conflict = any(isinstance(tool, ONE_AT_A_TIME) for tool in tools)
     for tool in tools:
         if conflict:
@@ -116,12 +118,16 @@ def _many(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[ChatDocume
         result = yield from _handled(agent, tool, doc)
         if result is not None:
             results.append((tool, result.content))
+            tainted = tainted or result.metadata.tainted
     if not results:
         return None
     if all(tool.id for tool in tools):
-        return _by_id(agent, [(tool.id, text) for tool, text in results])
-    paragraphs = [f"Result from {tool.request}: {text}" for tool, text in results]
-    return _text(agent, doc, "\n\n".join(paragraphs))
+        response = _by_id(agent, [(tool.id, text) for tool, text in results])
+    else:
+        paragraphs = [f"Result from {tool.request}: {text}" for tool, text in results]
+        response = _text(agent, doc, "\n\n".join(paragraphs))
+    response.metadata.tainted = tainted
+    return response
 
 
 def _many_calls(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[ChatDocument | None]:
@@ -130,6 +136,7 @@ def _many_calls(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[Chat
     faults: dict[str, ToolFault] = {fault.call_id: fault for fault in found.faults}
     single = agent.config.allow_multiple_tools and not any(isinstance(t, ONE_AT_A_TIME) for t in found.mine)
     results: list[tuple[str, str]] = []
+    tainted = False
     for call in doc.oai_tool_calls or []:
         key, name = call.id or "", call.function.name if call.function else ""
         if key in mine and not single:
@@ -138,11 +145,16 @@ def _many_calls(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[Chat
             result = yield from _handled(agent, mine[key], doc)
             if result is not None:
                 results.append((key, result.content))
+                tainted = tainted or result.metadata.tainted
         elif key in faults:
             results.append((key, explain(faults[key])))
         elif name not in agent.toolbox.known:
             results.append((key, f"ERROR: there is no tool named `{name}`."))
-    return _by_id(agent, results) if results else None
+    if not results:
+        return None
+    response = _by_id(agent, results)
+    response.metadata.tainted = tainted
+    return response
 
 
 def _by_id(agent: ChatAgent, results: list[tuple[str, str]]) -> ChatDocument:

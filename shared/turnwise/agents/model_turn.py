@@ -48,7 +48,8 @@ def _prepare(agent: ChatAgent, message: str | ChatDocument | None) -> bool:
     if isinstance(message, ChatDocument) and message.id() == agent.message_history[-1].chat_document_id:
         return True
     open_calls = agent.record.open_calls
-    added = ChatDocument.to_LLMMessage(message, open_calls)
+    last = agent.message_history[-1].function_call
+    added = ChatDocument.to_LLMMessage(message, open_calls, last.name if last is not None else None)
     if not any(m.content.strip() or m.role == Role.TOOL for m in added):
         return False
     agent.message_history.extend(_with_every_call_answered(added, open_calls))

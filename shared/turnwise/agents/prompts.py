@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from turnwise.messages.toolset import ToolSets
 
 
@@ -20,7 +22,8 @@ def tool_advice(sets: ToolSets) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
+@lru_cache(maxsize=512)
 def system_text(own: str, sets: ToolSets, *, use_tools: bool) -> str:
-    """The whole system message."""
+    """The whole system message; kept by its arguments, because schemas are slow to make and rarely change."""
     parts = [own, tool_rules(sets) if use_tools else "", tool_advice(sets)]
     return "\n\n".join(part for part in parts if part)

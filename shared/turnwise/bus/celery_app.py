@@ -76,8 +76,8 @@ _EVERYWHERE: dict[str, Any] = {
     "task_default_exchange_type": "topic",
     "worker_detect_quorum_queues": True,
     # What flower and the Celery exporters read.
-    "worker_send_task_events": True,
-    "task_send_sent_event": True,
+    "worker_send_task_events": False,
+    "task_send_sent_event": False,
     "broker_connection_retry_on_startup": True,
     "broker_connection_max_retries": None,
     "broker_connection_timeout": CONNECT_TIMEOUT,

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SkipValidation
 from turnwise.entity import Entity, StatusCode
 from turnwise.ids import new_id
 from turnwise.llm.base import LLMFunctionCall, LLMMessage, LLMResponse, LLMTokenUsage, OpenAIToolCall, Role
+from turnwise.messages.history_form import history_messages
 from turnwise.messages.json_text import json_objects, located_json_objects
 from turnwise.messages.tool_message import ToolMessage
 
@@ -216,12 +217,15 @@ class ChatDocument(BaseModel):
         )
 
     @staticmethod
-    def to_LLMMessage(message: str | ChatDocument, oai_tools: list[OpenAIToolCall] | None = None) -> list[LLMMessage]:
-        """The document as history messages; `oai_tools` are the agent's open API calls that it may answer."""
-        from turnwise.messages.history_form import history_messages
+    def to_LLMMessage(
+        message: str | ChatDocument, oai_tools: list[OpenAIToolCall] | None = None, function: str | None = None
+    ) -> list[LLMMessage]:
+        """The document as history messages; `oai_tools` are the agent's open API calls that it may answer.
 
+        `function` names an open call of the deprecated kind.
+        """
         doc = ChatDocument.from_str(message) if isinstance(message, str) else message
-        return history_messages(doc, oai_tools or [])
+        return history_messages(doc, oai_tools or [], function)
 
     def json_objects(self) -> list[dict[str, Any]]:
         """The JSON objects at the top level of the text; scanned once per text."""

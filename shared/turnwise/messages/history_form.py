@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from turnwise.entity import Entity
 from turnwise.llm.base import LLMFunctionCall, LLMMessage, OpenAIToolCall, Role
-from turnwise.messages.document import ChatDocument
+
+if TYPE_CHECKING:
+    from turnwise.messages.document import ChatDocument
 
 
 def value_as_text(value: Any) -> str:
@@ -24,8 +26,12 @@ def value_as_text(value: Any) -> str:
         return str(value)
 
 
-def history_messages(doc: ChatDocument, open_calls: list[OpenAIToolCall]) -> list[LLMMessage]:
+def history_messages(
+    doc: ChatDocument, open_calls: list[OpenAIToolCall], open_function: str | None = None
+) -> list[LLMMessage]:
     """What is appended to the history when the model is sent `doc`, or has said it.
+
+    `open_function` names the deprecated function call that the model's last message made.
 
     With open API calls the document answers them: a single open one whatever it is, several by id. What another
     agent's model called arrives as text, because only the assistant itself may hold calls in its history.
@@ -58,11 +64,8 @@ def history_messages(doc: ChatDocument, open_calls: list[OpenAIToolCall]) -> lis
         return [_answer(meta.oai_tool_id, content, meta.id)]
     if ids:
         return [_answer(ids[0], content, meta.id)]
-    parent = doc.parent
-    if parent is not None and parent.function_call is not None and parent.metadata.sender == Entity.LLM:
-        return [
-            LLMMessage(role=Role.FUNCTION, name=parent.function_call.name, content=content, chat_document_id=meta.id)
-        ]
+    if open_function is not None:
+        return [LLMMessage(role=Role.FUNCTION, name=open_function, content=content, chat_document_id=meta.id)]
     role = Role.SYSTEM if meta.sender == Entity.SYSTEM else Role.USER
     return [LLMMessage(role=role, content=content, chat_document_id=meta.id)]
 

@@ -21,40 +21,70 @@ def json_objects(text: str) -> list[dict[str, Any]]:
 def located_json_objects(text: str) -> list[tuple[dict[str, Any], int, int]]:
     """The same, each with the half-open range `[start, end)` that it takes up in `text`."""
     found: list[tuple[dict[str, Any], int, int]] = []
+    braces = _Braces(text)
     at = text.find("{")
     while at != -1:
-        try:
-            value, end = _decoder.raw_decode(text, at)
-        except ValueError:
-            end = _balanced_end(text, at)
-            value = _repaired(text[at:end]) if end > at else None
-        if isinstance(value, dict):
-            found.append((value, at, end))
+        end = -1
+        if not braces.known_open(at):
+            value, end = _object_at(text, at, braces)
+            if isinstance(value, dict):
+                found.append((value, at, end))
         # An unbalanced brace is prose; whatever follows it may still hold an object.
         at = text.find("{", end if end > at else at + 1)
     return found
 
 
-def _balanced_end(text: str, start: int) -> int:
-    """Where the brace opened at `start` closes (exclusive), or -1; braces inside double-quoted strings do not count."""
-    depth, quoted, at = 0, False, start
-    while at < len(text):
-        char = text[at]
-        if quoted:
-            if char == "\\":
-                at += 1
+def _object_at(text: str, start: int, braces: _Braces) -> tuple[Any, int]:
+    """What the brace at `start` begins, and where that ends; None for prose, -1 where it never ends."""
+    try:
+        return _decoder.raw_decode(text, start)
+    except (ValueError, RecursionError):  # no JSON, or nested deeper than any tool
+        end = braces.end_of(start)
+        return (_repaired(text[start:end]), end) if end > start else (None, -1)
+
+
+# Escaped quotes can make each scan see other strings than the one before; no honest text needs more scans than this.
+_MAX_VAIN_SCANS = 16
+
+
+class _Braces:
+    """Where braces close, with quotes read from the brace that was asked about.
+
+    A scan that finds no end tells as much of every brace that it met outside of strings, so that a long text of open
+    braces takes time in proportion to its length.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._open: set[int] = set()
+        self._vain_scans = 0
+
+    def known_open(self, start: int) -> bool:
+        """Whether the brace at `start` is known never to close."""
+        return start in self._open or self._vain_scans >= _MAX_VAIN_SCANS
+
+    def end_of(self, start: int) -> int:
+        """Where the brace at `start` closes (exclusive), or -1; braces in double-quoted strings do not count."""
+        text, pending, quoted, at = self._text, [start], False, start + 1
+        while at < len(text):
+            char = text[at]
+            if quoted:
+                if char == "\\":
+                    at += 1
+                elif char == '"':
+                    quoted = False
             elif char == '"':
-                quoted = False
-        elif char == '"':
-            quoted = True
-        elif char == "{":
-            depth += 1
-        elif char == "}":
-            depth -= 1
-            if depth == 0:
-                return at + 1
-        at += 1
-    return -1
+                quoted = True
+            elif char == "{":
+                pending.append(at)
+            elif char == "}":
+                pending.pop()
+                if not pending:
+                    return at + 1
+            at += 1
+        self._open.update(pending)
+        self._vain_scans += 1
+        return -1
 
 
 def _repaired(text: str) -> dict[str, Any] | None:
@@ -64,7 +94,10 @@ def _repaired(text: str) -> dict[str, Any] | None:
         # Loaded only when a model wrote something broken.
         from json_repair import repair_json
 
-        value = repair_json(text, return_objects=True)
+        try:
+            value = repair_json(text, return_objects=True)
+        except (ValueError, RecursionError):  # nested deeper than it reads
+            return None
     if not isinstance(value, dict):
         return None
     try:  # a literal may hold what JSON can not: sets, bytes, keys that are no strings

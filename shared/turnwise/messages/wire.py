@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, SerializeAsAny, TypeAdapter
+from pydantic import ConfigDict, SerializeAsAny, TypeAdapter
 
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
@@ -27,6 +27,8 @@ class UnknownTool(ToolMessage):
     purpose: str = ""
 
 
+# Fields that may hold values of any kind.
+_SPECIAL = {"tool_messages", "content_any", "attachment", "files"}
 _any_json: TypeAdapter[Any] = TypeAdapter(SerializeAsAny[Any])
 
 
@@ -34,7 +36,7 @@ def encode_document(doc: ChatDocument) -> dict[str, Any]:
     """The document as JSON-able data; raises `TypeError` naming what can not cross a process."""
     body = doc.model_dump(
         mode="json",
-        exclude={"tool_messages", "content_any", "attachment", "files"},
+        exclude=_SPECIAL,
         exclude_defaults=True,
     )
     body["metadata"] = {**body.get("metadata", {}), "id": doc.metadata.id}
@@ -55,7 +57,8 @@ def decode_document(
     find_parent: Callable[[str], ChatDocument | None] | None = None,
 ) -> ChatDocument:
     """The document written by `encode_document`; `find_parent` looks up what it answers when somebody asks."""
-    data = {key: value for key, value in body.items() if key not in ("tool_messages", "content_any")}
+    data = {key: value for key, value in body.items() if key not in _SPECIAL}
+    data.update({key: _decode_value(body[key], registry) for key in ("attachment", "files") if key in body})
     data["tool_messages"] = [decode_tool(item, registry) for item in body.get("tool_messages", [])]
     data["content_any"] = (
         _decode_value(body["content_any"], registry) if "content_any" in body else (body.get("content") or None)
@@ -71,7 +74,8 @@ def encode_tool(tool: ToolMessage) -> dict[str, Any]:
         return tool.model_dump(mode="json")
     names = [*type(tool).model_fields, *(tool.model_extra or {})]
     fields = {name: _encode_value(getattr(tool, name), f"{tool.request}.{name}") for name in names}
-    return {"$tool": tool.request, **fields}
+    marked = {name: fields.pop(name) for name in names if name.startswith("$")}
+    return {"$tool": tool.request, **fields, **({"$fields": marked} if marked else {})}
 
 
 def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:
@@ -80,8 +84,9 @@ def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:
     tool_class = registry.get(name)
     if tool_class is None:
         return UnknownTool(**{"request": name, **dict(data)})
-    fields = {key: _decode_value(value, registry) for key, value in data.items() if key != "$tool"}
-    return tool_class.model_validate(fields)
+    plain = {key: value for key, value in data.items() if key not in ("$tool", "$fields")}
+    fields = {**plain, **data.get("$fields", {})}
+    return tool_class.model_validate({key: _decode_value(value, registry) for key, value in fields.items()})
 
 
 def _encode_value(value: Any, place: str) -> Any:
@@ -96,22 +101,25 @@ def _encode_value(value: Any, place: str) -> Any:
     if isinstance(value, (list, tuple)):
         return [_encode_value(item, place) for item in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: _encode_value(item, place) for key, item in value.items()}
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
+        body = {key: _encode_value(item, place) for key, item in value.items()}
+        # Data that looks like one of the marks used here stays data: nobody gets a tool by writing "$tool".
+        return {"$data": body} if any(key.startswith("$") for key in body) else body
     try:
-        return _any_json.dump_python(value, mode="json")
+        plain = _any_json.dump_python(value, mode="json")
     except Exception as error:
         raise TypeError(
             f"{place} holds a {type(value).__name__}, which can not cross a process: {error}; "
             "return what JSON can express, or a pydantic model"
         ) from error
+    return _encode_value(plain, place)
 
 
 def _decode_value(value: Any, registry: Registry) -> Any:
     if isinstance(value, list):
         return [_decode_value(item, registry) for item in value]
     if isinstance(value, dict):
+        if "$data" in value:
+            return {key: _decode_value(item, registry) for key, item in value["$data"].items()}
         if "$tool" in value:
             return decode_tool(value, registry)
         if "$document" in value:

@@ -28,6 +28,7 @@ def over_template(
     agent.record = (
         template.record.model_copy(deep=True) if saved.record is None else AgentRecord.model_validate(saved.record)
     )
+    _ = template.toolbox.sets  # made once, and shared by all copies until one changes its tools
     agent.toolbox = template.toolbox.copy()
     if agent.record.tools is not None:
         agent.toolbox.load(agent.record.tools, registry)
