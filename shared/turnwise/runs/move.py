@@ -138,13 +138,16 @@ class _Move:
         return stack.receive(self.tree.root, current, answer, self._facts(), last_frame=last_frame)
 
     def _answer(self) -> Answer | None:
-        """What was answered to the awaited ask; `Look` if the run was cancelled or is out of time; None to wait."""
+        """What was answered to the awaited ask; `Look` if the run was cancelled or is out of time.
+
+        None to wait, and for an error, which has then ended the run.
+        """
         tx = self.tx
         reply = tx.reply()
         if reply is not None:
             if reply.kind == "error":
-                error = reply.error or {}
-                fail(tx, error)
+                fail(tx, reply.error or {})
+                return None
             document = self.documents.find(reply.document_id) if reply.document_id else None
             return Reply(document)
         if tx.run.cancel_requested_at is not None or self._out_of_time():
