@@ -94,7 +94,10 @@ class LocalRun:
             return value
         agent = self.tree.tasks[ask.path].agent
         make = {AGENT: agent.create_agent_response, LLM: agent.create_llm_response}
-        return make.get(ask.responder, agent.create_user_response)(str(value), content_any=value)
+        doc = make.get(ask.responder, agent.create_user_response)(str(value), content_any=value)
+        # In the human's place it is what a human says.
+        doc.metadata.tainted = doc.metadata.sender is Entity.USER
+        return doc
 
     def _counted(self, frame: int, count: Count) -> Counts:
         counter = self.counters.setdefault(frame, Counter())

@@ -64,10 +64,10 @@ class RecipientTool(ToolMessage):
         """Told to the model with the tool."""
         return f"Whenever you address somebody, use the tool `{cls.name()}` and name the recipient."
 
-    def response(self, agent: ChatAgent) -> ChatDocument:
+    def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
         """The message as from LLM; without a recipient it is kept, and the model is asked for one."""
         if not self.intended_recipient:
-            return keep_and_ask(agent, self.content, tainted=False)
+            return keep_and_ask(agent, self.content, tainted=chat_doc.metadata.tainted)
         return _as_from_llm(agent, self.content, self.intended_recipient, tainted=False)
 
     @staticmethod
