@@ -1,0 +1,211 @@
+"""Scripted teams of tasks, and a watch over each move that the machine makes of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import cycle
+from typing import Any
+from unittest import mock
+
+from turnwise import (
+    AgentDoneTool,
+    ChatAgent,
+    ChatAgentConfig,
+    ChatDocument,
+    Entity,
+    LLMResponse,
+    MockLMConfig,
+    Task,
+    TaskConfig,
+    ToolMessage,
+)
+from turnwise.core import stack
+from turnwise.core.actions import Answer, Ask, Counts, Finish, Reply
+from turnwise.core.facts import Facts
+from turnwise.core.spec import TaskSpec
+from turnwise.core.stack import Stack, StackMove
+from turnwise.core.state import TaskState, dump_state, load_state
+from turnwise.messages.wire import Registry, decode_document, encode_document
+
+
+class Square(ToolMessage):
+    request: str = "square"
+    purpose: str = "To square <number>."
+    number: int
+
+    def handle(self) -> int:
+        return self.number**2
+
+
+class Note(ToolMessage):
+    request: str = "note"
+    purpose: str = "To note <text>."
+    text: str
+
+    def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
+        return agent.create_agent_response(f"noted {self.text}", recipient=chat_doc.metadata.recipient)
+
+
+class Echo(ToolMessage):
+    request: str = "echo"
+    purpose: str = "To hand on <inner>."
+    inner: str = ""
+
+    def handle(self, chat_doc: ChatDocument) -> ToolMessage | str:
+        return Square(number=len(self.inner)) if self.inner else f"nothing in {chat_doc.content}"
+
+
+class End(ToolMessage):
+    request: str = "end"
+    purpose: str = "To end with <text>."
+    text: str = ""
+
+    def handle(self) -> AgentDoneTool:
+        return AgentDoneTool(content=self.text, tools=[Square(number=1)])
+
+
+class Silent(ToolMessage):
+    request: str = "silent"
+    purpose: str = "To do nothing."
+
+    def handle(self) -> None:
+        return None
+
+
+TOOLS: tuple[type[ToolMessage], ...] = (Square, Note, Echo, End, Silent)
+
+# A line of a transcript: task, responder, taken or not, sender, recipient, text, results of calls, tools, taint.
+Line = tuple[Any, ...]
+
+
+class WatchedTask(Task):
+    """A task that writes down each message it tries and each it takes."""
+
+    transcript: list[Line]
+
+    def log_message(self, resp: Entity | Task | None, msg: ChatDocument | None = None, mark: bool = False) -> None:
+        who = resp.name if isinstance(resp, Task) else str(resp)
+        if msg is None:
+            self.transcript.append((self.name, who, mark))
+            return
+        meta = msg.metadata
+        tools = [tool.model_dump() for tool in msg.tool_messages]
+        said = (meta.sender.value, meta.recipient, msg.content, msg.oai_tool_id2result, tools)
+        self.transcript.append((self.name, who, mark, *said, meta.tainted, meta.tools_from_agent))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """One task of a team: its place below task number `above`, what its model says in turn, and its settings."""
+
+    above: int = 0
+    replies: tuple[str | LLMResponse, ...] = ("Mock",)
+    usable: frozenset[int] = frozenset()
+    handled: frozenset[int] = frozenset()
+    human: str | None = None
+    interactive: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
+    agent: dict[str, Any] = field(default_factory=dict)
+
+
+def build_team(members: list[Member]) -> WatchedTask:
+    """Fresh tasks and agents, named t0 (the root), t1, ...; all write one transcript."""
+    tasks: list[WatchedTask] = []
+    transcript: list[Line] = []
+    for number, member in enumerate(members):
+        says = cycle(member.replies)
+        llm = MockLMConfig(response_fn=lambda _, says=says: next(says)) if member.replies else None
+        agent = ChatAgent(ChatAgentConfig(name=f"t{number}", llm=llm, **member.agent))
+        for index in sorted(member.usable | member.handled):
+            agent.enable_message(TOOLS[index], use=index in member.usable, handle=index in member.handled)
+        task = WatchedTask(
+            agent,
+            interactive=member.interactive,
+            default_human_response=member.human,
+            config=TaskConfig(**member.config),
+            **member.options,
+        )
+        task.transcript = transcript
+        if number:
+            tasks[min(member.above, number - 1)].add_sub_task(task)
+        tasks.append(task)
+    return tasks[0]
+
+
+@dataclass
+class Watch:
+    """Checks every move: illegal answers change nothing, the given state stays as it was, and it is JSON.
+
+    With `through_json`, what is given to a move, and what a responder is shown, has been JSON in between. `sizes` are
+    the lengths of the states as JSON, `finish` is how the run ended.
+    """
+
+    registry: Registry
+    through_json: bool = False
+    sizes: list[int] = field(default_factory=list)
+    finish: Finish | None = None
+    kept: dict[str, str] = field(default_factory=dict)
+
+    def start(self, *args: Any, **options: Any) -> StackMove:
+        return self._seen(_START(*args, **options))
+
+    def receive(self, root: TaskSpec, given: Stack, answer: Answer, facts: Facts, *, last_frame: int) -> StackMove:
+        before = [self._dumped(frame.state) for frame in given]
+        self.sizes.append(sum(map(len, before)))
+        illegal: Answer = Reply() if isinstance(answer, Counts) else Counts(())
+        try:
+            _RECEIVE(root, given, illegal, facts, last_frame=last_frame)
+        except ValueError:
+            assert [self._dumped(frame.state) for frame in given] == before, "an illegal answer changed the state"
+        else:
+            raise AssertionError(f"{illegal} was taken in the place of {answer}")
+        used = given
+        if self.through_json:
+            used = tuple(replace(f, state=self._loaded(text)) for f, text in zip(given, before, strict=True))
+        move = self._seen(_RECEIVE(root, used, answer, facts, last_frame=last_frame))
+        assert [self._dumped(frame.state) for frame in used] == before, "a move changed the state that it was given"
+        return move
+
+    def _seen(self, move: StackMove) -> StackMove:
+        if isinstance(move.action, Finish):
+            self.finish = move.action
+        if self.through_json and isinstance(move.action, Ask) and move.action.message is not None:
+            for item in move.trace:
+                if item.document is not None:
+                    self._keep(item.document)
+            self._keep(move.action.message)
+            return replace(move, action=replace(move.action, message=self._found(move.action.message.metadata.id)))
+        return move
+
+    def _dumped(self, state: TaskState) -> str:
+        data, documents = dump_state(state)
+        for doc in documents:
+            self._keep(doc)
+        return json.dumps([data, [encode_document(doc) for doc in documents]])
+
+    def _loaded(self, text: str) -> TaskState:
+        data, bodies = json.loads(text)
+        documents = [decode_document(body, self.registry, self._found) for body in bodies]
+        return load_state(data, {doc.metadata.id: doc for doc in documents})
+
+    def _keep(self, doc: ChatDocument) -> None:
+        self.kept[doc.metadata.id] = json.dumps(encode_document(doc))
+
+    def _found(self, document_id: str) -> ChatDocument | None:
+        text = self.kept.get(document_id)
+        return None if text is None else decode_document(json.loads(text), self.registry, self._found)
+
+
+_START, _RECEIVE = stack.start, stack.receive
+
+
+@contextmanager
+def watching(task: Task, *, through_json: bool = False) -> Iterator[Watch]:
+    """Watch the moves of `task` within the block."""
+    watch = Watch(task.tree().registry(), through_json)
+    with mock.patch.object(stack, "start", watch.start), mock.patch.object(stack, "receive", watch.receive):
+        yield watch
