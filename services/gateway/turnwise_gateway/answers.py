@@ -14,6 +14,7 @@ from turnwise.messages.document import ChatDocument
 from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
 from turnwise.runs.records import AskRecord, NewDocument
+from turnwise.tasks.tree import TaskTree
 from turnwise_gateway.bodies import HumanText
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.problem import problems
@@ -71,11 +72,18 @@ def _as_document(gateway: Gateway, asked: Asked | None, text: str) -> NewDocumen
         ask, body, agent = asked
         tree = gateway.app.tree(gateway.store.run(ask.run_id).task)
         question = decode_document(body, tree.registry()) if body else None
-        default, calls = tree.root.at(ask.path).default_human_response, agent.open_calls
+        default, calls = _default(tree, ask.path), agent.open_calls
     said = human_answer(text, question, default=default, open_calls=calls)
     if said is None:
         raise InvalidRequestError("the text is empty, and the question is not addressed to User; write an answer")
     return NewDocument(id=said.metadata.id, body=encode_document(said))
+
+
+def _default(tree: TaskTree, path: str) -> str | None:
+    try:
+        return tree.root.at(path).default_human_response
+    except KeyError:  # asked by another version of the application
+        return None
 
 
 def _question(gateway: Gateway, ask: AskRecord) -> QuestionView:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import signal
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 
 import uvicorn
@@ -45,14 +47,20 @@ class GatewayServer(uvicorn.Server):
 
 
 def serve(api: FastAPI, host: str, port: int, on_ready: Callable[[str], None] | None = None) -> None:
-    """Serve until SIGINT or SIGTERM; `on_ready` gets the base URL once the port is open.
+    """Serve until SIGINT or SIGTERM, on the main thread; `on_ready` gets the base URL once the port is open.
 
     Raises `AddressInUseError` for a busy port and `ConfigurationError` for an address that is not this machine's.
     """
     listener = listen(host, port)
     if on_ready is not None:
         on_ready(base_url(listener))
-    GatewayServer(api).run([listener])
+    # uvicorn raises the signal once more after it has stopped; here both mean: done, clean up.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with suppress(KeyboardInterrupt):
+            GatewayServer(api).run([listener])
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class GatewayThread:

@@ -14,7 +14,7 @@ _PAGE = 500
 
 
 class MessageItem(BaseModel):
-    """A message that became the task's pending message; `turn` 0 is the one that it began with."""
+    """A message that became the task's pending message; a task's first item is the one that it began with."""
 
     kind: Literal["message"] = "message"
     turn: int
