@@ -59,6 +59,8 @@ def test_what_is_not_json_is_refused(gateway: Served, body: bytes) -> None:
         ({"tags": "urgent"}, "body.tags"),
         ({"tags": ["a\u0000b"]}, "body.tags.0"),
         ({"metadata": ["a"]}, "body.metadata"),
+        ({"metadata": {"a": "\ud800"}}, "body.metadata"),
+        ({"message": "a\ud800"}, "body.message"),
         ({"metadata": {"a": float("nan")}}, "body.metadata"),
         ({"limits": {"max_cost": 0.5}}, "body.limits.max_cost"),
         ({"limits": {"max_cost": "-1"}}, "body.limits.max_cost"),

@@ -135,6 +135,22 @@ def test_the_transcript_nests_the_messages_of_a_sub_task_within_its_callers(gate
     assert (clerk["status"], clerk["result"]["content"]) == ("DONE", "message 4")
 
 
+def test_half_a_surrogate_pair_from_a_model_is_shown_as_a_question_mark(gateway: Served) -> None:
+    run_id = gateway.submit()
+    gateway.ask_human(run_id, "What is \ud83d?")
+    with gateway.store.locked(run_id) as tx:
+        tx.event("task.started", path="desk", data={"document": "doc-1"})
+
+    transcript = gateway.http.get(f"/v1/runs/{run_id}/transcript").json()
+    inbox = gateway.http.get("/v1/inbox").json()
+    gateway.finish(run_id, "\udc00")
+    run = gateway.http.get(f"/v1/runs/{run_id}").json()
+
+    assert transcript["root"]["items"][0]["document"]["content"] == "What is ??"
+    assert inbox["items"][0]["text"] == "What is ??"
+    assert run["result"]["content"] == "?"
+
+
 def test_tasks_workers_and_queues_are_listed(gateway: Served) -> None:
     info = WorkerInfo(kind="llm", queues=("llm",), host="here", pid=1, version="1")
     worker = gateway.store.register_worker(info)

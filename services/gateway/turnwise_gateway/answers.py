@@ -19,7 +19,7 @@ from turnwise_gateway.bodies import HumanText
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.problem import problems
 from turnwise_gateway.runs import known_form, wake
-from turnwise_gateway.views import Page, RunView, run_view, when
+from turnwise_gateway.views import Page, RunView, readable, run_view, when
 
 router = APIRouter(prefix="/v1", tags=["humans"])
 
@@ -88,11 +88,12 @@ def _default(tree: TaskTree, path: str) -> str | None:
 
 def _question(gateway: Gateway, ask: AskRecord) -> QuestionView:
     document = gateway.store.document(ask.run_id, ask.message_id) if ask.message_id else None
+    document = readable(document or {})
     return QuestionView(
         id=ask.id,
         run=ask.run_id,
         task=ask.path,
         asked_at=when(ask.created_at),
-        text=(document or {}).get("content", ""),
-        document=document,
+        text=document.get("content", ""),
+        document=document or None,
     )

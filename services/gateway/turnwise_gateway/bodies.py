@@ -41,9 +41,18 @@ def _plain(value: str) -> str:
 
 def _storable(value: dict[str, Any]) -> dict[str, Any]:
     try:
-        json.dumps(value, allow_nan=False)
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
     except ValueError as error:
         raise ValueError("NaN and infinite numbers are not JSON") from error
+    _text(text)
+    return value
+
+
+def _text(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("half of a surrogate pair is no text; send valid Unicode") from error
     return value
 
 
@@ -70,7 +79,9 @@ class Submission(_Body):
     """A run to be made."""
 
     task: str = Field(min_length=1, max_length=200, examples=["support"])
-    message: Annotated[str, AfterValidator(_said)] = Field(examples=["I was charged twice for May."])
+    message: Annotated[str, AfterValidator(_text), AfterValidator(_said)] = Field(
+        examples=["I was charged twice for May."]
+    )
     limits: Limits = Limits()
     priority: int = Field(0, ge=-100, le=100, description="Higher is sooner.")
     tags: list[Tag] = Field([], max_length=20)
@@ -87,7 +98,7 @@ class Submission(_Body):
 class HumanText(_Body):
     """A human's answer; an empty text takes the default answer of a question addressed to User."""
 
-    text: str = Field(examples=["yes, go on"])
+    text: Annotated[str, AfterValidator(_text)] = Field(examples=["yes, go on"])
     question: Annotated[str, AfterValidator(_plain)] | None = Field(
         None, min_length=1, max_length=300, description="May be left out if exactly one question is open."
     )

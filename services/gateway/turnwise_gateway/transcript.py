@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from turnwise.runs.records import EventRecord, RunRecord
 from turnwise.runs.store import Store
+from turnwise_gateway.views import readable
 
 _PAGE = 500
 
@@ -53,10 +54,11 @@ def transcript(store: Store, run: RunRecord) -> TranscriptView:
         if not stack:
             continue
         if event.document is not None and event.type in ("task.started", "turn.taken"):
-            stack[-1].items.append(MessageItem(turn=event.turn or 0, document=event.document))
+            stack[-1].items.append(MessageItem(turn=event.turn or 0, document=readable(event.document)))
         elif event.type == "task.finished":
             done = stack.pop()
-            done.status, done.result = (event.data or {}).get("status"), event.document
+            done.status = (event.data or {}).get("status")
+            done.result = None if event.document is None else readable(event.document)
     return TranscriptView(run=run.id, status=run.status, root=root)
 
 

@@ -5,6 +5,7 @@ Times are RFC 3339 in UTC, money is a decimal string, durations are seconds.
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Generic, Literal, TypeVar
@@ -129,6 +130,17 @@ def money(amount: Decimal) -> str:
     return format(amount, "f")
 
 
+def readable(value: Json) -> Json:
+    """The object as it can be sent: a model may write half of a surrogate pair, which UTF-8 has no bytes for."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        replaced: Json = json.loads(text.encode(errors="replace"))
+        return replaced
+    return value
+
+
 def run_view(run: RunRecord) -> RunView:
     """A run as the API shows it in lists."""
     return RunView.model_validate(_fields(run))
@@ -147,7 +159,7 @@ def _fields(run: RunRecord) -> Json:
         "version": run.version,
         "status": run.status,
         "status_code": run.status_code,
-        "message": run.message,
+        "message": readable(run.message),
         "priority": run.priority,
         "tags": run.tags,
         "metadata": run.metadata,
@@ -159,7 +171,7 @@ def _fields(run: RunRecord) -> Json:
         "usage": _usage(run),
         "waiting_for": run.waiting_for,
         "result": _result(run),
-        "error": run.error,
+        "error": None if run.error is None else readable(run.error),
         "last_event": run.last_seq,
         "links": LinksView(
             self=here,
@@ -194,11 +206,12 @@ def _usage(run: RunRecord) -> UsageView:
 def _result(run: RunRecord) -> ResultView | None:
     if run.result is None:
         return None
+    document = readable(run.result)
     return ResultView(
-        content=run.result.get("content", ""),
-        tools=run.result.get("tool_messages", []),
+        content=document.get("content", ""),
+        tools=document.get("tool_messages", []),
         status=run.status_code,
-        document=run.result,
+        document=document,
     )
 
 
