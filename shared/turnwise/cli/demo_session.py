@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from queue import SimpleQueue
 
 import typer
 from rich.console import Console
@@ -13,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turnwise.cli.demo_desk import open_desk
-from turnwise.cli.demo_work import Happened, Lost, Question, Worked, Workers
+from turnwise.cli.demo_work import Happened, Lost, News, Question, Worked, Workers
 from turnwise.cli.group import FAILED
 from turnwise.cli.message_text import money, shorten
 from turnwise.cli.run_text import console
@@ -28,13 +29,15 @@ _STYLES = {"answered": "green", "refunded": "cyan", "declined": "yellow", "escal
 def run_demo(tickets: Sequence[Ticket], *, approve_all: bool, concurrency: int) -> int:
     """Work on the tickets; the exit code: 0, 1 if a run failed, 130 after Ctrl-C."""
     configure_logging("console", "WARNING")
-    approve_all = approve_all or not sys.stdin.isatty()
+    human = None if approve_all or not sys.stdin.isatty() else _typed
     out = console()
     with open_desk(concurrency) as desk:
         out.print(f"A support desk at {desk.url}, model {desk.model}, {len(tickets)} tickets.\n", markup=False)
-        session = Session(out, tickets, approve_all=approve_all)
+        session = Session(out, tickets, human)
+        workers = Workers(desk.url, tickets, concurrency)
+        workers.start()
         try:
-            session.follow(Workers(desk.url, tickets, concurrency))
+            session.follow(workers.news)
         except (KeyboardInterrupt, typer.Abort):
             out.print("\nStopped.")
             session.print_table()
@@ -44,12 +47,15 @@ def run_demo(tickets: Sequence[Ticket], *, approve_all: bool, concurrency: int) 
 
 
 class Session:
-    """What one run of the demo shows; all of it from one thread, so that a question is never written over."""
+    """What one run of the demo shows; all of it from one thread, so that a question is never written over.
 
-    def __init__(self, out: Console, tickets: Sequence[Ticket], *, approve_all: bool) -> None:
+    `human` gives the answer to the question that has just been shown; without one, every answer is yes.
+    """
+
+    def __init__(self, out: Console, tickets: Sequence[Ticket], human: Callable[[], str] | None) -> None:
         self._out = out
         self._order = {ticket.id: number for number, ticket in enumerate(tickets)}
-        self._approve_all = approve_all
+        self._human = human
         self._worked: dict[str, Worked] = {}
 
     @property
@@ -57,11 +63,10 @@ class Session:
         """Whether a run did not complete."""
         return any(worked.failed for worked in self._worked.values())
 
-    def follow(self, workers: Workers) -> None:
+    def follow(self, news: SimpleQueue[News]) -> None:
         """Show the news until every ticket has been worked on; raises what a worker could not go on with."""
-        workers.start()
         while len(self._worked) < len(self._order):
-            match workers.news.get():
+            match news.get():
                 case Happened() as happened:
                     self._print_line(happened)
                 case Question() as question:
@@ -111,10 +116,13 @@ class Session:
         self._out.print(Text(f"{worked.ticket:<6} => {worked.outcome}", f"bold {style}".strip()))
 
     def _ask(self, question: Question) -> str:
-        if self._approve_all:
+        if self._human is None:
             self._out.print(Text(f"{question.ticket:<6} the human is asked, and --yes answers: yes", "yellow"))
             return "yes"
         self._out.print()
         self._out.print(Text(f"{question.ticket}: {question.text}", "bold yellow"))
-        answer = typer.prompt("Your answer", default="no")
-        return str(answer)
+        return self._human()
+
+
+def _typed() -> str:
+    return str(typer.prompt("Your answer", default="no"))

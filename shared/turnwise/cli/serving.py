@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,6 +12,8 @@ from turnwise.cli.options import AppOption
 
 if TYPE_CHECKING:
     from turnwise.settings import ServiceSettings
+
+logger = logging.getLogger(__name__)
 
 BindOption = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where to listen; default: TURNWISE_BIND.")]
 DatabaseOption = Annotated[
@@ -58,8 +61,10 @@ def gateway(app: AppOption = None, bind: BindOption = None) -> None:
     """
     settings = _settings(app=app, bind=bind)
     from turnwise.cli.services import load_service
+    from turnwise.cli.signals import exit_when_stopped
 
-    load_service("gateway").run(settings)
+    with exit_when_stopped():
+        load_service("gateway").run(settings, on_ready=_listening)
 
 
 def coordinator(app: AppOption = None, concurrency: ConcurrencyOption = 4) -> None:
@@ -122,11 +127,17 @@ def fake_llm(
 
     Example: turnwise fake-llm rules.json --bind 127.0.0.1:8090
     """
+    from turnwise.cli.signals import exit_when_stopped
     from turnwise.fake_llm.server import run_fake_llm
     from turnwise.settings import parse_address
 
     host, port = parse_address(bind, "--bind")
-    run_fake_llm(script, host, port, on_ready=lambda url: typer.echo(f"Serving {script} at {url} (OPENAI_BASE_URL)"))
+    with exit_when_stopped():
+        run_fake_llm(script, host, port, on_ready=lambda url: typer.echo(f"Serving {script} at {url}"))
+
+
+def _listening(url: str) -> None:
+    logger.info("The gateway listens at %s", url, extra={"action": "listening", "url": url})
 
 
 def _settings(**overrides: str | None) -> ServiceSettings:
