@@ -1,0 +1,106 @@
+"""Processes of Turnwise, started as an operator would, with their output in files."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
+
+from e2e.waiting import until
+
+_TESTS = Path(__file__).parent.parent
+APP = "e2e.application:app"
+
+
+def free_port() -> int:
+    """A TCP port on loopback that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """This process's environment with `TURNWISE_*` settings (given in lower case), and none of its own."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TURNWISE_")}
+    paths = [str(_TESTS), *filter(None, [kept.get("PYTHONPATH")])]
+    given = {f"TURNWISE_{name.upper()}": value for name, value in settings.items()}
+    return {**kept, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **given}
+
+
+class Process:
+    """A `turnwise` command that runs; `url` is where its `/health/ready` and `/metrics` are."""
+
+    def __init__(self, arguments: list[str], env: Mapping[str, str], url: str, log: Path) -> None:
+        self.name = " ".join(arguments)
+        self.url = url
+        self._log = log
+        with log.open("ab") as output:
+            self._popen = subprocess.Popen(
+                [sys.executable, "-m", "turnwise.cli.main", *arguments],
+                env=dict(env),
+                cwd=log.parent,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    @property
+    def pid(self) -> int:
+        """The operating system's number of it."""
+        return self._popen.pid
+
+    def wait_ready(self) -> None:
+        """Return once it can work; raises `RuntimeError` with its output if it ends before."""
+        until(self._is_ready, f"`{self.name}` to be ready")
+
+    def kill(self) -> None:
+        """End it at once (kill -9), and reap it."""
+        self._popen.send_signal(signal.SIGKILL)
+        self._popen.wait()
+
+    def stop(self) -> None:
+        """Ask it to end, and insist after a while."""
+        if self._popen.poll() is None:
+            self._popen.terminate()
+            try:
+                self._popen.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def output(self) -> str:
+        """What it has printed so far."""
+        return self._log.read_text(errors="replace")
+
+    def page(self, path: str) -> str:
+        """The body of a GET of its own port."""
+        with urlopen(self.url + path, timeout=10) as response:
+            return str(response.read().decode())
+
+    def _is_ready(self) -> bool:
+        if self._popen.poll() is not None:
+            raise RuntimeError(f"`{self.name}` ended with {self._popen.returncode}:\n{self.output()[-4000:]}")
+        try:
+            self.page("/health/ready")
+        except (HTTPError, URLError, OSError):
+            return False
+        return True
+
+
+def run_command(arguments: list[str], env: Mapping[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    """A `turnwise` command that ends by itself, with its output."""
+    return subprocess.run(
+        [sys.executable, "-m", "turnwise.cli.main", *arguments],
+        env=dict(env),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )

@@ -1,0 +1,55 @@
+"""Plays a scenario over HTTP, wherever it is served."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from e2e.scenarios import Scenario
+from e2e.transcript import Transcript, from_events
+from e2e.waiting import until
+
+from turnwise.client import Client
+
+Json = dict[str, Any]
+
+
+def submit(client: Client, scenario: Scenario) -> str:
+    """Start a run; its id."""
+    run = client.submit(scenario.task, scenario.message, turns=scenario.turns, max_tokens=scenario.max_tokens)
+    return str(run["id"])
+
+
+def follow(client: Client, run_id: str, answers: tuple[str, ...] = ()) -> list[Json]:
+    """All events of a run, whose questions are answered in turn as they come; the numbers must have no gap."""
+    left = list(answers)
+    events = []
+    for event in client.events(run_id):
+        if "seq" not in event:
+            continue
+        events.append(event)
+        if event["type"] == "human.asked" and left:
+            client.answer(run_id, left.pop(0), question=event["ask"])
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert not left, f"the run never asked for {left}"
+    return events
+
+
+def play(client: Client, scenario: Scenario) -> Transcript:
+    """Submit it, answer its questions, and read the transcript from its events."""
+    return finish(client, submit(client, scenario), scenario)
+
+
+def finish(client: Client, run_id: str, scenario: Scenario) -> Transcript:
+    """The transcript of a run that was submitted, once it has ended."""
+    events = follow(client, run_id, scenario.answers)
+    return from_events(events, client.run(run_id))
+
+
+def status_once(client: Client, run_id: str, *statuses: str) -> Json:
+    """The run once it has one of these statuses."""
+
+    def look() -> Json | None:
+        run = client.run(run_id)
+        return run if run["status"] in statuses else None
+
+    return until(look, f"{run_id} to be {' or '.join(statuses)}")
