@@ -48,3 +48,11 @@ def is_loop(
     if dominant == 0:
         return False
     return {key for key, _ in commonest[:dominant]} == set(history[-wait_factor * dominant :])
+
+
+def loop_message(path: str, loop: str) -> str:
+    """What is said of a task that was ended because it repeats itself; `loop` says how it does."""
+    return (
+        f"task {path!r} goes round in circles: {loop}; if that is meant, raise "
+        "TaskConfig.inf_loop_wait_factor, or set inf_loop_cycle_len=0"
+    )

@@ -17,6 +17,7 @@ from turnwise.bus.routing import queue_for
 from turnwise.core import stack
 from turnwise.core.actions import Answer, Ask, Count, Counts, Edit, Finish, Look, Reply, Trace
 from turnwise.core.facts import Facts
+from turnwise.core.loops import loop_message
 from turnwise.core.stack import Stack, StackMove
 from turnwise.core.state import LLM, USER, document_ids, dump_state, load_state
 from turnwise.entity import StatusCode
@@ -283,7 +284,7 @@ class _Move:
         if finish.status is StatusCode.INF_LOOP:
             error = {
                 "type": "InfiniteLoopException",
-                "message": f"task {finish.path!r} goes round in circles: {finish.loop}",
+                "message": loop_message(finish.path, finish.loop),
             }
             data["error"] = error
         if finish.status in (StatusCode.MAX_COST, StatusCode.MAX_TOKENS):

@@ -13,6 +13,7 @@ from turnwise.agents.chat_agent import ChatAgent
 from turnwise.core.actions import Finish
 from turnwise.core.done import answer_valid, task_done
 from turnwise.core.facts import Facts
+from turnwise.core.loops import loop_message
 from turnwise.core.result import task_result
 from turnwise.core.sequences import compile_sequence
 from turnwise.core.spec import TaskSpec
@@ -200,10 +201,7 @@ class Task:
 
     def _end(self, finish: Finish, return_type: Any) -> Any:
         if finish.status is StatusCode.INF_LOOP:
-            raise InfiniteLoopException(
-                f"task {finish.path!r} goes round in circles: {finish.loop}; if that is meant, raise "
-                "TaskConfig.inf_loop_wait_factor, or set inf_loop_cycle_len=0"
-            )
+            raise InfiniteLoopException(loop_message(finish.path, finish.loop))
         wanted = return_type if return_type is not None else self.default_return_type
         if finish.result is None or wanted is None or wanted is ChatDocument:
             return finish.result
