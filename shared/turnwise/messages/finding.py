@@ -62,7 +62,7 @@ def find_tools(doc: ChatDocument, agent: AgentFacts) -> Found:
     attached = doc.tool_messages
     if not attached and not doc.oai_tool_calls and doc.function_call is None and "{" not in doc.content:
         return _NOTHING
-    key = (doc.content, agent.tools, agent.name, untrusted(doc), len(attached))
+    key = (doc.content, agent.tools, agent.name, agent.accept_user_tools, untrusted(doc), len(attached))
     cached = doc._found
     if cached is not None and all(a is b or a == b for a, b in zip(cached[0], key, strict=True)):
         return cached[1]  # type: ignore[no-any-return]
@@ -104,14 +104,16 @@ def attach_tools(doc: ChatDocument, agent: AgentFacts) -> None:
 def _find(doc: ChatDocument, agent: AgentFacts) -> Found:
     distrusted = untrusted(doc)
     faults: list[ToolFault] = []
+    called = doc.oai_tool_calls or doc.function_call is not None
+    if distrusted and not agent.accept_user_tools and not called and doc.json_objects():
+        # Attached or not: what another agent found in a human's text is still only text here.
+        return _NOTHING
     if doc.tool_messages:
         tools = list(doc.tool_messages)
     elif doc.oai_tool_calls:
         tools = list(_from_calls(doc.oai_tool_calls, agent, faults))
     elif doc.function_call is not None:
         tools = list(_from_function(doc.function_call, agent, faults, ""))
-    elif distrusted and not agent.accept_user_tools:
-        return _NOTHING
     else:
         tools = list(_from_text(doc, agent, faults))
     present = tuple(tools)
