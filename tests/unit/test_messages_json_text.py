@@ -1,0 +1,101 @@
+"""JSON objects in prose."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from turnwise.messages import json_text
+from turnwise.messages.json_text import json_objects, located_json_objects
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("no objects", []),
+        ('{"a": 1}', [{"a": 1}]),
+        ('first {"a": 1}, then {"b": {"c": 2}}.', [{"a": 1}, {"b": {"c": 2}}]),
+        ('```json\n{"a": "line\nbreak"}\n```', [{"a": "line\nbreak"}]),
+        ('{"a": "}{ \\" }"}', [{"a": '}{ " }'}]),
+        ("{'a': 'b', 'c': None, 'd': True,}", [{"a": "b", "c": None, "d": True}]),
+        ('{"a": 1, "b": [1, 2,],}', [{"a": 1, "b": [1, 2]}]),
+        ('{"a": False}', [{"a": False}]),
+        ('open { brace, then {"a": 1}', [{"a": 1}]),
+        ('5" wide { then {"a": 1}', [{"a": 1}]),
+        ("} {", []),
+        ("[1, 2]", []),
+        ('[{"a": 1}, {"b": 2}]', [{"a": 1}, {"b": 2}]),
+        ("{1, 2}", []),
+        ("{}", [{}]),
+    ],
+)
+def test_objects_at_the_top_level_are_found_and_near_json_is_repaired(
+    text: str, expected: list[dict[str, Any]]
+) -> None:
+    assert json_objects(text) == expected
+
+
+def test_each_object_comes_with_its_place() -> None:
+    text = 'say {"a": 1} and {"b": 2}!'
+    assert [text[start:end] for _, start, end in located_json_objects(text)] == ['{"a": 1}', '{"b": 2}']
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+objects = st.dictionaries(st.text(max_size=5), values, max_size=4)
+prose = st.text(alphabet="abc ,.:[]}\n'\"\\", max_size=20)
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.lists(st.tuples(prose, objects), max_size=4), prose)
+def test_valid_objects_are_found_in_any_prose_without_open_braces(
+    parts: list[tuple[str, dict[str, Any]]], end: str
+) -> None:
+    text = "".join(before + json.dumps(item) for before, item in parts) + end
+    assert json_objects(text) == [item for _, item in parts]
+
+
+@settings(deadline=None, derandomize=True, max_examples=300)
+@given(st.text(alphabet="{}[]\"'\\:,a1 \n", max_size=60))
+def test_no_text_is_an_error_and_what_is_found_is_json(text: str) -> None:
+    found = located_json_objects(text)
+    json.dumps([value for value, _, _ in found])
+    assert all(text[start] == "{" and text[end - 1] == "}" for _, start, end in found)
+    assert all(before[2] <= after[1] for before, after in pairwise(found))
+
+
+@pytest.mark.parametrize("piece", ['{"a":', "{'a': ", '{"a": ['])
+@pytest.mark.parametrize("closed", [True, False])
+def test_objects_nested_deeper_than_can_be_read_are_prose(piece: str, closed: bool) -> None:
+    end = "".join({"{": "}", "[": "]"}[char] for char in reversed(piece * 5000) if char in "{[")
+    assert json_objects(piece * 5000 + "1" + (end if closed else "")) == []
+
+
+class CountingText(str):
+    """A text that counts how often one of its characters is looked at."""
+
+    looks = 0
+
+    def __getitem__(self, key: Any) -> str:
+        self.looks += 1
+        return super().__getitem__(key)
+
+
+@pytest.mark.parametrize("piece", ["{", '{"a":', "{ x ", '{ "', '{"\\" ', '{"a": 1} {', '{ "{" \\" '])
+def test_time_is_in_proportion_to_the_length_of_a_text_of_open_braces(piece: str) -> None:
+    # given texts of which one is four times as long as the other
+    short, long = CountingText(piece * 500), CountingText(piece * 2000)
+    # when both are searched
+    json_objects(short)
+    json_objects(long)
+    # then the work is four times as much, not sixteen times
+    assert long.looks <= 5 * short.looks + 100
+    assert long.looks <= (json_text._MAX_VAIN_SCANS + 2) * len(long)

@@ -1,0 +1,211 @@
+"""Documents and tools as JSON, and back."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
+
+from turnwise import (
+    AgentSendTool,
+    ChatAgent,
+    ChatAgentConfig,
+    ChatDocMetaData,
+    ChatDocument,
+    Entity,
+    LLMFunctionCall,
+    LLMTokenUsage,
+    OpenAIToolCall,
+    ResultTool,
+    StatusCode,
+    ToolMessage,
+)
+from turnwise.messages.wire import UnknownTool, decode_document, decode_tool, encode_document, encode_tool
+
+
+class Point(BaseModel):
+    x: int
+    y: Decimal = Decimal("1.50")
+
+
+class Draw(ToolMessage):
+    model_config = ConfigDict(extra="allow")
+
+    request: str = "draw"
+    purpose: str = "To draw <points>."
+    points: list[Point] = Field(default_factory=list)
+    data: dict[str, Any] = Field(default_factory=dict)
+    inner: SerializeAsAny[ToolMessage] | None = None
+
+
+class Launch(ToolMessage):
+    request: str = "launch"
+    purpose: str = "To launch."
+    where: str = "pad"
+
+    def handle(self) -> str:
+        raise AssertionError("launched")
+
+
+REGISTRY: dict[str, type[ToolMessage]] = {
+    "draw": Draw,
+    "launch": Launch,
+    "result_tool": ResultTool,
+    "agent_send_tool": AgentSendTool,
+}
+
+
+def through_json(doc: ChatDocument, registry: dict[str, type[ToolMessage]] = REGISTRY) -> ChatDocument:
+    return decode_document(json.loads(json.dumps(encode_document(doc))), registry)
+
+
+def test_a_tool_crosses_with_its_class_fields_extra_fields_nested_tools_and_call_id() -> None:
+    tool = Draw(points=[Point(x=1)], inner=Launch(where="sea"), id="call_1", purpose="mine", shade="dark")
+    read = decode_tool(json.loads(json.dumps(encode_tool(tool))), REGISTRY)
+    assert read == tool
+    assert isinstance(read, Draw)
+    assert isinstance(read.inner, Launch)
+    assert read.model_extra == {"shade": "dark"}
+
+
+def test_tools_in_a_list_field_keep_their_classes() -> None:
+    tool = AgentSendTool(to="x", tools=[Launch(where="sea"), ResultTool(value=[1, {"a": Launch()}])])
+    read = decode_tool(json.loads(json.dumps(encode_tool(tool))), REGISTRY)
+    assert isinstance(read, AgentSendTool)
+    assert read.tools[0] == Launch(where="sea")
+    assert (read.tools[1].model_extra or {})["value"] == [1, {"a": Launch()}]
+
+
+def test_every_field_and_mark_of_a_document_crosses() -> None:
+    doc = ChatDocument(
+        content="text",
+        content_is_none=True,
+        reasoning="why",
+        oai_tool_calls=[OpenAIToolCall(id="c", function=LLMFunctionCall(name="draw", arguments={"x": [1]}))],
+        oai_tool_id2result={"c": "r"},
+        oai_tool_choice={"type": "function", "function": {"name": "draw"}},
+        function_call=LLMFunctionCall(name="f", raw="{bad"),
+        tool_messages=[Launch()],
+        attachment={"a": [Launch(where="sea")]},
+        files=["one", {"two": 2}],
+        metadata=ChatDocMetaData(
+            parent_id="p",
+            child_id="k",
+            agent_id="a",
+            msg_idx=3,
+            sender=Entity.LLM,
+            sender_name="n",
+            recipient="r",
+            block=Entity.USER,
+            tool_ids=["t"],
+            oai_tool_id="c",
+            usage=LLMTokenUsage(prompt_tokens=1, cost=Decimal("0.10"), calls=1),
+            cached=True,
+            status=StatusCode.DONE,
+            tainted=True,
+            tools_from_agent=True,
+            source=Entity.LLM,
+        ),
+    )
+    read = through_json(doc)
+    assert read.metadata == doc.metadata
+    assert read.tool_messages == doc.tool_messages
+    skipped = {"metadata", "tool_messages", "content_any"}
+    assert read.model_dump(exclude=skipped) == doc.model_dump(exclude=skipped)
+    assert isinstance(read.attachment["a"][0], Launch)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (Point(x=2), {"x": 2, "y": "1.50"}),
+        (Decimal("2.50"), "2.50"),
+        ([1, "two", None, {"three": [Decimal(3)]}], [1, "two", None, {"three": ["3"]}]),
+        ((1, 2), [1, 2]),
+        (0, 0),
+        (False, False),
+        (Launch(where="sea"), Launch(where="sea")),
+    ],
+)
+def test_a_value_of_a_handler_crosses_as_what_json_can_say_of_it(value: Any, expected: Any) -> None:
+    assert through_json(ChatDocument(content="", content_any=value)).content_any == expected
+
+
+def test_what_cannot_cross_is_a_type_error_that_names_the_place_and_the_type() -> None:
+    class Handle:
+        pass
+
+    with pytest.raises(TypeError, match=r"content_any holds a Handle, which can not cross a process.*pydantic model"):
+        encode_document(ChatDocument(content_any=Handle()))
+    with pytest.raises(TypeError, match=r"draw\.data holds a Handle"):
+        encode_tool(Draw(data={"deep": [Handle()]}))
+
+
+def test_an_unknown_tool_travels_on_untouched_and_is_handled_by_nobody() -> None:
+    # given a document with a tool of another application
+    doc = ChatDocument(tool_messages=[Launch(where="sea"), Draw(inner=Launch())])
+    # when a process that knows neither reads it
+    stranger = through_json(doc, {})
+    assert [type(tool) for tool in stranger.tool_messages] == [UnknownTool, UnknownTool]
+    agent = ChatAgent(ChatAgentConfig())
+    assert agent.agent_response(stranger) is None
+    # then one that knows them gets all of it
+    assert through_json(stranger).tool_messages == doc.tool_messages
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"$tool": "launch", "where": "sea"},
+        {"$document": {"content": "x"}},
+        {"$data": {"$tool": "launch"}},
+        {"deep": [{"$tool": "launch"}], "$other": 1},
+    ],
+)
+def test_data_that_looks_like_a_mark_stays_data(data: dict[str, Any]) -> None:
+    assert through_json(ChatDocument(content_any=data)).content_any == data
+    tool = decode_tool(json.loads(json.dumps(encode_tool(Draw(data=data)))), REGISTRY)
+    assert isinstance(tool, Draw)
+    assert tool.data == data
+
+
+def test_an_extra_field_named_like_a_mark_does_not_change_the_class_of_a_tool() -> None:
+    tool = Draw.model_validate({"$tool": "launch", "$fields": {"request": "launch"}, "shade": "dark"})
+    assert decode_tool(json.loads(json.dumps(encode_tool(tool))), REGISTRY) == tool
+
+
+def test_the_parent_is_looked_up_when_somebody_asks() -> None:
+    parent = ChatDocument(content="question")
+    child = ChatDocument(content="answer", metadata=ChatDocMetaData(parent_id=parent.id()))
+    asked: list[str] = []
+
+    def find(document_id: str) -> ChatDocument | None:
+        asked.append(document_id)
+        return parent
+
+    read = decode_document(encode_document(child), {}, find)
+    assert asked == []
+    assert read.parent is parent
+    assert read.parent is parent
+    assert asked == [parent.id()]
+
+
+keys = st.sampled_from(["a", "$tool", "$document", "$data", "$fields", "request"])
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-99, 99) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None, derandomize=True)
+@given(json_values)
+def test_any_json_value_crosses_unchanged(value: Any) -> None:
+    read = through_json(ChatDocument(content="", content_any=value, tool_messages=[Draw(data={"value": value})]))
+    assert read.content_any == (value if value != "" else None)
+    assert read.tool_messages == [Draw(data={"value": value})]
