@@ -21,6 +21,11 @@ def first_message(given: Any, agent: ChatAgent, *, afresh: bool) -> ChatDocument
         if afresh or len(agent.message_history) < 2:
             return None
         return ChatDocument.from_LLMMessage(agent.message_history[-1])
+    return document_of(given)
+
+
+def document_of(given: Any) -> ChatDocument:
+    """A text, a tool, a value or a document (copied) as a message to a root task, with its marks of trust."""
     if isinstance(given, ChatDocument):
         return _from_document(given)
     metadata = ChatDocMetaData(source=Entity.USER, sender=Entity.USER, tainted=True)

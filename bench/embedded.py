@@ -1,0 +1,66 @@
+"""The embedded server: SQLite and queues of this process, without HTTP."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry
+
+from bench import served
+from bench.result import Result
+from bench.tool_loop import app
+from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Work
+from turnwise.bus.in_process import InProcessBus
+from turnwise.bus.routing import AGENT_QUEUE, COORDINATOR_QUEUE, LLM_QUEUE
+from turnwise.metrics import Metrics
+from turnwise.runs.database import Database
+from turnwise.runs.store import Store
+from turnwise.settings import load_settings
+from turnwise_coordinator.coordinator import Coordinator
+from turnwise_responders.responders import Responders
+
+
+def measure(turns: int, conversations: int = 1) -> Result:
+    """Turns a second with one file, synchronous NORMAL."""
+    with _server() as (store, bus):
+        served.measure("embedded", store, bus, 10, 1, _own)
+        return served.measure("embedded", store, bus, turns, conversations, _own)
+
+
+def _own() -> list[int]:
+    return [os.getpid()]
+
+
+@contextmanager
+def _server() -> Iterator[tuple[Store, InProcessBus]]:
+    with tempfile.TemporaryDirectory() as folder:
+        database = Database(f"sqlite:///{Path(folder) / 'bench.db'}")
+        database.migrate()
+        store, bus, settings = Store(database), InProcessBus(), load_settings()
+        metrics = Metrics(CollectorRegistry())
+        coordinator = Coordinator(store, bus, app, settings, metrics)
+        responders = Responders(store, bus, app, settings, metrics)
+
+        def move(work: Work) -> None:
+            assert isinstance(work, MoveEnvelope)
+            coordinator.move(work.run)
+
+        def answer(work: Work) -> None:
+            assert isinstance(work, AskEnvelope)
+            responders.answer(work)
+
+        responders.start()
+        coordinator.start()
+        bus.consume([COORDINATOR_QUEUE], move, 1)
+        bus.consume([LLM_QUEUE, AGENT_QUEUE], answer, 4)
+        try:
+            yield store, bus
+        finally:
+            bus.close()
+            coordinator.stop()
+            responders.stop()
+            database.close()
