@@ -44,6 +44,8 @@ def up(app: AppOption = None, bind: BindOption = None, database: DatabaseOption 
     from turnwise.cli.signals import wait_for_stop
 
     loaded = load_app(settings.app)
+    if settings.broker_url is not None:
+        typer.echo("TURNWISE_BROKER_URL is not used: all work stays in this process.", err=True)
     with EmbeddedServer(settings, loaded) as server:
         typer.echo(f"Turnwise serves {loaded.name} (tasks: {', '.join(loaded.tasks)})")
         typer.echo(f"  URL       {server.url}")
