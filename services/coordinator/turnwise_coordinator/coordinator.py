@@ -7,10 +7,10 @@ import logging
 from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.metrics import Metrics
-from turnwise.runs.move import Moved, Mover
-from turnwise.runs.reporting import Reporter
 from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
+from turnwise.serving.move import Moved, Mover
+from turnwise.serving.reporting import Reporter
 from turnwise.settings import ServiceSettings
 from turnwise_coordinator.sweeper import Sweeper
 

@@ -13,8 +13,8 @@ from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.errors import EnvironmentFault, NotFoundError
 from turnwise.ids import new_id
 from turnwise.runs.records import AskRecord
-from turnwise.runs.reporting import Reporter
 from turnwise.runs.store import Store
+from turnwise.serving.reporting import Reporter
 from turnwise.settings import ServiceSettings
 
 logger = logging.getLogger(__name__)

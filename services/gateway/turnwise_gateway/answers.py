@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from turnwise.agents.record import AgentRecord
-from turnwise.errors import InvalidRequestError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
@@ -65,7 +64,8 @@ def _asked(gateway: Gateway, run_id: str, question: str | None) -> Asked | None:
         return ask, document, AgentRecord.model_validate(transaction.agent(ask.agent).record or {})
 
 
-def _as_document(gateway: Gateway, asked: Asked | None, text: str) -> NewDocument:
+def _as_document(gateway: Gateway, asked: Asked | None, text: str) -> NewDocument | None:
+    """The answer as a message; None for an empty one, which lets others answer."""
     question: ChatDocument | None = None
     default, calls = None, []
     if asked is not None:
@@ -75,7 +75,7 @@ def _as_document(gateway: Gateway, asked: Asked | None, text: str) -> NewDocumen
         default, calls = _default(tree, ask.path), agent.open_calls
     said = human_answer(text, question, default=default, open_calls=calls)
     if said is None:
-        raise InvalidRequestError("the text is empty, and the question is not addressed to User; write an answer")
+        return None
     return NewDocument(id=said.metadata.id, body=encode_document(said))
 
 

@@ -11,12 +11,12 @@ from turnwise.bus.base import Bus
 from turnwise.bus.envelope import AskEnvelope, TokenNotice
 from turnwise.errors import BrokerUnavailableError
 from turnwise.metrics import Metrics
-from turnwise.runs.answering import Answering
-from turnwise.runs.move import Moved, Mover
 from turnwise.runs.records import Claim
-from turnwise.runs.reporting import Reporter
 from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
+from turnwise.serving.answering import Answering
+from turnwise.serving.move import Moved, Mover
+from turnwise.serving.reporting import Reporter
 from turnwise.settings import ServiceSettings
 from turnwise_responders.incarnation import Incarnation
 

@@ -33,16 +33,19 @@ class Inbox(StoreBase):
             statement = sa.select(sa.func.count()).select_from(asks).where(asks.c.status == word("open"))
             return int(connection.execute(statement).scalar_one())
 
-    def answer(self, run_id: str, document: NewDocument, question_id: str | None = None) -> AskRecord:
+    def answer(self, run_id: str, document: NewDocument | None, question_id: str | None = None) -> AskRecord:
         """Answer a question of a run; it may be left unnamed if exactly one is open. The question, as it was.
+
+        None says that the human has no answer, so that others are asked.
 
         Raises `NotFoundError` for an unknown run or question, and `ConflictError` with one of the codes
         `no_open_question`, `already_answered`, `ambiguous_question`.
         """
         with self.locked(run_id) as transaction:
             ask = self._named(transaction, question_id) if question_id else self._only(transaction)
-            transaction.put_document(document.id, document.body, document.parent_id)
-            reply = Reply(kind="answer", document=document)
+            if document is not None:
+                transaction.put_document(document.id, document.body, document.parent_id)
+            reply = Reply(kind="nothing" if document is None else "answer", document=document)
             transaction.add_reply(reply_row(transaction, ask, reply, token=ask.token))
             transaction.event(
                 "human.answered",
@@ -50,7 +53,7 @@ class Inbox(StoreBase):
                 turn=ask.turn,
                 try_no=ask.try_no,
                 ask_id=ask.id,
-                data={"document": document.id},
+                data={"document": document.id} if document is not None else {},
             )
             transaction.change(move_due_at=transaction.now)
         return ask

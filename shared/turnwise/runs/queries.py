@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 
 import sqlalchemy as sa
 
@@ -181,14 +182,18 @@ class Queries(StoreBase):
         return sa.exists().where(each.c.value == tag)
 
 
+_RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+
+
 def _encode(run_id: str) -> str:
     return base64.urlsafe_b64encode(run_id.encode()).decode().rstrip("=")
 
 
 def _decode(cursor: str) -> str:
     try:
-        return base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
-    except (binascii.Error, UnicodeDecodeError, ValueError) as error:
-        raise InvalidRequestError(
-            f"the cursor {cursor!r} is none of this server's; leave it out to start over"
-        ) from error
+        run_id = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
+    except (binascii.Error, ValueError):
+        run_id = ""
+    if not _RUN_ID.fullmatch(run_id):
+        raise InvalidRequestError(f"the cursor {cursor!r} is none of this server's; leave it out to start over")
+    return run_id

@@ -25,6 +25,8 @@ _LAPSE = (
     .where(workers.c.state == word("alive"), workers.c.lease_until < now() - sa.bindparam("grace", type_=sa.Double))
     .values(state="dead")
 )
+# Who is long gone is of interest to nobody.
+_FORGET = sa.delete(workers).where(workers.c.state != "alive", workers.c.beat_at < now() - 3_600.0)
 _ALL_DEAD = sa.update(workers).where(workers.c.state == word("alive")).values(state="dead")
 _LOST = (
     sa.select(asks.c.run_id, asks.c.id)
@@ -116,6 +118,7 @@ class Sweep(StoreBase):
                 if self._restarted_lately(connection):
                     return []
                 connection.execute(_LAPSE, {"grace": grace})
+                connection.execute(_FORGET)
             return self._retake_lost()
         except DatabaseUnavailableError:
             self.wait_one_lease()

@@ -9,11 +9,11 @@ from turnwise.app import App
 from turnwise.errors import TurnwiseError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import decode_document, encode_document
-from turnwise.runs.ending import error_record
-from turnwise.runs.history_cache import HistoryCache
 from turnwise.runs.records import Claim, Json, NewDocument, Reply, Usage
-from turnwise.runs.served_agent import Registry, ServedAgent, over_template
 from turnwise.runs.store import Store
+from turnwise.serving.ending import error_record
+from turnwise.serving.history_cache import HistoryCache
+from turnwise.serving.served_agent import Registry, ServedAgent, over_template
 
 OnToken = Callable[[str], None]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from turnwise.agents.chat_agent import ChatAgent
 from turnwise.core.actions import Clear, CutBack, Edit, Reset
 from turnwise.runs.records import NewHistory
-from turnwise.runs.served_agent import Registry, over_template
 from turnwise.runs.transaction import RunTransaction
+from turnwise.serving.served_agent import Registry, over_template
 
 
 def apply_edit(tx: RunTransaction, edit: Edit, template: ChatAgent, registry: Registry) -> None:

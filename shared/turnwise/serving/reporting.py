@@ -10,8 +10,8 @@ from turnwise.bus.base import Bus
 from turnwise.bus.envelope import AskEnvelope, RunNotice
 from turnwise.errors import BrokerUnavailableError
 from turnwise.metrics import Metrics
-from turnwise.runs.move import Moved
 from turnwise.runs.records import Claim, Reply, RunRecord, Usage
+from turnwise.serving.move import Moved
 
 logger = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ class Reporter:
                 self._metrics.steps_stalled_total.inc()
 
     def _count_end(self, run: RunRecord) -> None:
-        self._metrics.runs_total.labels(run.task, run.status_code or run.status).inc()
+        self._metrics.runs_total.labels(run.task, run.status).inc()
         if run.finished_at is not None:
             self._metrics.run_duration_seconds.labels(run.task).observe(run.finished_at - run.created_at)
         limit = _LIMITS.get(run.status_code or "")

@@ -24,12 +24,12 @@ from turnwise.entity import StatusCode
 from turnwise.errors import TurnwiseError
 from turnwise.ids import new_id
 from turnwise.messages.toolset import AgentFacts
-from turnwise.runs.ending import error_record, run_status
-from turnwise.runs.history_edits import apply_edit
 from turnwise.runs.records import Json, NewAsk, RunRecord
-from turnwise.runs.run_documents import RunDocuments
-from turnwise.runs.served_agent import over_template
 from turnwise.runs.transaction import RunTransaction
+from turnwise.serving.ending import error_record, run_status
+from turnwise.serving.history_edits import apply_edit
+from turnwise.serving.run_documents import RunDocuments
+from turnwise.serving.served_agent import over_template
 from turnwise.tasks.overrides import TaskOverrides
 from turnwise.tasks.task import Task
 from turnwise.tasks.tree import TaskTree
