@@ -157,12 +157,21 @@ class ToolMessage(BaseModel):
 
         if "recipient" in cls.model_fields:
             return cls
-        return create_model(
+        made = create_model(
             cls.__name__,
             __base__=cls,
             __module__=cls.__module__,
             recipient=(str, Field(..., description="Name of the intended recipient of the tool.")),
         )
+
+        def addressed(example: ToolMessage | tuple[str, ToolMessage]) -> ToolMessage | tuple[str, ToolMessage]:
+            if isinstance(example, tuple):
+                return example[0], made.model_construct(**dict(example[1]), recipient="<recipient>")
+            return made.model_construct(**dict(example), recipient="<recipient>")
+
+        # The examples were written for the class without that field, and can not be made of the one with it.
+        made.examples = lambda: [addressed(example) for example in cls.examples()]  # type: ignore[method-assign]
+        return made
 
     def get_value_of_type(self, target_type: type[Any]) -> Any:
         """The first of the tool's own fields (then of its extra ones) that holds a `target_type`, or None."""
