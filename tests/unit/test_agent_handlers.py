@@ -1,0 +1,338 @@
+"""Who handles a tool, with what, and what becomes of the result."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from turnwise import (
+    AgentDoneTool,
+    ChatAgent,
+    ChatAgentConfig,
+    ChatDocMetaData,
+    ChatDocument,
+    DoneTool,
+    Entity,
+    LLMFunctionCall,
+    MockLMConfig,
+    OpenAIToolCall,
+    SendTool,
+    Task,
+    ToolMessage,
+)
+
+
+class Plain(ToolMessage):
+    request: str = "plain"
+    purpose: str = "To do <x>."
+    x: int = 1
+
+
+def from_llm(text: str = "", **fields: Any) -> ChatDocument:
+    return ChatDocument(content=text, metadata=ChatDocMetaData(sender=Entity.LLM, tools_from_agent=True), **fields)
+
+
+def answer(agent: ChatAgent, text: str = '{"request": "plain"}', **fields: Any) -> ChatDocument | None:
+    return agent.agent_response(from_llm(text, **fields))
+
+
+def content(agent: ChatAgent, text: str = '{"request": "plain"}', **fields: Any) -> str:
+    doc = answer(agent, text, **fields)
+    assert doc is not None
+    return doc.content
+
+
+def agent_with(*tools: type[ToolMessage], kind: type[ChatAgent] = ChatAgent, **config: Any) -> ChatAgent:
+    agent = kind(ChatAgentConfig(name="Bot", **config))
+    agent.enable_message(list(tools))
+    return agent
+
+
+def test_the_agents_method_comes_first_then_handle_then_response() -> None:
+    class Both(Plain):
+        def handle(self) -> str:
+            return "handle"
+
+        def response(self, agent: ChatAgent) -> str:
+            return "response"
+
+    class OnlyResponse(Plain):
+        def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> str:
+            return f"response for {agent.config.name} to {chat_doc.metadata.sender}"
+
+    class Bot(ChatAgent):
+        def plain(self, msg: Plain) -> str:
+            return f"method {msg.x}"
+
+    assert content(agent_with(Both, kind=Bot)) == "method 1"
+    assert content(agent_with(Both)) == "handle"
+    assert content(agent_with(OnlyResponse)) == "response for Bot to LLM"
+    assert answer(agent_with(Plain)) is None
+
+
+def test_another_method_may_be_named_and_may_take_the_document() -> None:
+    class Named(Plain):
+        _handler: str = "do_it"
+
+    class Bot(ChatAgent):
+        def do_it(self, msg: Plain, chat_doc: ChatDocument) -> str:
+            return f"{msg.x} in {chat_doc.content}"
+
+    assert content(agent_with(Named, kind=Bot), '{"request": "plain", "x": 5}') == '5 in {"request": "plain", "x": 5}'
+
+
+def test_handle_takes_agent_and_document_by_annotation_first_and_by_name_second() -> None:
+    class ByKind(Plain):
+        def handle(self, message: ChatDocument, somebody: ChatAgent) -> str:
+            return f"{type(message).__name__} {somebody.config.name}"
+
+    class ByName(Plain):
+        def handle(self, chat_doc, agent):  # type: ignore[no-untyped-def]
+            return f"{type(chat_doc).__name__} {agent.config.name}"
+
+    class Swapped(Plain):
+        def handle(self, agent: ChatDocument, chat_doc: ChatAgent) -> str:
+            return f"{type(agent).__name__} {chat_doc.config.name}"
+
+    class OnlyAgent(Plain):
+        def handle(self, agent: ChatAgent) -> str:
+            return f"only {agent.config.name}"
+
+    assert [content(agent_with(tool)) for tool in (ByKind, ByName, Swapped)] == ["ChatDocument Bot"] * 3
+    assert content(agent_with(OnlyAgent)) == "only Bot"
+
+
+def test_async_runs_prefer_the_async_twin_and_fall_back() -> None:
+    class Twins(Plain):
+        def handle(self) -> str:
+            return "sync"
+
+        async def handle_async(self) -> str:
+            return "async"
+
+    class OnlySync(Plain):
+        def response(self, agent: ChatAgent) -> str:
+            return "sync only"
+
+    def in_async(agent: ChatAgent) -> str:
+        doc = asyncio.run(agent.agent_response_async(from_llm('{"request": "plain"}')))
+        assert doc is not None
+        return doc.content
+
+    assert content(agent_with(Twins)) == "sync"
+    assert in_async(agent_with(Twins)) == "async"
+    assert in_async(agent_with(OnlySync)) == "sync only"
+
+
+def test_a_handler_that_is_only_async_says_so_in_a_synchronous_run() -> None:
+    class OnlyAsync(Plain):
+        async def handle_async(self) -> str:
+            return "async"
+
+    agent = agent_with(OnlyAsync)
+    with pytest.raises(TypeError, match=r"'plain' has only an async handler \(handle_async\).*use run_async, or add"):
+        answer(agent)
+
+
+class OutOfPaper(Exception):
+    pass
+
+
+@pytest.mark.parametrize("in_async", [False, True])
+def test_an_exception_of_a_handler_propagates_as_it_is(in_async: bool) -> None:
+    class Fails(Plain):
+        def handle(self) -> str:
+            raise OutOfPaper("tray 2")
+
+    agent = agent_with(Fails, llm=MockLMConfig(default_response='{"request": "plain"}'))
+    task = Task(agent, interactive=False)
+    with pytest.raises(OutOfPaper, match="tray 2"):
+        asyncio.run(task.run_async("go")) if in_async else task.run("go")
+
+
+class Pair(BaseModel):
+    a: int
+    b: str
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("text", "text"),
+        (7, "7"),
+        (True, "true"),
+        ([1, "a"], '[1, "a"]'),
+        ({"k": None}, '{"k": null}'),
+        (Pair(a=1, b="x"), '{"a":1,"b":"x"}'),
+        (Decimal("1.10"), "1.10"),
+        (0, "0"),
+        ("", ""),
+    ],
+)
+def test_a_value_becomes_text_and_stays_what_it_is_beside_it(value: Any, text: str) -> None:
+    class Gives(Plain):
+        def handle(self) -> Any:
+            return value
+
+    doc = answer(agent_with(Gives))
+    assert doc is not None
+    assert doc.content == text
+    assert doc.content_any == (value if value != "" else None) or doc.content_any == value
+    assert doc.metadata.sender is Entity.AGENT
+
+
+def test_a_tool_as_result_is_handled_in_turn_or_attached_for_others() -> None:
+    class Foreign(ToolMessage):
+        request: str = "foreign"
+
+    class Sends(Plain):
+        def handle(self) -> ToolMessage:
+            return SendTool(to="x", content="hi") if self.x == 1 else Foreign()
+
+    agent = agent_with(Sends)
+    sent = answer(agent)
+    assert sent is not None
+    assert (sent.content, sent.metadata.recipient) == ("hi", "x")
+    attached = answer(agent, '{"request": "plain", "x": 2}')
+    assert attached is not None
+    assert attached.tool_messages == [Foreign()]
+    assert attached.metadata.tools_from_agent
+
+
+def test_a_tool_that_returns_itself_is_attached_not_handled_again() -> None:
+    class Again(Plain):
+        def handle(self) -> ToolMessage:
+            return Again(x=self.x + 1)
+
+    doc = answer(agent_with(Again))
+    assert doc is not None
+    assert doc.tool_messages == [Again(x=2)]
+
+
+def test_a_long_result_is_cut_to_its_limit_and_says_so() -> None:
+    class Long(Plain):
+        _max_result_tokens: int = 10
+
+        def handle(self) -> str:
+            return "word " * 1000
+
+    class StillLong(Long):
+        pass
+
+    for tool in (Long, StillLong):
+        text = content(agent_with(tool))
+        assert text.startswith("word word")
+        assert text.endswith("[truncated: 4960 more characters]")
+
+
+class Double(ToolMessage):
+    request: str = "double"
+    purpose: str = "To double <n>."
+    n: int
+
+    def handle(self) -> str:
+        return str(self.n * 2)
+
+
+class Quiet(ToolMessage):
+    request: str = "quiet"
+
+    def handle(self) -> None:
+        return None
+
+
+TWO = '{"request": "double", "n": 1} then {"request": "double", "n": 2}'
+
+
+def test_several_tools_are_answered_in_paragraphs() -> None:
+    assert content(agent_with(Double), TWO) == "Result from double: 2\n\nResult from double: 4"
+    assert content(agent_with(Double, Quiet), '{"request": "quiet"}' + TWO).count("Result") == 2
+
+
+def test_one_tool_at_a_time_where_several_are_not_allowed_or_one_of_them_steers() -> None:
+    alone = agent_with(Double, allow_multiple_tools=False)
+    assert content(alone, TWO) == "ERROR: Use ONE tool at a time!"
+    mixed = content(agent_with(Double, DoneTool), '{"request": "double", "n": 1} {"request": "done_tool"}')
+    assert mixed.count("ERROR: Use ONE tool at a time!") == 2
+
+
+def test_bad_fields_are_explained_and_an_unknown_tool_gets_no_answer() -> None:
+    text = content(agent_with(Double), '{"request": "double", "n": "many"}')
+    assert "`double`" in text
+    assert "field `n`" in text
+    assert "valid integer" in text
+    assert text.endswith("write the whole tool again.")
+    assert answer(agent_with(Double), '{"request": "triple", "n": 1}') is None
+
+
+def test_what_a_human_typed_wrongly_is_plain_text() -> None:
+    bad = ChatDocument(content='{"request": "double", "n": "many"}')
+    assert agent_with(Double).agent_response(bad) is None
+    assert not agent_with(Double).has_tool_message_attempt(bad)
+
+
+def calls(*items: tuple[str, str, dict[str, Any]]) -> list[OpenAIToolCall]:
+    return [OpenAIToolCall(id=i, function=LLMFunctionCall(name=name, arguments=args)) for i, name, args in items]
+
+
+def test_api_calls_are_answered_by_id_also_bad_and_unknown_ones() -> None:
+    doc = answer(
+        agent_with(Double, Quiet),
+        "",
+        oai_tool_calls=calls(
+            ("a", "double", {"n": 1}), ("b", "double", {"n": "x"}), ("c", "triple", {}), ("d", "quiet", {})
+        ),
+    )
+    assert doc is not None
+    results = doc.oai_tool_id2result
+    assert results is not None
+    assert list(results) == ["a", "b", "c"]
+    assert results["a"] == "2"
+    assert "field `n`" in results["b"]
+    assert results["c"] == "ERROR: there is no tool named `triple`."
+
+
+def test_results_of_several_calls_may_hold_no_signal() -> None:
+    class Says(ToolMessage):
+        request: str = "says"
+        text: str
+
+        def handle(self) -> str:
+            return self.text
+
+    doc = answer(
+        agent_with(Says), "", oai_tool_calls=calls(("a", "says", {"text": "DONE"}), ("b", "says", {"text": "ok"}))
+    )
+    assert doc is not None
+    assert doc.oai_tool_id2result == dict.fromkeys("ab", "ERROR: Please use ONE tool at a time!")
+
+
+@pytest.mark.parametrize(("action", "recipient"), [("user", "User"), ("done", ""), ("write a tool", "")])
+def test_a_models_text_without_a_tool_is_answered_as_configured(action: str, recipient: str) -> None:
+    doc = answer(agent_with(Double, handle_llm_no_tool=action), "just words")
+    assert doc is not None
+    assert doc.metadata.recipient == recipient
+    assert doc.content == ("write a tool" if action == "write a tool" else "just words")
+    assert [type(t) for t in doc.tool_messages] == ([AgentDoneTool] if action == "done" else [])
+
+
+def test_the_fallback_is_only_for_a_models_message_without_any_tool() -> None:
+    agent = agent_with(Double, handle_llm_no_tool=lambda msg: f"no tool in {msg.content}")
+    assert content(agent, "words") == "no tool in words"
+    assert agent.agent_response(ChatDocument(content="words")) is None
+    assert content(agent, '{"request": "double", "n": 2}') == "4"
+
+
+def test_an_object_without_a_name_is_the_only_handled_tool_that_it_fits() -> None:
+    assert content(agent_with(Double), '{"n": 4}') == "8"
+    assert answer(agent_with(Double), '{"n": 4, "more": 1}') is None
+    assert answer(agent_with(Double), "{}") is None
+
+    class Halve(Double):
+        request: str = "halve"
+
+    assert answer(agent_with(Double, Halve), '{"n": 4}') is None
