@@ -13,7 +13,7 @@ from bench import served
 from bench.result import Result
 from turnwise.bootstrap import open_parts
 from turnwise.runs.database import Database
-from turnwise.settings import load_settings
+from turnwise.service_settings import load_settings
 
 _ROOT = Path(__file__).parent.parent
 _SERVICES = (

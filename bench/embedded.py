@@ -19,7 +19,7 @@ from turnwise.bus.routing import AGENT_QUEUE, COORDINATOR_QUEUE, LLM_QUEUE
 from turnwise.metrics import Metrics
 from turnwise.runs.database import Database
 from turnwise.runs.store import Store
-from turnwise.settings import load_settings
+from turnwise.service_settings import load_settings
 from turnwise_coordinator.coordinator import Coordinator
 from turnwise_responders.responders import Responders
 

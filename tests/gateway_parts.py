@@ -17,7 +17,7 @@ from turnwise.bus.in_process import InProcessBus
 from turnwise.runs.database import Database
 from turnwise.runs.records import NewAsk
 from turnwise.runs.store import Store
-from turnwise.settings import ServiceSettings, load_settings
+from turnwise.service_settings import ServiceSettings, load_settings
 from turnwise_gateway.api import create_api
 from turnwise_gateway.server import GatewayThread
 

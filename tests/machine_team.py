@@ -173,10 +173,10 @@ class Watch:
     def _seen(self, move: StackMove) -> StackMove:
         if isinstance(move.action, Finish):
             self.finish = move.action
+        for item in move.trace:
+            if item.document is not None:
+                self._keep(item.document)
         if self.through_json and isinstance(move.action, Ask) and move.action.message is not None:
-            for item in move.trace:
-                if item.document is not None:
-                    self._keep(item.document)
             self._keep(move.action.message)
             return replace(move, action=replace(move.action, message=self._found(move.action.message.metadata.id)))
         return move

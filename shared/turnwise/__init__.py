@@ -5,44 +5,48 @@ Everything that a program needs imports from here; what is heavy is loaded when 
 
 from __future__ import annotations
 
-from turnwise.agents.chat_agent import ChatAgent
-from turnwise.agents.config import AgentConfig, ChatAgentConfig, NonToolAction
-from turnwise.app import App
-from turnwise.constants import AT, DONE, NO_ANSWER, PASS, PASS_TO, SEND_TO, USER_QUIT_STRINGS
-from turnwise.core.sequences import AgentEvent, DoneSequence, EventType
-from turnwise.display import Settings, quiet_mode, set_global, settings, temporary_settings
-from turnwise.entity import Entity, StatusCode
-from turnwise.errors import InfiniteLoopException, TurnwiseError
-from turnwise.llm.base import (
-    LanguageModel,
-    LLMConfig,
-    LLMFunctionCall,
-    LLMFunctionSpec,
-    LLMMessage,
-    LLMResponse,
-    LLMTokenUsage,
-    OpenAIToolCall,
-    Role,
-)
-from turnwise.llm.mock import MockLMConfig
-from turnwise.llm.openai_config import OpenAIGPTConfig
-from turnwise.messages.document import ChatDocLoggerFields, ChatDocMetaData, ChatDocument
-from turnwise.messages.tool_message import ToolMessage
-from turnwise.tasks.config import TaskConfig
-from turnwise.tasks.task import Task
-from turnwise.tools.orchestration import (
-    AgentDoneTool,
-    AgentSendTool,
-    DonePassTool,
-    DoneTool,
-    FinalResultTool,
-    ForwardTool,
-    PassTool,
-    ResultTool,
-    SendTool,
-)
-from turnwise.tools.recipient import AddRecipientTool, RecipientTool
-from turnwise.tools.rewind import RewindTool
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from turnwise.agents.chat_agent import ChatAgent
+    from turnwise.agents.config import AgentConfig, ChatAgentConfig, NonToolAction
+    from turnwise.app import App
+    from turnwise.constants import AT, DONE, NO_ANSWER, PASS, PASS_TO, SEND_TO, USER_QUIT_STRINGS
+    from turnwise.core.sequences import AgentEvent, DoneSequence, EventType
+    from turnwise.display import Settings, quiet_mode, set_global, settings, temporary_settings
+    from turnwise.entity import Entity, StatusCode
+    from turnwise.errors import InfiniteLoopException, TurnwiseError
+    from turnwise.llm.base import (
+        LanguageModel,
+        LLMConfig,
+        LLMFunctionCall,
+        LLMFunctionSpec,
+        LLMMessage,
+        LLMResponse,
+        LLMTokenUsage,
+        OpenAIToolCall,
+        Role,
+    )
+    from turnwise.llm.mock import MockLMConfig
+    from turnwise.llm.openai_config import OpenAIGPTConfig
+    from turnwise.messages.document import ChatDocLoggerFields, ChatDocMetaData, ChatDocument
+    from turnwise.messages.tool_message import ToolMessage
+    from turnwise.tasks.config import TaskConfig
+    from turnwise.tasks.task import Task
+    from turnwise.tools.orchestration import (
+        AgentDoneTool,
+        AgentSendTool,
+        DonePassTool,
+        DoneTool,
+        FinalResultTool,
+        ForwardTool,
+        PassTool,
+        ResultTool,
+        SendTool,
+    )
+    from turnwise.tools.recipient import AddRecipientTool, RecipientTool
+    from turnwise.tools.rewind import RewindTool
 
 __version__ = "0.1.0"
 
@@ -101,3 +105,58 @@ __all__ = [
     "settings",
     "temporary_settings",
 ]
+
+# Where each public name lives; loaded at its first use, so that importing the package costs next to nothing.
+_NAMES_BY_MODULE = {
+    "turnwise.agents.chat_agent": ["ChatAgent"],
+    "turnwise.agents.config": ["AgentConfig", "ChatAgentConfig", "NonToolAction"],
+    "turnwise.app": ["App"],
+    "turnwise.constants": ["AT", "DONE", "NO_ANSWER", "PASS", "PASS_TO", "SEND_TO", "USER_QUIT_STRINGS"],
+    "turnwise.core.sequences": ["AgentEvent", "DoneSequence", "EventType"],
+    "turnwise.display": ["Settings", "quiet_mode", "set_global", "settings", "temporary_settings"],
+    "turnwise.entity": ["Entity", "StatusCode"],
+    "turnwise.errors": ["InfiniteLoopException", "TurnwiseError"],
+    "turnwise.llm.base": [
+        "LLMConfig",
+        "LLMFunctionCall",
+        "LLMFunctionSpec",
+        "LLMMessage",
+        "LLMResponse",
+        "LLMTokenUsage",
+        "LanguageModel",
+        "OpenAIToolCall",
+        "Role",
+    ],
+    "turnwise.llm.mock": ["MockLMConfig"],
+    "turnwise.llm.openai_config": ["OpenAIGPTConfig"],
+    "turnwise.messages.document": ["ChatDocLoggerFields", "ChatDocMetaData", "ChatDocument"],
+    "turnwise.messages.tool_message": ["ToolMessage"],
+    "turnwise.tasks.config": ["TaskConfig"],
+    "turnwise.tasks.task": ["Task"],
+    "turnwise.tools.orchestration": [
+        "AgentDoneTool",
+        "AgentSendTool",
+        "DonePassTool",
+        "DoneTool",
+        "FinalResultTool",
+        "ForwardTool",
+        "PassTool",
+        "ResultTool",
+        "SendTool",
+    ],
+    "turnwise.tools.recipient": ["AddRecipientTool", "RecipientTool"],
+    "turnwise.tools.rewind": ["RewindTool"],
+}
+_HOMES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    module = _HOMES.get(name)
+    if module is None:
+        raise AttributeError(f"module 'turnwise' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(module), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

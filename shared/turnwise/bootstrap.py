@@ -15,7 +15,7 @@ from turnwise.metrics import Metrics, MetricsServer, serve_metrics
 from turnwise.metrics.server import Health
 from turnwise.runs.database import Database
 from turnwise.runs.store import Store
-from turnwise.settings import ServiceSettings
+from turnwise.service_settings import ServiceSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import pytest
-from brokers import BrokerMissing, fresh_rabbitmq, fresh_redis
 from kombu.connection import Connection
 from kombu.message import Message
 from kombu.messaging import Consumer
+from tests.brokers import BrokerMissing, fresh_rabbitmq, fresh_redis
 
 from turnwise.bus.base import Bus
 from turnwise.bus.broker_url import BrokerURL

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from databases import NoPostgresError, fresh_postgres
+from tests.databases import NoPostgresError, fresh_postgres
 
 from turnwise.runs.database import Database
 from turnwise.runs.store import Store

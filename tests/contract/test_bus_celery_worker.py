@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contract.brokers import an_ask, broker, until
+from tests.contract.brokers import an_ask, broker, until
 
 from turnwise.bus.celery_bus import CeleryBus
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
-from contract.brokers import BusUnderTest, an_ask, broker, in_process, over_broker, until
+from tests.contract.brokers import BusUnderTest, an_ask, broker, in_process, over_broker, until
 
 from turnwise.bus.envelope import AskEnvelope, CancelNotice, MoveEnvelope, Notice, RunNotice, TokenNotice, Work
 

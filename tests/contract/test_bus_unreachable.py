@@ -6,7 +6,7 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from contract.brokers import an_ask
+from tests.contract.brokers import an_ask
 
 from turnwise.bus.broker_url import BrokerURL
 from turnwise.bus.celery_app import make_celery

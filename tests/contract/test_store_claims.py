@@ -6,7 +6,7 @@ import threading
 import time
 from decimal import Decimal
 
-from store_parts import asked_run, new_queue, new_worker
+from tests.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.runs.records import Claim, NewDocument, NewHistory, Reply, Usage
 from turnwise.runs.store import Store

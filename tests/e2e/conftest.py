@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from brokers import BrokerMissing, fresh_rabbitmq, fresh_redis
-from databases import NoPostgresError, fresh_postgres
 from e2e.installation import Distributed, Embedded
 from e2e.model import answer
 from e2e.processes import environment, run_command
+from tests.brokers import BrokerMissing, fresh_rabbitmq, fresh_redis
+from tests.databases import NoPostgresError, fresh_postgres
 from tests.services import missing
 
 from turnwise.client import Client
 from turnwise.fake_llm.server import FakeLLMServer
 
-BROKERS = [
-    pytest.param("rabbitmq", marks=[pytest.mark.postgres, pytest.mark.rabbitmq]),
-    pytest.param("redis", marks=[pytest.mark.postgres, pytest.mark.redis]),
+DISTRIBUTED = [
+    pytest.param("over_rabbitmq", id="rabbitmq", marks=[pytest.mark.postgres, pytest.mark.rabbitmq]),
+    pytest.param("over_redis", id="redis", marks=[pytest.mark.postgres, pytest.mark.redis]),
 ]
+SERVED = ["embedded", *DISTRIBUTED]
 
 
 @pytest.fixture(scope="session")
@@ -40,50 +42,56 @@ def embedded(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="session")
-def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A PostgreSQL database with the schema in it."""
+def moving_with_reply(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
+    """`turnwise up`, where whoever has answered makes the next move as well."""
+    installation = Embedded(tmp_path_factory.mktemp("moving-with-reply"), move_with_reply="true")
+    yield installation
+    installation.stop()
+
+
+@pytest.fixture(scope="session")
+def over_rabbitmq(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Distributed]:
+    """Services on PostgreSQL and RabbitMQ."""
+    yield from _distributed(fresh_rabbitmq, tmp_path_factory.mktemp("rabbitmq"))
+
+
+@pytest.fixture(scope="session")
+def over_redis(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Distributed]:
+    """Services on PostgreSQL and Redis."""
+    yield from _distributed(fresh_redis, tmp_path_factory.mktemp("redis"))
+
+
+def _distributed(fresh_broker: Callable[[], AbstractContextManager[str]], folder: Path) -> Iterator[Distributed]:
     try:
-        with fresh_postgres() as url:
-            done = run_command(["migrate"], environment(database_url=url), tmp_path_factory.mktemp("migrate"))
+        with fresh_postgres() as database, fresh_broker() as broker:
+            done = run_command(["migrate"], environment(database_url=database), folder)
             assert done.returncode == 0, done.stderr
-            yield url
-    except NoPostgresError as error:
-        missing(str(error))
-
-
-@pytest.fixture(scope="session", params=BROKERS)
-def distributed(
-    request: pytest.FixtureRequest, model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Distributed]:
-    """Services on PostgreSQL and a broker."""
-    fresh = {"rabbitmq": fresh_rabbitmq, "redis": fresh_redis}[request.param]
-    try:
-        with fresh_postgres() as database, fresh() as broker:
-            yield from _installed(database, broker, tmp_path_factory.mktemp(request.param))
+            installation = Distributed(database, broker, folder)
+            try:
+                installation.start()
+                yield installation
+            finally:
+                installation.stop()
     except (BrokerMissing, NoPostgresError) as error:
         missing(str(error))
 
 
-def _installed(database: str, broker: str, folder: Path) -> Iterator[Distributed]:
-    done = run_command(["migrate"], environment(database_url=database), folder)
-    assert done.returncode == 0, done.stderr
-    installation = Distributed(database, broker, folder)
-    try:
-        installation.start()
-        yield installation
-    finally:
-        installation.stop()
+@pytest.fixture(params=DISTRIBUTED)
+def distributed(request: pytest.FixtureRequest) -> Distributed:
+    """Each distributed installation in turn."""
+    found: Distributed = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(params=SERVED)
+def anywhere(request: pytest.FixtureRequest) -> Iterator[Client]:
+    """A client of each kind of installation in turn."""
+    with Client(request.getfixturevalue(request.param).url) as client:
+        yield client
 
 
 @pytest.fixture
 def client(distributed: Distributed) -> Iterator[Client]:
     """A client of the distributed installation."""
     with Client(distributed.url) as made:
-        yield made
-
-
-@pytest.fixture
-def embedded_client(embedded: Embedded) -> Iterator[Client]:
-    """A client of the embedded server."""
-    with Client(embedded.url) as made:
         yield made

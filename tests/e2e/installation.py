@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 from e2e.processes import APP, Process, environment, free_port
-
-from turnwise.client import Client
 
 Role = Literal["gateway", "coordinator", "llm", "agent"]
 # Short, so that a test need not wait long for what a killed process held.
@@ -24,13 +21,14 @@ _ARGUMENTS: Mapping[Role, list[str]] = {
 
 
 class Embedded:
-    """`turnwise up` on a file; `restart` goes on with the same file and port."""
+    """`turnwise up` on a file, with more `settings` where they are given."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **settings: str) -> None:
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         self.database = f"sqlite:///{folder / 'turnwise.db'}"
-        self.env = environment(app=APP, bind=f"127.0.0.1:{port}", database_url=self.database, **LEASES)
+        given = {"app": APP, "bind": f"127.0.0.1:{port}", "database_url": self.database}
+        self.env = environment(**given, **LEASES, **settings)
         self._log = folder / "up.log"
         self.process = self._start()
 
@@ -40,7 +38,7 @@ class Embedded:
         return process
 
     def kill_and_restart(self) -> None:
-        """End it with kill -9 and start it again at once."""
+        """End it with kill -9 and start it again at once, on the same file and port."""
         self.process.kill()
         self.process = self._start()
 
@@ -86,14 +84,13 @@ class Distributed:
         new.wait_ready()
         return old.pid, new.pid
 
+    def kill_and_replace_all(self) -> None:
+        """Kill -9 every process, then start them all again."""
+        for process in self.processes.values():
+            process.kill()
+        self.start()
+
     def stop(self) -> None:
         """End all."""
         for process in self.processes.values():
             process.stop()
-
-
-@contextmanager
-def serving(installation: Embedded | Distributed) -> Iterator[Client]:
-    """A client of the installation."""
-    with Client(installation.url) as client:
-        yield client

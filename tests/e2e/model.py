@@ -11,8 +11,8 @@ from turnwise.fake_llm.request import ChatRequest
 
 # Seconds that a slow answer takes: long enough to kill somebody while it is in flight.
 SLOW = 1.5
-# How long a model thinks that is never waited for.
-ENDLESS = 60.0
+# How long a model thinks that nobody waits for.
+ENDLESS = 20.0
 
 _ROLE = re.compile(r"You play (\w+)\.")
 

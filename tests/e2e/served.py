@@ -42,7 +42,10 @@ def play(client: Client, scenario: Scenario) -> Transcript:
 def finish(client: Client, run_id: str, scenario: Scenario) -> Transcript:
     """The transcript of a run that was submitted, once it has ended."""
     events = follow(client, run_id, scenario.answers)
-    return from_events(events, client.run(run_id))
+    run = client.run(run_id)
+    assert (run["status"], run["waiting_for"], run["tree"]) == (scenario.status, None, None)
+    assert run["last_event"] == len(events)
+    return from_events(events, run)
 
 
 def status_once(client: Client, run_id: str, *statuses: str) -> Json:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 from e2e import in_process, served
+from e2e.expected import assert_same, expected
+from e2e.installation import Distributed, Embedded
 from e2e.scenarios import SCENARIOS, Scenario
-from e2e.transcript import Transcript
 
 from turnwise.client import Client
-from turnwise.fake_llm.server import FakeLLMServer
 
 pytestmark = pytest.mark.usefixtures("model")
 each_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-
-
-@cache
-def expected(scenario: Scenario) -> Transcript:
-    """The transcript in this process, which is what the others are compared with."""
-    return in_process.play(scenario)
 
 
 @each_scenario
@@ -29,24 +21,26 @@ def test_a_scenario_ends_in_process_as_it_should(scenario: Scenario) -> None:
     assert scenario.result in (transcript.result or {}).get("content", "")
 
 
-def test_a_scenario_played_twice_in_process_is_the_same(model: FakeLLMServer) -> None:
-    again = [in_process.play(scenario) for scenario in SCENARIOS if scenario.task != "slow"]
-    assert again == [expected(scenario) for scenario in SCENARIOS if scenario.task != "slow"]
+def test_a_scenario_played_twice_in_process_has_the_same_transcript() -> None:
+    quick = [scenario for scenario in SCENARIOS if scenario.task != "slow"]
+    assert [in_process.play(scenario) for scenario in quick] == [expected(scenario) for scenario in quick]
 
 
 @each_scenario
-def test_a_run_of_the_embedded_server_has_the_transcript_of_one_in_process(
-    scenario: Scenario, embedded_client: Client
+def test_an_embedded_run_has_the_transcript_of_one_in_process(scenario: Scenario, embedded: Embedded) -> None:
+    with Client(embedded.url) as client:
+        assert_same(served.play(client, scenario), expected(scenario))
+
+
+@each_scenario
+def test_a_run_whose_responders_make_the_moves_has_the_transcript_of_one_in_process(
+    scenario: Scenario, moving_with_reply: Embedded
 ) -> None:
-    assert_same(served.play(embedded_client, scenario), expected(scenario))
+    with Client(moving_with_reply.url) as client:
+        assert_same(served.play(client, scenario), expected(scenario))
 
 
 @each_scenario
-def test_a_distributed_run_has_the_transcript_of_one_in_process(scenario: Scenario, client: Client) -> None:
-    assert_same(served.play(client, scenario), expected(scenario))
-
-
-def assert_same(found: Transcript, wanted: Transcript) -> None:
-    """Compare as text first, because a difference of two long texts can be read."""
-    assert str(found).split("\n") == str(wanted).split("\n")
-    assert found == wanted
+def test_a_distributed_run_has_the_transcript_of_one_in_process(scenario: Scenario, distributed: Distributed) -> None:
+    with Client(distributed.url) as client:
+        assert_same(served.play(client, scenario), expected(scenario))

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from gateway_parts import Served, served
+from tests.gateway_parts import Served, served
 
 from turnwise.bus.in_process import InProcessBus
 from turnwise.errors import AddressInUseError, BrokerUnavailableError

@@ -13,11 +13,11 @@ from turnwise.client import Client
 
 _PROGRAM = """
 import sys
-from gateway_parts import make_app
+from tests.gateway_parts import make_app
 from turnwise.bus.in_process import InProcessBus
 from turnwise.runs.database import Database
 from turnwise.runs.store import Store
-from turnwise.settings import load_settings
+from turnwise.service_settings import load_settings
 from turnwise_gateway.api import create_api
 from turnwise_gateway.server import serve
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 import pytest
-from gateway_parts import Served, served
+from tests.gateway_parts import Served, served
 
 from turnwise.runs.records import WorkerInfo
 

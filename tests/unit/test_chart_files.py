@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 import yaml
 
-from turnwise.settings import ServiceSettings
+from turnwise.service_settings import ServiceSettings
 
 CHART = Path(__file__).parents[2] / "helm" / "turnwise"
 VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from turnwise.settings import ServiceSettings
+from turnwise.service_settings import ServiceSettings
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docker-compose.yml"

@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from demo_desk import Rules, work, work_message
+from tests.demo_desk import Rules, work, work_message
 
 from turnwise import ChatDocMetaData, ChatDocument, Entity, MockLMConfig
 from turnwise.demo import fake_model, fake_words

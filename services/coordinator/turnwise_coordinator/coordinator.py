@@ -9,9 +9,9 @@ from turnwise.bus.base import Bus
 from turnwise.metrics import Metrics
 from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
+from turnwise.service_settings import ServiceSettings
 from turnwise.serving.move import Moved, Mover
 from turnwise.serving.reporting import Reporter
-from turnwise.settings import ServiceSettings
 from turnwise_coordinator.sweeper import Sweeper
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from turnwise.bus.protocol import MOVE_TASK
 from turnwise.bus.routing import COORDINATOR_QUEUE
 from turnwise.bus.worker_process import Queues, WorkerProcess, run_worker
 from turnwise.metrics import RecordCollector
-from turnwise.settings import ServiceSettings
+from turnwise.service_settings import ServiceSettings
 from turnwise_coordinator.coordinator import Coordinator
 
 

@@ -14,8 +14,8 @@ from turnwise.errors import EnvironmentFault, NotFoundError
 from turnwise.ids import new_id
 from turnwise.runs.records import AskRecord
 from turnwise.runs.store import Store
+from turnwise.service_settings import ServiceSettings
 from turnwise.serving.reporting import Reporter
-from turnwise.settings import ServiceSettings
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.metrics import Metrics, RecordCollector
 from turnwise.runs.store import Store
-from turnwise.settings import ServiceSettings
+from turnwise.service_settings import ServiceSettings
 from turnwise_gateway import answers, events, fleet, health, runs
 from turnwise_gateway.auth import BearerAuth
 from turnwise_gateway.body_limit import BodyLimit

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.runs.store import Store
-from turnwise.settings import ServiceSettings
+from turnwise.service_settings import ServiceSettings
 from turnwise_gateway.watch import Watch
 
 

@@ -11,7 +11,7 @@ from turnwise.bootstrap import open_parts
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import RunNotice
 from turnwise.errors import BrokerUnavailableError
-from turnwise.settings import ServiceSettings
+from turnwise.service_settings import ServiceSettings
 from turnwise_gateway.api import create_api
 from turnwise_gateway.server import serve
 

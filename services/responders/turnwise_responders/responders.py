@@ -14,10 +14,10 @@ from turnwise.metrics import Metrics
 from turnwise.runs.records import Claim
 from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
+from turnwise.service_settings import ServiceSettings
 from turnwise.serving.answering import Answering
 from turnwise.serving.move import Moved, Mover
 from turnwise.serving.reporting import Reporter
-from turnwise.settings import ServiceSettings
 from turnwise_responders.incarnation import Incarnation
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from turnwise.bus.protocol import ANSWER_TASK
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.bus.worker_process import Queues, WorkerProcess, run_worker
 from turnwise.errors import ConfigurationError
-from turnwise.settings import ServiceSettings
+from turnwise.service_settings import ServiceSettings
 from turnwise_responders.responders import Responders
 
 

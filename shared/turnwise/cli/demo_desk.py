@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from turnwise.demo.model import FAKE_MODEL, model_config
-from turnwise.settings import load_settings
+from turnwise.service_settings import load_settings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from turnwise.runs.lock import EmbeddedLock
 from turnwise.runs.store import Store
 
 if TYPE_CHECKING:
-    from turnwise.settings import ServiceSettings
+    from turnwise.service_settings import ServiceSettings
 
 logger = logging.getLogger(__name__)
 

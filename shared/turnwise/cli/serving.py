@@ -11,7 +11,7 @@ import typer
 from turnwise.cli.options import AppOption
 
 if TYPE_CHECKING:
-    from turnwise.settings import ServiceSettings
+    from turnwise.service_settings import ServiceSettings
 
 logger = logging.getLogger(__name__)
 
@@ -131,7 +131,7 @@ def fake_llm(
     """
     from turnwise.cli.signals import exit_when_stopped
     from turnwise.fake_llm.server import run_fake_llm
-    from turnwise.settings import parse_address
+    from turnwise.service_settings import parse_address
 
     host, port = parse_address(bind, "--bind")
     with exit_when_stopped():
@@ -145,7 +145,7 @@ def _listening(url: str) -> None:
 def _settings(**overrides: str | None) -> ServiceSettings:
     """The settings of a process that serves, with its logs set up."""
     from turnwise.logs import configure_logging
-    from turnwise.settings import load_settings
+    from turnwise.service_settings import load_settings
 
     settings = load_settings(**overrides)
     configure_logging(settings.log_format, settings.log_level)

@@ -63,8 +63,9 @@ class Database:
 
     @property
     def name(self) -> str:
-        """The URL without its password, for messages."""
-        return self.url.render_as_string(hide_password=True)
+        """The URL as an operator writes it, without its password, for messages."""
+        plain = self.url.set(drivername=self.url.drivername.partition("+")[0])
+        return plain.render_as_string(hide_password=True)
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
@@ -109,7 +110,7 @@ class Database:
         from turnwise.runs.migration import upgrade  # Alembic takes long to import, and only this needs it
 
         with self.begin() as connection:
-            upgrade(connection)
+            upgrade(connection, self.name)
 
     def check_schema(self) -> None:
         """Raise `SchemaVersionError` unless the database has the schema of this program."""
@@ -134,13 +135,15 @@ class Database:
     def _faults(self) -> Iterator[None]:
         try:
             yield
-        except (exc.OperationalError, exc.InterfaceError, exc.ProgrammingError, exc.TimeoutError) as error:
+        except (exc.IntegrityError, exc.DataError):
+            raise
+        except (exc.DatabaseError, exc.InterfaceError, exc.TimeoutError) as error:
             cause = getattr(error, "orig", None) or error
             if _lacks_table(error):
                 raise SchemaVersionError(f"{self.name} lacks a table ({cause}): run `turnwise migrate`") from error
             if isinstance(error, exc.ProgrammingError):
                 raise
-            hint = "start PostgreSQL" if self.is_postgres else "see that the file's directory exists and is writable"
+            hint = "start PostgreSQL" if self.is_postgres else "see that it is a database file in a writable directory"
             detail = " ".join(str(cause).split())
             raise DatabaseUnavailableError(
                 f"the database {self.name} does not answer ({detail}); {hint}, or correct TURNWISE_DATABASE_URL"

@@ -7,7 +7,10 @@ from pathlib import Path
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
+from alembic.util import CommandError
 from sqlalchemy.engine import Connection
+
+from turnwise.errors import SchemaVersionError
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 _LOCK = 7_303_014_920_157  # any number that no other program takes as its advisory lock
@@ -21,8 +24,17 @@ def config(connection: Connection) -> Config:
     return made
 
 
-def upgrade(connection: Connection) -> None:
-    """Apply what is missing within the caller's transaction; a second migrator waits for the first."""
+def upgrade(connection: Connection, name: str) -> None:
+    """Apply what is missing within the caller's transaction; a second migrator waits for the first.
+
+    Raises `SchemaVersionError` for a database (`name` says which) that a newer program has made.
+    """
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-    command.upgrade(config(connection), "head")
+    try:
+        command.upgrade(config(connection), "head")
+    except CommandError as error:
+        raise SchemaVersionError(
+            f"{name} has a schema that this program does not know ({error}); "
+            "was it made by a newer version? Update this program"
+        ) from error
