@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from e2e.agents import (
     Add,
     Calculator,
@@ -34,7 +36,7 @@ from turnwise import (
 app = App("scenarios")
 
 
-def _calculating(role: str, **more: object) -> Calculator:
+def _calculating(role: str, **more: Any) -> Calculator:
     agent = Calculator(config(role, **more))
     agent.enable_message([Add, Spell])
     return agent

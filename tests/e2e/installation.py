@@ -93,4 +93,6 @@ class Distributed:
     def stop(self) -> None:
         """End all."""
         for process in self.processes.values():
+            process.terminate()
+        for process in self.processes.values():
             process.stop()

@@ -29,16 +29,15 @@ def answer(request: ChatRequest) -> Answer:
     transcripts. A line is chosen by how often the role has spoken; the last one is repeated.
     """
     found = _ROLE.search(request.system)
-    lines = _LINES.get(found[1]) if found else None
-    if not lines:
-        raise LookupError(f"no lines for the role of the system message {request.system[:80]!r}")
+    if found is None:
+        raise LookupError(f"the system message names no role: {request.system[:80]!r}")
+    lines = _LINES[found[1]]
     spoken = sum(message.get("role") == "assistant" for message in request.messages)
     line = lines[min(spoken, len(lines) - 1)]
-    if isinstance(line, str):
-        line = Answer(content=line)
-    if not line.content or (found is not None and found[1] in _UNMARKED):
-        return line
-    return line.model_copy(update={"content": f"{line.content} [{request.digest}]"})
+    said = line if isinstance(line, Answer) else Answer(content=line)
+    if not said.content or found[1] in _UNMARKED:
+        return said
+    return Answer.model_validate({**said.model_dump(), "content": f"{said.content} [{request.digest}]"})
 
 
 _UNMARKED = ("circler",)

@@ -64,14 +64,17 @@ class Process:
         self._popen.send_signal(signal.SIGKILL)
         self._popen.wait()
 
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self._popen.terminate()
+
     def stop(self) -> None:
-        """Ask it to end, and insist after a while."""
-        if self._popen.poll() is None:
-            self._popen.terminate()
-            try:
-                self._popen.wait(timeout=15)
-            except subprocess.TimeoutExpired:
-                self.kill()
+        """Ask it to end, and insist after a while; returns when it is gone."""
+        self.terminate()
+        try:
+            self._popen.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            self.kill()
 
     def output(self) -> str:
         """What it has printed so far."""

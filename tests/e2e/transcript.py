@@ -79,7 +79,7 @@ def from_events(events: Iterable[Json], run: Json) -> Transcript:
         if event["type"] not in WHAT.values():
             continue
         data = event.get("data") or {}
-        by = data.get("status") if event["type"] == "task.finished" else data.get("responder", "")
+        by = str(data["status"] if event["type"] == "task.finished" else data.get("responder", ""))
         document = names.document(data.get("document"))
         lines.append(Line(what=event["type"], task=event["task"], turn=event["turn"], by=by, document=document))
     result, error = run["result"], run["error"]

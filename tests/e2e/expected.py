@@ -1,0 +1,26 @@
+"""What every way of running is compared with."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from e2e import in_process
+from e2e.scenarios import SCENARIOS, Scenario
+from e2e.transcript import Transcript
+
+
+def scenario_named(name: str) -> Scenario:
+    """The scenario of that name."""
+    return next(scenario for scenario in SCENARIOS if str(scenario) == name)
+
+
+@cache
+def expected(scenario: Scenario) -> Transcript:
+    """The transcript in this process."""
+    return in_process.play(scenario)
+
+
+def assert_same(found: Transcript, wanted: Transcript) -> None:
+    """Compare as text first, because a difference of two long texts can be read."""
+    assert str(found).split("\n") == str(wanted).split("\n")
+    assert found == wanted

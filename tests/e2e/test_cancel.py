@@ -1,0 +1,51 @@
+"""A run that is cancelled ends at once, whatever it waits for."""
+
+from __future__ import annotations
+
+import pytest
+from e2e import served
+from e2e.expected import scenario_named
+from e2e.scenarios import Scenario
+from e2e.waiting import until
+
+from turnwise.client import Client
+from turnwise.errors import ConflictError
+from turnwise.fake_llm.server import FakeLLMServer
+
+_ENDLESS = Scenario(task="endless", status="cancelled", status_code="KILL")
+
+
+def test_a_run_that_waits_for_a_human_can_be_cancelled(anywhere: Client) -> None:
+    run_id = served.submit(anywhere, scenario_named("order"))
+    asked = served.status_once(anywhere, run_id, "waiting")
+    question = asked["waiting_for"]["question"]
+    anywhere.cancel(run_id)
+    _assert_cancelled(anywhere, run_id)
+    assert run_id not in [open_question["run"] for open_question in anywhere.inbox()]
+    with pytest.raises(ConflictError):
+        anywhere.answer(run_id, "blue", question=question)
+
+
+def test_a_run_whose_model_is_thinking_can_be_cancelled(anywhere: Client, model: FakeLLMServer) -> None:
+    before = model.stats()["requests"]
+    run_id = served.submit(anywhere, _ENDLESS)
+    until(lambda: model.stats()["requests"] > before, "the model to be asked")
+    anywhere.cancel(run_id)
+    _assert_cancelled(anywhere, run_id)
+
+
+def test_a_run_that_has_ended_can_not_be_cancelled(anywhere: Client) -> None:
+    silent = scenario_named("silent")
+    run_id = served.submit(anywhere, silent)
+    served.finish(anywhere, run_id, silent)
+    with pytest.raises(ConflictError) as refused:
+        anywhere.cancel(run_id)
+    assert refused.value.code == "already_ended"
+
+
+def _assert_cancelled(client: Client, run_id: str) -> None:
+    events = served.follow(client, run_id)
+    run = client.run(run_id)
+    assert (run["status"], run["status_code"]) == ("cancelled", "KILL")
+    assert events[-1]["type"] == "run.cancelled"
+    assert run["waiting_for"] is None

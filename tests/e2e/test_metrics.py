@@ -1,0 +1,97 @@
+"""What each service of an installation tells to a scraper."""
+
+from __future__ import annotations
+
+from e2e import served
+from e2e.expected import scenario_named
+from e2e.installation import Distributed, Embedded
+from e2e.processes import Process
+from e2e.scenarios import Scenario
+from e2e.waiting import until
+from prometheus_client.parser import text_string_to_metric_families
+
+from turnwise.client import Client
+
+_MODEL = "turnwise-fake"
+_ENDLESS = Scenario(task="endless", status="cancelled", status_code="KILL")
+
+
+def sample(process: Process, name: str, **labels: str) -> float:
+    """The sum of a metric's samples that have these labels, 0 without any."""
+    found = 0.0
+    for family in text_string_to_metric_families(process.page("/metrics")):
+        for one in family.samples:
+            if one.name == f"turnwise_{name}" and labels.items() <= one.labels.items():
+                found += one.value
+    return found
+
+
+def test_each_service_counts_its_own_part_of_a_run(distributed: Distributed, client: Client) -> None:
+    coordinator, llm, agent = (distributed.processes[role] for role in ("coordinator", "llm", "agent"))
+
+    def counts() -> list[float]:
+        return [
+            sample(coordinator, "runs_total", task="tool_loop", status="DONE"),
+            sample(coordinator, "turns_total", task="Calculator", outcome="taken"),
+            sample(llm, "asks_total", responder="llm", outcome="answer"),
+            sample(llm, "llm_calls_total", model=_MODEL, outcome="ok"),
+            sample(agent, "asks_total", responder="agent", outcome="answer"),
+            sample(agent, "tool_calls_total", tool="add", outcome="ok"),
+        ]
+
+    before, tokens, cost = counts(), _tokens(llm), _cost(llm)
+    scenario = scenario_named("tool_loop")
+    run_id = served.submit(client, scenario)
+    served.finish(client, run_id, scenario)
+    # What follows a commit is counted after it, so the last counts may come a moment later.
+    until(lambda: _difference(counts(), before) == [1, 9, 5, 5, 4, 3] or None, "the counters to have moved")
+    usage = client.run(run_id)["usage"]
+    assert _tokens(llm) - tokens == usage["prompt_tokens"] + usage["completion_tokens"]
+    assert round(_cost(llm) - cost, 9) == float(usage["cost"]) > 0
+
+
+def test_a_limit_that_was_reached_is_counted(distributed: Distributed, client: Client) -> None:
+    coordinator = distributed.processes["coordinator"]
+    before = sample(coordinator, "budget_limit_reached_total", limit="tokens")
+    served.play(client, scenario_named("few_tokens"))
+    until(
+        lambda: sample(coordinator, "budget_limit_reached_total", limit="tokens") == before + 1 or None,
+        "the limit to be counted",
+    )
+
+
+def test_the_gateway_shows_backlog_fleet_and_inbox(distributed: Distributed, client: Client) -> None:
+    gateway = distributed.processes["gateway"]
+    thinking = served.submit(client, _ENDLESS)
+    asking = served.submit(client, scenario_named("order"))
+    served.status_once(client, asking, "waiting")
+    until(lambda: sample(gateway, "backlog", queue="llm") >= 1 or None, "a backlog")
+    until(lambda: sample(gateway, "queue_depth", queue="llm", state="leased") >= 1 or None, "a leased ask")
+    until(lambda: sample(gateway, "human_inbox_open") >= 1 or None, "an open question")
+    assert sample(gateway, "runs_active", status="waiting") >= 1
+    assert sample(gateway, "workers", queue="llm", state="alive") == 1
+    assert {queue["queue"] for queue in client.queues() if queue["backlog"]} == {"llm"}
+    for run_id in (thinking, asking):
+        client.cancel(run_id)
+    until(lambda: sample(gateway, "backlog", queue="llm") == 0 or None, "the backlog to be gone")
+
+
+def test_the_embedded_server_shows_all_of_it_in_one_place(embedded: Embedded) -> None:
+    with Client(embedded.url) as client:
+        served.play(client, scenario_named("notes"))
+    for name in ("turns_total", "tokens_total", "cost_usd_total", "llm_calls_total", "tool_calls_total"):
+        until(lambda name=name: sample(embedded.process, name) or None, f"{name} to have moved")  # type: ignore[misc]
+    page = embedded.process.page("/metrics")
+    assert "turnwise_backlog" in page and "turnwise_runs_active" in page
+
+
+def _tokens(process: Process) -> float:
+    return sum(sample(process, "tokens_total", model=_MODEL, type=kind) for kind in ("prompt", "completion"))
+
+
+def _cost(process: Process) -> float:
+    return sample(process, "cost_usd_total", model=_MODEL)
+
+
+def _difference(after: list[float], before: list[float]) -> list[float]:
+    return [new - old for new, old in zip(after, before, strict=True)]
