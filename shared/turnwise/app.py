@@ -86,6 +86,8 @@ def load_app(target: str | None) -> App:
     if not target:
         raise ApplicationError("no application given; set TURNWISE_APP (or --app) to package.module:app")
     module_name, _, attribute = target.partition(":")
+    if not module_name:
+        raise ApplicationError(f"{target!r} names no module; expected a turnwise.App, as package.module:app")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, SecretStr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from turnwise.errors import ConfigurationError
 
@@ -107,3 +107,7 @@ def load_settings(**overrides: object) -> ServiceSettings:
             name = f"TURNWISE_{where.upper()}: " if where else ""
             faults.append(name + str(fault["msg"]).removeprefix("Value error, "))
         raise ConfigurationError("; ".join(faults)) from error
+    except SettingsError as error:  # only what is written as JSON is parsed before it is validated
+        raise ConfigurationError(
+            f'{error}: TURNWISE_LLM_QUEUES and TURNWISE_AGENT_QUEUES take JSON, for instance {{"agent": "name"}}'
+        ) from error

@@ -118,7 +118,7 @@ def test_the_same_messages_again_and_again_are_a_loop() -> None:
         default_human_response="on",
         config=TaskConfig(inf_loop_cycle_len=3, inf_loop_wait_factor=3),
     )
-    with pytest.raises(InfiniteLoopException, match="'Bot' goes round in circles.*inf_loop_wait_factor"):
+    with pytest.raises(InfiniteLoopException, match=r"'Bot' goes round in circles.*inf_loop_wait_factor"):
         task.run("go", turns=500)
 
 
@@ -187,14 +187,14 @@ def test_polling_that_ends_is_no_loop_in_a_run_either() -> None:
 class Answer(ToolMessage):
     request: str = "answer"
     number: int = 0
-    words: list[str] = []
+    words: tuple[str, ...] = ()
 
 
 class Ask(ToolMessage):
     request: str = "ask"
 
     def handle(self) -> AgentDoneTool:
-        return AgentDoneTool(content={"k": 1}, tools=[Answer(number=4, words=["w"]), Answer(number=5)])
+        return AgentDoneTool(content={"k": 1}, tools=[Answer(number=4, words=("w",)), Answer(number=5)])
 
 
 class Outcome(ResultTool):
@@ -229,10 +229,10 @@ def test_a_wanted_type_is_read_from_the_text(wanted: Any, says: str, expected: A
 def test_a_wanted_type_is_found_in_what_a_handler_returned() -> None:
     assert result_of(dict) == {"k": 1}
     assert result_of(str) == '{"k": 1}'
-    assert result_of(Answer) == Answer(number=4, words=["w"])
-    assert result_of(list[Answer]) == [Answer(number=4, words=["w"]), Answer(number=5)]
+    assert result_of(Answer) == Answer(number=4, words=("w",))
+    assert result_of(list[Answer]) == [Answer(number=4, words=("w",)), Answer(number=5)]
     assert result_of(int) == 4
-    assert result_of(list) == ["w"]
+    assert result_of(tuple) == ("w",)
     assert status(result_of(ChatDocument)) is StatusCode.DONE
 
 

@@ -1,0 +1,48 @@
+"""Identifiers."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+import uuid
+
+import pytest
+
+from turnwise.ids import new_id, uuid7
+
+
+def test_an_id_says_what_it_names_and_holds_a_uuid_of_version_7() -> None:
+    prefix, _, digits = new_id("run").partition("_")
+    assert prefix == "run"
+    assert re.fullmatch("[0-9a-f]{32}", digits)
+    made = uuid.UUID(digits)
+    assert (made.version, made.variant) == (7, uuid.RFC_4122)
+
+
+def test_the_time_is_in_the_first_48_bits() -> None:
+    before = time.time_ns() // 1_000_000
+    made = int(uuid7()[:12], 16)
+    assert before <= made <= time.time_ns() // 1_000_000 + 10
+
+
+def test_ids_of_one_process_sort_in_the_order_in_which_they_were_made() -> None:
+    made = [uuid7() for _ in range(20_000)]
+    assert made == sorted(made)
+    assert len(set(made)) == len(made)
+
+
+def test_they_still_do_when_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = uuid7()
+    monkeypatch.setattr(time, "time_ns", lambda: 1_000_000)
+    assert [first, *(later := [uuid7() for _ in range(5000)])] == sorted([first, *later])
+
+
+def test_ids_made_by_several_threads_are_all_different() -> None:
+    made: list[str] = []
+    threads = [threading.Thread(target=lambda: made.extend([uuid7() for _ in range(2000)])) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(made)) == 8000

@@ -1,0 +1,97 @@
+"""Settings of the services: defaults, where they come from, and what is said of bad ones."""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from turnwise.errors import ConfigurationError
+from turnwise.service_settings import load_settings, parse_address
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith("TURNWISE_"):
+            monkeypatch.delenv(name)
+
+
+def test_nothing_has_to_be_set() -> None:
+    found = load_settings()
+    assert found.database_url == "sqlite:///turnwise.db"
+    assert found.bind_address == ("127.0.0.1", 8080)
+    assert found.metrics_address is None
+
+
+def test_overrides_win_over_variables_and_variables_over_the_env_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".env").write_text("TURNWISE_MAX_TURNS=1\nTURNWISE_MAX_COST=0.10\nTURNWISE_CONCURRENCY=3\n")
+    monkeypatch.setenv("TURNWISE_MAX_TURNS", "2")
+    monkeypatch.setenv("TURNWISE_CONCURRENCY", "4")
+    found = load_settings(concurrency=5, app=None)
+    assert (found.max_turns, found.max_cost, found.concurrency) == (2, Decimal("0.10"), 5)
+
+
+def test_a_secret_may_be_a_file_and_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    (secrets / "TURNWISE_AUTH_TOKEN").write_text("opensesame\n")
+    monkeypatch.setenv("TURNWISE_SECRETS_DIR", str(secrets))
+    found = load_settings(auth="token")
+    assert found.auth_token is not None
+    assert found.auth_token.get_secret_value().strip() == "opensesame"
+    assert "opensesame" not in repr(found)
+
+
+def test_a_secrets_directory_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWISE_SECRETS_DIR", "/no/such/place")
+    with pytest.raises(ConfigurationError, match="TURNWISE_SECRETS_DIR is '/no/such/place', which is not a directory"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("AUTH", "token", "TURNWISE_AUTH=token needs TURNWISE_AUTH_TOKEN; set it to a long random string"),
+        ("AUTH", "maybe", "TURNWISE_AUTH: .*'none' or 'token'"),
+        ("BIND", "0.0.0.0:80", r"TURNWISE_AUTH=none is only for loopback, but TURNWISE_BIND is 0\.0\.0\.0:80"),
+        ("MAX_TURNS", "many", "TURNWISE_MAX_TURNS: .*integer"),
+        ("MAX_TURNS", "0", "TURNWISE_MAX_TURNS: .*greater than 0"),
+        ("MAX_COST", "-1", "TURNWISE_MAX_COST: .*greater than or equal to 0"),
+        ("BEAT_SECONDS", "2", r"LEASE_SECONDS \(5.0\) must be at least three times TURNWISE_BEAT_SECONDS \(2.0\)"),
+        ("LOG_FORMAT", "xml", "TURNWISE_LOG_FORMAT: "),
+        ("LLM_QUEUES", "not json", "llm_queues.*take JSON, for instance"),
+    ],
+)
+def test_a_bad_value_is_named_with_what_was_expected(
+    name: str, value: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"TURNWISE_{name}", value)
+    with pytest.raises(ConfigurationError, match=said):
+        load_settings()
+
+
+def test_every_fault_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWISE_MAX_TURNS", "many")
+    monkeypatch.setenv("TURNWISE_CONCURRENCY", "0")
+    with pytest.raises(ConfigurationError, match=r"TURNWISE_MAX_TURNS: .*; TURNWISE_CONCURRENCY: "):
+        load_settings()
+
+
+def test_a_lease_of_three_beats_is_enough() -> None:
+    assert load_settings(lease_seconds=3, beat_seconds=1).lease_seconds == 3
+
+
+@pytest.mark.parametrize("text", ["8080", "host", "host:", ":80", "host:http", "host:70000", "host:-1"])
+def test_an_address_is_a_host_and_a_port(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"TURNWISE_BIND is '.*'; expected HOST:PORT"):
+        parse_address(text, "TURNWISE_BIND")
+
+
+def test_an_address_may_be_of_ip_version_6() -> None:
+    assert parse_address("[::1]:80", "X") == ("::1", 80)
