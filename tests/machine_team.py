@@ -28,7 +28,7 @@ from turnwise.core.facts import Facts
 from turnwise.core.spec import TaskSpec
 from turnwise.core.stack import Stack, StackMove
 from turnwise.core.state import TaskState, dump_state, load_state
-from turnwise.messages.wire import Registry, decode_document, encode_document
+from turnwise.messages.wire import Registry, decode_document, encode_document, encode_tool
 
 
 class Square(ToolMessage):
@@ -92,7 +92,7 @@ class WatchedTask(Task):
             self.transcript.append((self.name, who, mark))
             return
         meta = msg.metadata
-        tools = [tool.model_dump() for tool in msg.tool_messages]
+        tools = [encode_tool(tool) for tool in msg.tool_messages]
         said = (meta.sender.value, meta.recipient, msg.content, msg.oai_tool_id2result, tools)
         self.transcript.append((self.name, who, mark, *said, meta.tainted, meta.tools_from_agent))
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from machine_team import TOOLS, Line, Member, build_team, watching
+from tests.machine_team import TOOLS, Line, Member, build_team, watching
 
 from turnwise import (
     InfiniteLoopException,

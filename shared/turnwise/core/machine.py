@@ -277,7 +277,9 @@ class _Work:
                 self._replace_pending().tool_messages = kept
 
     def no_valid_answer(self) -> Action:
-        if self.no_answer is not None:
+        if (kept := self.no_answer) is not None:
+            # It may be part of the state that was given, which taking it must not change.
+            self.no_answer = kept.model_copy(update={"metadata": kept.metadata.model_copy()})
             return self.take(self.no_answer_from, self.no_answer)
         self.stalled += 1
         self.trace.append(Trace("none", self.spec.path, self.turn))

@@ -71,7 +71,7 @@ def decode_document(
 def encode_tool(tool: ToolMessage) -> dict[str, Any]:
     """A tool's fields, with tools nested in it marked so that they are found again."""
     if isinstance(tool, UnknownTool):
-        return tool.model_dump(mode="json")
+        return {"$tool": tool.request, **tool.model_dump(mode="json", exclude={"$tool"})}
     names = [*type(tool).model_fields, *(tool.model_extra or {})]
     fields = {name: _encode_value(getattr(tool, name), f"{tool.request}.{name}") for name in names}
     marked = {name: fields.pop(name) for name in names if name.startswith("$")}
