@@ -1,0 +1,115 @@
+"""What every agent has: settings, a model, tools, and what lasts of it between turns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from turnwise.agents.callbacks import Callbacks
+from turnwise.agents.config import ChatAgentConfig
+from turnwise.agents.record import AgentRecord
+from turnwise.agents.toolbox import Toolbox
+from turnwise.ids import new_id
+from turnwise.llm.base import LanguageModel, LLMTokenUsage, OpenAIToolCall
+from turnwise.llm.create import create_model
+from turnwise.messages.tool_message import ToolMessage
+from turnwise.tools.orchestration import HANDLED_BY_DEFAULT
+
+ToolClasses = type[ToolMessage] | list[type[ToolMessage]] | None
+
+
+class Agent:
+    """Settings, a model, and the tools that it may use and handles."""
+
+    # A subclass declares its state as `class State(BaseModel)`: it lasts between turns, in served runs too.
+    State: type[BaseModel] | None = None
+
+    def __init__(self, config: ChatAgentConfig | None = None) -> None:
+        self.config = config if config is not None else ChatAgentConfig()
+        self.id = new_id("agent")
+        self.callbacks = Callbacks()
+        self.toolbox = Toolbox()
+        self.record = AgentRecord()
+        self.usage = LLMTokenUsage()
+        self.interactive: bool | None = None
+        self.default_human_response: str | None = None
+        self.state: Any = self._fresh_state()
+        self._llm: LanguageModel | None = create_model(self.config.llm)
+        # The tool whose handler runs, for the record of an error.
+        self.tool_in_hand: str | None = None
+        if self.config.enable_orchestration_tool_handling:
+            for tool in HANDLED_BY_DEFAULT:
+                self.toolbox.enable(tool, use=False, handle=True)
+
+    @property
+    def llm(self) -> LanguageModel | None:
+        """The model's client, None for an agent without a model."""
+        return self._llm
+
+    @llm.setter
+    def llm(self, model: LanguageModel | None) -> None:
+        self._llm = model
+
+    def _fresh_state(self) -> Any:
+        return self.State() if self.State is not None else None
+
+    def dump_state(self) -> dict[str, Any] | None:
+        """The declared state as JSON-able data; None for an agent that declares none."""
+        return self.state.model_dump(mode="json") if isinstance(self.state, BaseModel) else None
+
+    def load_state(self, data: dict[str, Any] | None) -> None:
+        """Take over a state written by `dump_state`; None begins with a fresh one."""
+        kind = self.State
+        self.state = self._fresh_state() if kind is None or data is None else kind.model_validate(data)
+
+    @property
+    def oai_tool_calls(self) -> list[OpenAIToolCall]:
+        """API calls of the model's last message that have no result yet."""
+        return self.record.open_calls
+
+    def enable_message(
+        self,
+        message_class: ToolClasses,
+        use: bool = True,
+        handle: bool = True,
+        force: bool = False,
+        require_recipient: bool = False,
+        include_defaults: bool = True,
+    ) -> None:
+        """Make tools known to the agent: `use` by its model, `handle` by itself; None for all it knows already.
+
+        `force` makes the model's API call exactly this tool (with `use_functions_api`). `require_recipient` adds a
+        field that the model must fill in. `include_defaults` tells the model of fields with defaults, too. Raises
+        `ConfigurationError` for a tool without a name.
+        """
+        for tool in self._classes(message_class):
+            self.toolbox.enable(tool, use=use, handle=handle, require_recipient=require_recipient)
+            if force:
+                self.record.forced_tool = tool.name()
+
+    def enable_message_handling(self, message_class: ToolClasses = None) -> None:
+        """Let the agent handle the tool (None: every known one); what its model may use stays."""
+        for tool in self._classes(message_class):
+            self.toolbox.enable(tool, use=tool.name() in self.toolbox.usable, handle=True)
+
+    def disable_message_handling(self, message_class: type[ToolMessage] | None = None) -> None:
+        """Let the agent no longer handle the tool (None: any)."""
+        self.toolbox.restrict(self.toolbox.handled, None if message_class is None else [message_class.name()])
+
+    def disable_message_use(self, message_class: type[ToolMessage] | None = None) -> None:
+        """Let the model no longer use the tool (None: any)."""
+        self.toolbox.restrict(self.toolbox.usable, None if message_class is None else [message_class.name()])
+
+    def disable_message_use_except(self, message_class: type[ToolMessage]) -> None:
+        """Let the model use only this one of its tools."""
+        self.toolbox.restrict(self.toolbox.usable, self.toolbox.usable - {message_class.name()})
+
+    def unhandled_tools(self) -> set[str]:
+        """Names of the tools that are known but not handled."""
+        return set(self.toolbox.known) - self.toolbox.handled
+
+    def _classes(self, message_class: ToolClasses) -> list[type[ToolMessage]]:
+        if message_class is None:
+            return list(self.toolbox.known.values())
+        return message_class if isinstance(message_class, list) else [message_class]
