@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -30,19 +32,7 @@ _TAKE = (
         worker_id=sa.bindparam("by_worker"),
         claimed_at=now(),
     )
-    .returning(*ASK)
-)
-_MATERIAL = (
-    sa.select(documents.c.body, *AGENT)
-    .select_from(sa.select(sa.literal(1)).subquery())
-    .outerjoin(
-        documents,
-        sa.and_(documents.c.run_id == sa.bindparam("run_id"), documents.c.id == sa.bindparam("message_id")),
-    )
-    .outerjoin(
-        agent_states,
-        sa.and_(agent_states.c.run_id == sa.bindparam("run_id"), agent_states.c.key == sa.bindparam("agent")),
-    )
+    .returning(asks.c.attempts, asks.c.token, asks.c.claimed_at)
 )
 _GIVE_BACK = (
     sa.update(asks)
@@ -59,8 +49,11 @@ _GIVE_BACK = (
 
 
 @cache
-def _candidate(with_version: bool) -> sa.Select[tuple[object, ...]]:
-    """The best runnable ask whose run nobody holds, locking that run."""
+def _candidate(with_version: bool) -> sa.Select[Any]:
+    """The best runnable ask whose run nobody holds, locking that run; with its message and its agent.
+
+    These two are read before the lock, but nothing changes them while the ask is runnable.
+    """
     conditions = [
         asks.c.queue == sa.bindparam("queue"),
         asks.c.status == word("runnable"),
@@ -72,8 +65,14 @@ def _candidate(with_version: bool) -> sa.Select[tuple[object, ...]]:
     if with_version:
         conditions.append(runs.c.version == sa.bindparam("version"))
     return (
-        sa.select(asks.c.id, *RUN)
-        .select_from(asks.join(runs, runs.c.id == asks.c.run_id))
+        sa.select(*RUN, *ASK, documents.c.body, *AGENT)
+        .select_from(
+            asks.join(runs, runs.c.id == asks.c.run_id)
+            .outerjoin(documents, sa.and_(documents.c.run_id == asks.c.run_id, documents.c.id == asks.c.message_id))
+            .outerjoin(
+                agent_states, sa.and_(agent_states.c.run_id == asks.c.run_id, agent_states.c.key == asks.c.agent)
+            )
+        )
         .where(*conditions)
         .order_by(asks.c.priority.desc(), asks.c.created_at)
         .limit(1)
@@ -118,14 +117,15 @@ class Claims(StoreBase):
         found = connection.execute(_candidate(version is not None), given).first()
         if found is None:
             return None, False
-        run = run_of(found[1:])
+        ask_at, body_at = len(RUN), len(RUN) + len(ASK)
+        run, ask = run_of(found[:ask_at]), ask_of(found[ask_at:body_at])
         # The candidate was read before the run was locked: the ask may be gone by now, which only this can see.
-        taken = connection.execute(_TAKE, {"of_run": run.id, "of_ask": found[0], "by_worker": worker_id}).first()
+        taken = connection.execute(_TAKE, {"of_run": run.id, "of_ask": ask.id, "by_worker": worker_id}).first()
         if taken is None:
             return None, True
-        ask = ask_of(taken)
-        given = {"run_id": run.id, "message_id": ask.message_id, "agent": ask.agent}
-        material = connection.execute(_MATERIAL, given).one()
-        agent = agent_of(material[1:]) if material[1] is not None else AgentRecord(key=ask.agent)
-        made = Claim(ask=ask, token=ask.token, worker_id=worker_id, run=run, document=material[0], agent=agent)
-        return made, False
+        attempts, token, claimed_at = taken
+        ask = replace(ask, status="leased", attempts=attempts, token=token, worker_id=worker_id, claimed_at=claimed_at)
+        saved = found[body_at + 1 :]
+        agent = agent_of(saved) if saved[0] is not None else AgentRecord(key=ask.agent)
+        claim = Claim(ask=ask, token=token, worker_id=worker_id, run=run, document=found[body_at], agent=agent)
+        return claim, False

@@ -41,10 +41,12 @@ _FRAMES = (
 _DOCUMENTS = sa.select(documents.c.id, documents.c.body).where(
     documents.c.run_id == sa.bindparam("run_id"), documents.c.id.in_(sa.bindparam("ids", expanding=True))
 )
-# An ask, its accepted reply, the reply's document and the agent that was asked, in one look.
+_messages = documents.alias("messages")
+# An ask, its accepted reply, the documents of both and the agent that was asked, in one look.
 _ASK = (
-    sa.select(*ASK, *REPLY, documents.c.body, *AGENT)
+    sa.select(*ASK, *REPLY, _messages.c.body, documents.c.body, *AGENT)
     .select_from(asks)
+    .outerjoin(_messages, sa.and_(_messages.c.run_id == asks.c.run_id, _messages.c.id == asks.c.message_id))
     .outerjoin(replies, sa.and_(replies.c.run_id == asks.c.run_id, replies.c.ask_id == asks.c.id, replies.c.accepted))
     .outerjoin(documents, sa.and_(documents.c.run_id == asks.c.run_id, documents.c.id == replies.c.document_id))
     .outerjoin(agent_states, sa.and_(agent_states.c.run_id == asks.c.run_id, agent_states.c.key == asks.c.agent))
@@ -283,11 +285,14 @@ class RunTransaction:
         return self._asks[ask_id]
 
     def _learn(self, row: Sequence[Any]) -> tuple[AskRecord, ReplyRecord | None]:
-        reply_at, document_at = len(ASK), len(ASK) + len(REPLY)
+        reply_at, bodies_at = len(ASK), len(ASK) + len(REPLY)
         ask = ask_of(row[:reply_at])
-        reply = reply_of(row[reply_at:document_at]) if row[reply_at] is not None else None
+        reply = reply_of(row[reply_at:bodies_at]) if row[reply_at] is not None else None
+        message, answer, agent_at = row[bodies_at], row[bodies_at + 1], bodies_at + 2
+        if ask.message_id and message is not None:
+            self._documents.setdefault(ask.message_id, message)
         if reply and reply.document_id:
-            self._documents.setdefault(reply.document_id, row[document_at])
-        known = row[document_at + 1] is not None
-        self._agents.learn(agent_of(row[document_at + 1 :]) if known else AgentRecord(key=ask.agent))
+            self._documents.setdefault(reply.document_id, answer)
+        known = row[agent_at] is not None
+        self._agents.learn(agent_of(row[agent_at:]) if known else AgentRecord(key=ask.agent))
         return ask, reply
