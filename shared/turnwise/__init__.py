@@ -150,12 +150,14 @@ _NAMES_BY_MODULE = {
 _HOMES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    module = _HOMES.get(name)
-    if module is None:
-        raise AttributeError(f"module 'turnwise' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(module), name)
-    return value
+if not TYPE_CHECKING:  # a type checker would take any name, misspelt ones too
+
+    def __getattr__(name: str) -> Any:
+        module = _HOMES.get(name)
+        if module is None:
+            raise AttributeError(f"module 'turnwise' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(module), name)
+        return value
 
 
 def __dir__() -> list[str]:

@@ -63,6 +63,7 @@ class LLMTokenUsage(BaseModel):
 
     @property
     def total_tokens(self) -> int:
+        """What counts toward a limit of tokens: prompt, cached or not, and completion."""
         return self.prompt_tokens + self.completion_tokens
 
     def plus(self, other: LLMTokenUsage) -> LLMTokenUsage:

@@ -1,0 +1,80 @@
+"""What an import of `turnwise` costs, and that neither it nor a run needs a network."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+HEAVY = (
+    "openai",
+    "celery",
+    "kombu",
+    "fastapi",
+    "uvicorn",
+    "sqlalchemy",
+    "alembic",
+    "psycopg",
+    "redis",
+    "httpx",
+    "json_repair",
+    "genai_prices",
+    "typer",
+    "prometheus_client",
+)
+
+LOADED = f"""
+import json, sys
+found = {{name for name in {HEAVY!r} if name in sys.modules}}
+print(json.dumps(sorted(found)))
+"""
+
+NO_NETWORK = """
+import socket
+def refuse(*args, **kwargs):
+    raise AssertionError("somebody opened a socket")
+class Refused(socket.socket):
+    __init__ = refuse
+socket.socket = Refused
+socket.create_connection = refuse
+socket.getaddrinfo = refuse
+"""
+
+RUN = """
+from turnwise import *
+class Square(ToolMessage):
+    request: str = "square"
+    purpose: str = "To square <number>."
+    number: int
+    def handle(self):
+        return AgentDoneTool(content=self.number ** 2)
+agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig(default_response='{"request": "square", "number": 7}')))
+agent.enable_message(Square)
+assert Task(agent, interactive=False).run("go", return_type=int) == 49
+"""
+
+
+def python(*parts: str) -> str:
+    done = subprocess.run([sys.executable, "-c", "\n".join(parts)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_importing_every_public_name_loads_nothing_heavy() -> None:
+    assert json.loads(python("from turnwise import *", LOADED)) == []
+
+
+def test_neither_does_a_run_with_a_mock_model() -> None:
+    assert json.loads(python(RUN, LOADED)) == []
+
+
+def test_import_and_run_need_no_network() -> None:
+    python(NO_NETWORK, RUN)
+
+
+def test_an_agent_of_a_provider_is_made_without_the_provider_being_asked() -> None:
+    python(
+        NO_NETWORK,
+        "from turnwise import *",
+        "Task(ChatAgent(ChatAgentConfig(llm=OpenAIGPTConfig(chat_model='gpt-4o', api_key='none'))))",
+    )
