@@ -279,3 +279,37 @@ def test_text_that_one_agent_searched_is_still_only_text_for_one_that_takes_no_t
     # then the sub-task's model answers the text
     assert launched == []
     assert answer.content == "ok"
+
+
+@pytest.mark.parametrize("request_name", ["send_tool", "say"])
+def test_what_a_typed_send_says_is_tainted_also_for_an_applications_own_kind(request_name: str) -> None:
+    agent = agent_that_launches("Root")
+    agent.enable_message([SendTool, Say])
+    typed_by_human = ChatDocument(
+        content=tool(request_name, to="Agent", content=EVIL),
+        metadata=ChatDocMetaData(sender=Entity.USER, tainted=True),
+    )
+    answer = agent.agent_response(typed_by_human)
+    assert answer is not None
+    assert answer.content == EVIL
+    assert answer.metadata.tainted
+
+
+def test_what_a_model_says_runs_in_a_subtask_that_handles_it() -> None:
+    # given a root that does not handle the tool that its model writes
+    root = Task(
+        ChatAgent(ChatAgentConfig(name="Root", llm=MockLMConfig(default_response=EVIL))),
+        interactive=False,
+    )
+    root.add_sub_task(Task(agent_that_launches("Sub"), interactive=False, done_if_response=[Entity.AGENT]))
+    # when it is handed to a sub-task, there as from the user
+    root.run("go", turns=2)
+    assert launched == ["evil"]
+
+
+def test_a_result_is_as_tainted_as_the_message_that_it_is() -> None:
+    agent = agent_that_launches("Root")
+    agent.enable_message(SendTool)
+    root = Task(agent, interactive=False)
+    assert root.run(tool("send_tool", to="User", content="hi"), turns=1).metadata.tainted
+    assert not Task(agent_that_launches("Other", ["hello"]), interactive=False).run("go", turns=1).metadata.tainted

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.machine_team import TOOLS, Line, Member, build_team, watching
 
 from turnwise import (
+    ChatDocument,
     InfiniteLoopException,
     LLMFunctionCall,
     LLMResponse,
@@ -20,6 +22,10 @@ from turnwise import (
     StatusCode,
     temporary_settings,
 )
+from turnwise.core import stack
+from turnwise.core.actions import Finish, Look, Reply
+from turnwise.core.facts import Facts
+from turnwise.core.state import TaskState, document_ids, dump_state, load_state
 
 NAMES = ["t0", "t1", "t2", "t3", "LLM", "User", "agent", "nobody"]
 
@@ -120,6 +126,21 @@ def run_team(team: list[Member], opening: str | None, way: str) -> tuple[str, st
 
 @settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(teams, openings)
+@example(
+    team=[
+        Member(replies=(), options={"allow_null_result": True}, agent={"handle_llm_no_tool": "user"}),
+        Member(replies=("",)),
+    ],
+    opening=None,
+)
+@example(team=[Member(replies=('{"request": "echo", "inner": "xy"}',), handled=frozenset([2]))], opening=None)
+@example(
+    team=[
+        Member(replies=("",)),
+        Member(replies=('{"request": "forward_tool", "agent": "t0"}',), config={"done_if_tool": True}),
+    ],
+    opening="hello",
+)
 def test_each_run_ends_and_every_way_of_running_it_gives_the_same_transcript(
     team: list[Member], opening: str | None
 ) -> None:
@@ -144,3 +165,51 @@ def test_the_state_does_not_grow_with_the_turns(cycle_len: int) -> None:
     assert watch.finish.status is StatusCode.FIXED_TURNS
     early, late = max(watch.sizes[200:600]), max(watch.sizes[-400:])
     assert late <= early + 100
+
+
+def test_a_state_read_from_json_is_the_state_that_was_written() -> None:
+    # given a state in the middle of a step, with everything set
+    question, maybe = ChatDocument(content="?"), ChatDocument(content="DO-NOT-KNOW")
+    state = TaskState(
+        caller="t0",
+        pending=question,
+        no_answer=maybe,
+        candidates=("Agent", "t1"),
+        cursor=1,
+        counting=True,
+        hashes=("a", "b"),
+        sequences=(1, 2),
+        stalled=3,
+    )
+    # when it has been JSON
+    data, documents = dump_state(state)
+    text = json.loads(json.dumps(data))
+    read = load_state(text, {doc.id(): doc for doc in documents})
+    # then each field is as it was, of the same type
+    for item in fields(TaskState):
+        assert getattr(read, item.name) == getattr(state, item.name)
+        assert type(getattr(read, item.name)) is type(getattr(state, item.name))
+    assert document_ids(text) == [question.id(), maybe.id()]
+    with pytest.raises(KeyError, match=maybe.id()):
+        load_state(text, {question.id(): question})
+
+
+def test_nothing_can_be_answered_before_a_run_begins_or_after_it_has_ended() -> None:
+    tree = build_team([Member()]).tree()
+    facts = Facts(agent=lambda key: tree.agents[key].facts(), new_id=lambda: "doc_1")
+    with pytest.raises(ValueError, match="the run of 't0' has ended, or has not begun; nothing was asked"):
+        stack.receive(tree.root, (), Reply(), facts, last_frame=1)
+
+
+def test_a_look_asks_the_same_again_unless_the_run_was_killed_or_is_out_of_time() -> None:
+    tree = build_team([Member(replies=("hi",))]).tree()
+    facts = Facts(agent=lambda key: tree.agents[key].facts(), new_id=lambda: "doc_1")
+    begun = stack.start(tree.root, ChatDocument(content="go"), facts)
+    again = stack.receive(tree.root, begun.stack, Look(), facts, last_frame=1)
+    assert again.action == begun.action
+    killed, late = replace(facts, killed=True), replace(facts, out_of_time=True)
+    for changed, status in ((killed, StatusCode.KILL), (late, StatusCode.TIMEOUT)):
+        ended = stack.receive(tree.root, begun.stack, Look(), changed, last_frame=1)
+        assert isinstance(ended.action, Finish)
+        assert ended.action.status is status
+        assert ended.stack == ()

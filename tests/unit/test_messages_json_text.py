@@ -27,6 +27,7 @@ from turnwise.messages.json_text import json_objects, located_json_objects
         ('{"a": False}', [{"a": False}]),
         ('open { brace, then {"a": 1}', [{"a": 1}]),
         ('5" wide { then {"a": 1}', [{"a": 1}]),
+        ("{ " * 100 + '{"a": 1}', [{"a": 1}]),
         ("} {", []),
         ("[1, 2]", []),
         ('[{"a": 1}, {"b": 2}]', [{"a": 1}, {"b": 2}]),
