@@ -1,10 +1,10 @@
-"""The application of the scenarios; every process of a test loads it as `e2e.application:app`."""
+"""The application of the scenarios; every process of a test loads it as `tests.e2e.application:app`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from e2e.agents import (
+from tests.e2e.agents import (
     Add,
     Calculator,
     Counter,

@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from e2e.installation import Distributed, Embedded
-from e2e.model import answer
-from e2e.processes import environment, run_command
 from tests.brokers import BrokerMissing, fresh_rabbitmq, fresh_redis
 from tests.databases import NoPostgresError, fresh_postgres
+from tests.e2e.installation import Distributed, Embedded
+from tests.e2e.model import answer
+from tests.e2e.processes import environment, run_command
 from tests.services import missing
 
 from turnwise.client import Client

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from e2e import in_process
-from e2e.scenarios import SCENARIOS, Scenario
-from e2e.transcript import Transcript
+from tests.e2e import in_process
+from tests.e2e.scenarios import SCENARIOS, Scenario
+from tests.e2e.transcript import Transcript
 
 
 def scenario_named(name: str) -> Scenario:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from unittest import mock
 
-from e2e.application import app
-from e2e.scenarios import Scenario
-from e2e.transcript import WHAT, Line, Names, Transcript
+from tests.e2e.application import app
+from tests.e2e.scenarios import Scenario
+from tests.e2e.transcript import WHAT, Line, Names, Transcript
 
 from turnwise import ChatDocument, InfiniteLoopException
 from turnwise.core.actions import Trace

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from e2e.processes import APP, Process, environment, free_port
+from tests.e2e.processes import APP, Process, environment, free_port
 
 Role = Literal["gateway", "coordinator", "llm", "agent"]
 # Short, so that a test need not wait long for what a killed process held.

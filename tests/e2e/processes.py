@@ -12,10 +12,10 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
-from e2e.waiting import until
+from tests.e2e.waiting import until
 
-_TESTS = Path(__file__).parent.parent
-APP = "e2e.application:app"
+_ROOT = Path(__file__).parent.parent.parent
+APP = "tests.e2e.application:app"
 
 
 def free_port() -> int:
@@ -28,7 +28,7 @@ def free_port() -> int:
 def environment(**settings: str) -> dict[str, str]:
     """This process's environment with `TURNWISE_*` settings (given in lower case), and none of its own."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TURNWISE_")}
-    paths = [str(_TESTS), *filter(None, [kept.get("PYTHONPATH")])]
+    paths = [str(_ROOT), *filter(None, [kept.get("PYTHONPATH")])]
     given = {f"TURNWISE_{name.upper()}": value for name, value in settings.items()}
     return {**kept, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **given}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from e2e.model import tool
+from tests.e2e.model import tool
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from e2e.scenarios import Scenario
-from e2e.transcript import Transcript, from_events
-from e2e.waiting import until
+from tests.e2e.scenarios import Scenario
+from tests.e2e.transcript import Transcript, from_events
+from tests.e2e.waiting import until
 
 from turnwise.client import Client
 

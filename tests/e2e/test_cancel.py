@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from e2e import served
-from e2e.expected import scenario_named
-from e2e.scenarios import Scenario
-from e2e.waiting import until
+from tests.e2e import served
+from tests.e2e.expected import scenario_named
+from tests.e2e.scenarios import Scenario
+from tests.e2e.waiting import until
 
 from turnwise.client import Client
 from turnwise.errors import ConflictError

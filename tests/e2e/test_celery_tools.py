@@ -10,9 +10,9 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from e2e.installation import Distributed
-from e2e.processes import environment, free_port
-from e2e.waiting import until
+from tests.e2e.installation import Distributed
+from tests.e2e.processes import environment, free_port
+from tests.e2e.waiting import until
 
 _CELERY = [sys.executable, "-m", "celery", "-A", "turnwise_responders.celery_app"]
 
@@ -45,7 +45,7 @@ def test_flower_lists_the_workers(distributed: Distributed, tmp_path: Path) -> N
             stderr=subprocess.STDOUT,
         )
     try:
-        until(lambda: _workers_in_flower(port) >= _processes(distributed) or None, "flower to list the workers")
+        until(lambda: _workers_in_flower(port) >= _processes(distributed), "flower to list the workers")
     finally:
         flower.kill()
         flower.wait()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from e2e import served
-from e2e.expected import assert_same, expected, scenario_named
-from e2e.installation import Distributed, Embedded, Role
-from e2e.waiting import until
+from tests.e2e import served
+from tests.e2e.expected import assert_same, expected, scenario_named
+from tests.e2e.installation import Distributed, Embedded, Role
+from tests.e2e.waiting import until
 
 from turnwise.client import Client
 from turnwise.fake_llm.server import FakeLLMServer

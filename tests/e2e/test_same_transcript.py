@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from e2e import in_process, served
-from e2e.expected import assert_same, expected
-from e2e.installation import Distributed, Embedded
-from e2e.scenarios import SCENARIOS, Scenario
+from tests.e2e import in_process, served
+from tests.e2e.expected import assert_same, expected
+from tests.e2e.installation import Distributed, Embedded
+from tests.e2e.scenarios import SCENARIOS, Scenario
 
 from turnwise.client import Client
 
