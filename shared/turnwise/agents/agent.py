@@ -38,6 +38,8 @@ class Agent:
         self._llm: LanguageModel | None = create_model(self.config.llm)
         # The tool whose handler runs, for the record of an error.
         self.tool_in_hand: str | None = None
+        # The tools that were handled for the last message, for whoever counts them.
+        self.tools_handled: list[str] = []
         if self.config.enable_orchestration_tool_handling:
             for tool in HANDLED_BY_DEFAULT:
                 self.toolbox.enable(tool, use=False, handle=True)

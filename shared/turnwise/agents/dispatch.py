@@ -26,6 +26,7 @@ _ONE_SIGNAL = "ERROR: Please use ONE tool at a time!"
 
 def answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
     """What AGENT says to `doc`: the results of its tools, an explanation of bad ones, or the fallback's answer."""
+    agent.tools_handled = []
     found = agent.found(doc)
     calls = [call for call in doc.oai_tool_calls or [] if call.function]
     if len(calls) > 1 and found.attempted:
@@ -67,6 +68,7 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
     agent.tool_in_hand = tool.request
     value = yield call
     agent.tool_in_hand = None
+    agent.tools_handled.append(tool.request)
     result = yield from _as_document(agent, value, tool, doc)
     if result is None:
         return None

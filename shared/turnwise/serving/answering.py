@@ -76,6 +76,7 @@ class Answering:
             record=record,
             state=state,
             usage=_usage(served),
+            data={"tools": agent.tools_handled} if agent.tools_handled else {},
         )
 
     def _finder(self, claim: Claim, registry: Registry) -> Callable[[str], ChatDocument | None]:
