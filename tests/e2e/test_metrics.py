@@ -31,7 +31,7 @@ def test_each_service_counts_its_own_part_of_a_run(distributed: Distributed, cli
 
     def counts() -> list[float]:
         return [
-            sample(coordinator, "runs_total", task="tool_loop", status="DONE"),
+            sample(coordinator, "runs_total", task="tool_loop", status="completed"),
             sample(coordinator, "turns_total", task="Calculator", outcome="taken"),
             sample(llm, "asks_total", responder="llm", outcome="answer"),
             sample(llm, "llm_calls_total", model=_MODEL, outcome="ok"),
@@ -45,7 +45,7 @@ def test_each_service_counts_its_own_part_of_a_run(distributed: Distributed, cli
     served.finish(client, run_id, scenario)
     # What follows a commit is counted after it, so the last counts may come a moment later.
     until(lambda: counts()[0] > before[0], "the run to be counted")
-    assert _difference(counts(), before) == [1, 8, 5, 5, 4, 3]
+    assert _difference(counts(), before) == [1, 9, 5, 5, 4, 3]
     usage = client.run(run_id)["usage"]
     assert _tokens(llm) - tokens == usage["prompt_tokens"] + usage["completion_tokens"]
     assert round(_cost(llm) - cost, 9) == float(usage["cost"]) > 0
@@ -81,7 +81,7 @@ def test_the_embedded_server_shows_all_of_it_in_one_place(embedded: Embedded) ->
     with Client(embedded.url) as client:
         served.play(client, scenario_named("notes"))
     for name in ("turns_total", "tokens_total", "cost_usd_total", "llm_calls_total", "tool_calls_total"):
-        assert until(lambda name=name: sample(embedded.process, name), f"{name} to have moved") > 0
+        _wait_for(embedded.process, name)
     page = embedded.process.page("/metrics")
     assert "turnwise_backlog" in page and "turnwise_runs_active" in page
 
@@ -96,3 +96,7 @@ def _cost(process: Process) -> float:
 
 def _difference(after: list[float], before: list[float]) -> list[float]:
     return [new - old for new, old in zip(after, before, strict=True)]
+
+
+def _wait_for(process: Process, name: str) -> None:
+    until(lambda: sample(process, name), f"{name} to have moved")

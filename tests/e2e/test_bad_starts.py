@@ -1,0 +1,107 @@
+"""A service that can not start says why in one line, tells what to do, and exits with 2."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import psycopg
+import pytest
+from tests.databases import NoPostgresError, fresh_postgres
+from tests.e2e.installation import Distributed, Embedded
+from tests.e2e.processes import APP, environment, free_port, run_command
+from tests.services import missing
+
+_SERVICES = [["gateway"], ["coordinator"], ["worker"]]
+each_service = pytest.mark.parametrize("service", _SERVICES, ids=lambda service: service[0])
+
+
+def refusal(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line that a command which could not start leaves."""
+    assert done.returncode == 2, done.stdout + done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("turnwise: ")
+    return lines[0]
+
+
+def settings(tmp_path: Path, **given: str) -> dict[str, str]:
+    """An environment in which everything is there but what `given` breaks."""
+    usual = {"app": APP, "bind": f"127.0.0.1:{free_port()}", "database_url": f"sqlite:///{tmp_path / 'own.db'}"}
+    return environment(**{**usual, **given})
+
+
+@each_service
+@pytest.mark.parametrize("scheme", ["amqp", "redis"])
+def test_a_broker_that_does_not_answer(service: list[str], scheme: str, tmp_path: Path) -> None:
+    port = free_port()
+    assert run_command(["migrate"], settings(tmp_path), tmp_path).returncode == 0
+    env = settings(tmp_path, broker_url=f"{scheme}://127.0.0.1:{port}/")
+    assert str(port) in refusal(run_command(service, env, tmp_path))
+
+
+@each_service
+def test_a_database_that_does_not_answer(service: list[str], tmp_path: Path) -> None:
+    port = free_port()
+    env = settings(
+        tmp_path, database_url=f"postgresql://turnwise:secret@127.0.0.1:{port}/none", broker_url="redis://127.0.0.1/0"
+    )
+    said = refusal(run_command(service, env, tmp_path))
+    assert str(port) in said and "secret" not in said
+
+
+@pytest.mark.postgres
+@each_service
+def test_a_database_without_the_schema_is_to_be_migrated(service: list[str], tmp_path: Path) -> None:
+    try:
+        with fresh_postgres() as url:
+            env = settings(tmp_path, database_url=url, broker_url="redis://127.0.0.1/0")
+            assert "turnwise migrate" in refusal(run_command(service, env, tmp_path))
+    except NoPostgresError as error:
+        missing(str(error))
+
+
+@pytest.mark.postgres
+def test_a_schema_of_another_version_is_left_alone(tmp_path: Path) -> None:
+    try:
+        with fresh_postgres() as url:
+            env = settings(tmp_path, database_url=url, broker_url="redis://127.0.0.1/0")
+            assert run_command(["migrate"], env, tmp_path).returncode == 0
+            with psycopg.connect(url) as connection:
+                connection.execute("UPDATE alembic_version SET version_num = '9999'")
+            assert "9999" in refusal(run_command(["gateway"], env, tmp_path))
+            assert "9999" in refusal(run_command(["migrate"], env, tmp_path))
+    except NoPostgresError as error:
+        missing(str(error))
+
+
+@pytest.mark.parametrize("command", [["up"], *_SERVICES], ids=lambda command: command[0])
+def test_an_application_that_is_not_there(command: list[str], tmp_path: Path) -> None:
+    env = settings(tmp_path, app="nowhere.at_all:app", broker_url="redis://127.0.0.1/0")
+    assert "nowhere" in refusal(run_command(command, env, tmp_path))
+    assert not (tmp_path / "own.db").exists()
+
+
+def test_an_application_that_fails_to_load(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("raise RuntimeError('no such luck')\n")
+    said = refusal(run_command(["up"], settings(tmp_path, app="broken:app"), tmp_path))
+    assert "broken" in said and "no such luck" in said
+    assert not (tmp_path / "own.db").exists()
+
+
+def test_a_port_that_another_server_has(embedded: Embedded, tmp_path: Path) -> None:
+    taken = embedded.url.removeprefix("http://")
+    assert re.search(f"{taken} is in use", refusal(run_command(["up"], settings(tmp_path, bind=taken), tmp_path)))
+
+
+def test_a_gateway_on_a_port_that_another_one_has(distributed: Distributed, tmp_path: Path) -> None:
+    taken = distributed.url.removeprefix("http://")
+    env = environment(**distributed.settings, bind=taken)
+    assert f"{taken} is in use" in refusal(run_command(["gateway"], env, tmp_path))
+
+
+def test_a_second_embedded_server_on_the_same_file(embedded: Embedded, tmp_path: Path) -> None:
+    said = refusal(run_command(["up"], settings(tmp_path, database_url=embedded.database), tmp_path))
+    assert "turnwise.db" in said
+    assert embedded.process.page("/health/ready")
