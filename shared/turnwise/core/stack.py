@@ -105,8 +105,7 @@ def _settle(root: TaskSpec, below: Stack, no: int, last_frame: int, move: Move, 
 
 def as_sub_task_sees(message: ChatDocument, facts: Facts) -> ChatDocument:
     """The caller's message as a sub-task sees it: a copy from its own USER, with tools, files and marks."""
-    copy = ChatDocument.deepcopy(message)
-    copy.metadata.id = facts.new_id()
+    copy = ChatDocument.deepcopy(message, facts.new_id())
     copy.metadata.sender = Entity.USER
     if message.metadata.sender == Entity.LLM:
         copy.metadata.tools_from_agent = True

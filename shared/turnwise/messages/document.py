@@ -146,12 +146,15 @@ class ChatDocument(BaseModel):
             self._parent = parent
 
     @staticmethod
-    def deepcopy(doc: ChatDocument) -> ChatDocument:
-        """A copy with a new id that shares nothing changeable with `doc`; its parent stays the same."""
+    def deepcopy(doc: ChatDocument, new_id: str | None = None) -> ChatDocument:
+        """A copy with a new id (`new_id`, where given) that shares nothing changeable with `doc`.
+
+        Its parent stays the same.
+        """
         other = doc.model_copy(
             update={
                 "metadata": doc.metadata.model_copy(
-                    update={"id": _document_id(), "tool_ids": list(doc.metadata.tool_ids), "child_id": ""}
+                    update={"id": new_id or _document_id(), "tool_ids": list(doc.metadata.tool_ids), "child_id": ""}
                 ),
                 "tool_messages": [tool.model_copy(deep=True) for tool in doc.tool_messages],
                 "oai_tool_calls": [call.model_copy(deep=True) for call in doc.oai_tool_calls]

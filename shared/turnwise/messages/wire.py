@@ -6,6 +6,7 @@ to class; a tool of an unknown name is kept as raw fields, untouched, so that it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -90,6 +91,8 @@ def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:
 
 
 def _encode_value(value: Any, place: str) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TypeError(f"{place} holds {value}, which JSON can not express; return None or a text in its place")
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, ToolMessage):
