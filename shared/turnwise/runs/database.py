@@ -24,6 +24,10 @@ _VERSION = sa.text("SELECT version_num FROM alembic_version")
 _TRUSTED_SECONDS = 5.0
 
 
+# What a statement may raise inside a transaction, where `begin` and `read` have not translated it yet.
+DATABASE_ERRORS: tuple[type[Exception], ...] = (exc.SQLAlchemyError, psycopg.Error)
+
+
 class Database:
     """A SQLite file or a PostgreSQL database; safe to share between threads, not across a fork.
 

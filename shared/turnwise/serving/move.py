@@ -21,9 +21,10 @@ from turnwise.core.loops import loop_message
 from turnwise.core.stack import Stack, StackMove
 from turnwise.core.state import LLM, USER, document_ids, dump_state, load_state
 from turnwise.entity import StatusCode
-from turnwise.errors import TurnwiseError
+from turnwise.errors import EnvironmentFault
 from turnwise.ids import new_id
 from turnwise.messages.toolset import AgentFacts
+from turnwise.runs.database import DATABASE_ERRORS
 from turnwise.runs.records import Json, NewAsk, RunRecord
 from turnwise.runs.transaction import RunTransaction
 from turnwise.serving.ending import error_record, run_status
@@ -61,15 +62,16 @@ class Mover:
     def move(self, tx: RunTransaction) -> Moved:
         """Make the run's next move, if there is something to go on; commits nothing itself.
 
-        An error of the application's own rules, or of its factory, ends the run with ERROR and is on record.
+        An error of the application's own rules, or of its factory, ends the run with ERROR and is on record. Errors of
+        the database propagate: the move is made again when it is back.
         """
         if tx.run.ended:
             return Moved(run=tx.run)
         try:
             tree = self.app.tree(tx.run.task)
             return _Move(self, tx, tree).make()
-        except TurnwiseError as error:
-            fail(tx, error_record(error, place="move"))
+        except (EnvironmentFault, *DATABASE_ERRORS):
+            raise
         except Exception as error:  # noqa: BLE001 - an application's override may raise anything; it is recorded
             fail(tx, error_record(error, place="move"))
         return Moved(run=tx.run)
