@@ -48,7 +48,7 @@ class Observer:
         class ObservedTask(Task):
             def log_message(self, resp: Entity | Task, msg: ChatDocument | None = None, mark: bool = False) -> None:
                 if mark and msg is not None:
-                    observer._taken.append(_message(self.name, resp, msg))
+                    observer._taken.append(observed_message(self.name, resp, msg))
                 super().log_message(resp, msg, mark)
 
             def result(self, status: StatusCode | None = None) -> ChatDocument | None:
@@ -60,7 +60,7 @@ class Observer:
 
     def run_ended(self, result: object, typed: bool) -> ObservedRun:
         """What was seen since the last run ended, with the run's result; `typed`: it had a return type."""
-        return self._run(result=_result(result, typed))
+        return self._run(result=observed_result(result, typed))
 
     def run_raised(self, error: Exception) -> ObservedRun:
         types = tuple(kind.__name__ for kind in type(error).__mro__ if issubclass(kind, Exception))
@@ -107,7 +107,8 @@ class RecordingModel(LanguageModel):
         return self._inner.count_tokens(text)
 
 
-def _message(task: str, responder: Entity | Task, message: ChatDocument) -> ObservedMessage:
+def observed_message(task: str, responder: Entity | Task, message: ChatDocument) -> ObservedMessage:
+    """A message that a task took, as it is compared."""
     meta = message.metadata
     return ObservedMessage(
         task=task,
@@ -122,7 +123,8 @@ def _message(task: str, responder: Entity | Task, message: ChatDocument) -> Obse
     )
 
 
-def _result(result: object, typed: bool) -> ObservedDocument | TypedValue | None:
+def observed_result(result: object, typed: bool) -> ObservedDocument | TypedValue | None:
+    """A run's result as it is compared; `typed`: the run had a return type."""
     if result is None:
         return None
     if typed:

@@ -39,7 +39,7 @@ def play_in_event_loop(scenario: model.Scenario) -> Observation:
 
 
 def _run(team: Team, observer: Observer, call: model.RunCall) -> ObservedRun:
-    arguments = _arguments(team, call)
+    arguments = run_arguments(team, call)
     try:
         result = team.root.run(**arguments)
     except Exception as error:  # noqa: BLE001 - whatever a run raises is part of what is compared
@@ -48,7 +48,7 @@ def _run(team: Team, observer: Observer, call: model.RunCall) -> ObservedRun:
 
 
 async def _run_async(team: Team, observer: Observer, call: model.RunCall) -> ObservedRun:
-    arguments = _arguments(team, call)
+    arguments = run_arguments(team, call)
     try:
         result = await team.root.run_async(**arguments)
     except Exception as error:  # noqa: BLE001 - whatever a run raises is part of what is compared
@@ -56,7 +56,8 @@ async def _run_async(team: Team, observer: Observer, call: model.RunCall) -> Obs
     return observer.run_ended(result, typed=call.return_type is not None)
 
 
-def _arguments(team: Team, call: model.RunCall) -> dict[str, Any]:
+def run_arguments(team: Team, call: model.RunCall) -> dict[str, Any]:
+    """The arguments of `Task.run` for one run of a scenario."""
     message = team.document(call.message) if isinstance(call.message, model.Document) else call.message
     arguments: dict[str, Any] = {"msg": message}
     if call.turns is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from turnwise import (
@@ -28,13 +30,23 @@ _NO_LOGS = {"enable_loggers": False, "enable_html_logging": False}
 _ENTITY_LISTS = ("done_if_response", "done_if_no_response")
 
 
-class Team:
-    """The tasks of one scenario, their scripts, and the human they may ask."""
+@dataclass
+class World:
+    """What is outside of the agents, and goes on counting however often they are built anew."""
 
-    def __init__(self, scenario: model.Scenario, observer: Observer) -> None:
-        self.toolbox = Toolbox(scenario.tools)
-        self.human = ScriptedHuman(scenario.human)
-        self.models: dict[str, ScriptedModel] = {}
+    human: ScriptedHuman
+    models: dict[str, ScriptedModel] = field(default_factory=dict)
+    counters: Counter[str] = field(default_factory=Counter)
+
+
+class Team:
+    """The tasks of one scenario, their scripts, and the human they may ask; teams may share one `world`."""
+
+    def __init__(self, scenario: model.Scenario, observer: Observer, world: World | None = None) -> None:
+        world = world or World(ScriptedHuman(scenario.human))
+        self.toolbox = Toolbox(scenario.tools, world.counters)
+        self.human = world.human
+        self.models = world.models
         self._observer = observer
         self._task_class = observer.task_class()
         self.root = self._task(scenario.task)
@@ -80,7 +92,7 @@ class Team:
     def _model_config(self, spec: model.Agent) -> MockLMConfig | None:
         if spec.llm is None:
             return None
-        script = self.models[spec.name] = ScriptedModel(spec.llm)
+        script = self.models.setdefault(spec.name, ScriptedModel(spec.llm))
         return MockLMConfig(response_fn=lambda content: _response(script.answer(content)))
 
     def _settings(self, settings: model.AgentSettings) -> dict[str, Any]:

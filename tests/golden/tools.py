@@ -18,9 +18,9 @@ _TYPES: dict[str, Any] = {"int": int, "str": str, "bool": bool, "list[int]": lis
 class Toolbox:
     """The tools of one scenario; a name it does not declare is a class of the library."""
 
-    def __init__(self, declared: tuple[model.Tool, ...]) -> None:
+    def __init__(self, declared: tuple[model.Tool, ...], counters: Counter[str]) -> None:
         self._declared = {tool.name: tool for tool in declared}
-        self._counters: Counter[str] = Counter()
+        self._counters = counters
         self._classes = {tool.name: self._class(tool) for tool in declared}
 
     def tool_class(self, name: str) -> type[ToolMessage]:

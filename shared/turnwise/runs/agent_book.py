@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -93,7 +93,10 @@ class AgentBook:
         self._put(replace(agent, history_len=keep, history_tokens=total, history_epoch=agent.history_epoch + 1))
 
     def row(self, key: str, idx: int) -> HistoryRow:
-        """One stored history row."""
+        """One history row, stored or just appended."""
+        for row in self._writes.histories.get(key, []):
+            if row["idx"] == idx:
+                return HistoryRow(**{field.name: row[field.name] for field in fields(HistoryRow)})
         given = {"run_id": self._run_id, "key": key, "idx": idx}
         found = self._connection.execute(_ROW, given).one()
         return HistoryRow(

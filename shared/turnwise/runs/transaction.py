@@ -254,7 +254,7 @@ class RunTransaction:
         self._agents.append(key, rows)
 
     def history_row(self, key: str, idx: int) -> HistoryRow:
-        """One message of an agent's history that was stored before this transaction."""
+        """One message of an agent's history, as this transaction sees it."""
         return self._agents.row(key, idx)
 
     def cut_history(self, key: str, keep: int) -> None:

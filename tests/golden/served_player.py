@@ -1,0 +1,205 @@
+"""Plays a scenario as served runs: over a real record, each answer by one of two 'processes' that share nothing else.
+
+Everything happens in one thread, without bus and HTTP. What the run did is read from its events.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from turnwise import App, ChatDocument, Entity, Task
+from turnwise.agents.record import AgentRecord
+from turnwise.ids import new_id
+from turnwise.messages.human import human_answer
+from turnwise.messages.wire import decode_document, encode_document
+from turnwise.runs.records import AskRecord, EventRecord, NewDocument, NewRun, RunRecord, WorkerInfo
+from turnwise.runs.store import Store
+from turnwise.runs.transaction import RunTransaction
+from turnwise.serving.answering import Answering
+from turnwise.serving.move import Moved, Mover
+from turnwise.tasks.entry import document_of
+from turnwise.tasks.return_value import value_of_type
+
+from . import model
+from .observer import Observer, observed_message, observed_result
+from .player import run_arguments
+from .record import Observation, ObservedError, ObservedMessage, ObservedRun
+from .script import ScriptedHuman
+from .team import Team, World
+
+_TASK = "scenario"
+# More events than any scenario has; reads of events are bounded.
+_ALL = 100_000
+
+
+class ServedPlayer:
+    """Plays one scenario after the other over `store`.
+
+    `move_with_reply`: who has written a reply makes the next move in the same transaction, as the setting has it.
+    """
+
+    def __init__(self, store: Store, *, move_with_reply: bool) -> None:
+        self._store = store
+        self._move_with_reply = move_with_reply
+        self._worker = store.register_worker(
+            WorkerInfo(kind="responders", queues=("llm", "agent"), host="here", pid=1, version="1")
+        )
+
+    def play(self, scenario: model.Scenario) -> Observation:
+        """Build the scenario's team in each 'process' and make its runs."""
+        world, observer = World(ScriptedHuman(scenario.human)), Observer()
+        install = _Installation(self._store, self._worker, scenario, observer, world, self._move_with_reply)
+        runs = tuple(install.run(call) for call in scenario.runs)
+        return Observation(
+            runs=runs,
+            llm_calls={name: script.calls for name, script in world.models.items() if script.calls},
+            human_asked=world.human.asked,
+            llm_inputs={name: tuple(prompts) for name, prompts in observer.prompts.items() if prompts},
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Process:
+    """What one process has: its own agents, its own memory of histories."""
+
+    team: Team
+    app: App
+    answering: Answering
+    mover: Mover
+
+
+class _Installation:
+    """A coordinator and two workers, none of which has anything of the others but the record."""
+
+    def __init__(
+        self,
+        store: Store,
+        worker: str,
+        scenario: model.Scenario,
+        observer: Observer,
+        world: World,
+        move_with_reply: bool,
+    ) -> None:
+        self._store, self._worker = store, worker
+        self._scenario, self._world = scenario, world
+        self._move_with_reply = move_with_reply
+        # A version of its own keeps what an ill-fated scenario leaves behind from the claims of others.
+        self._version = new_id("version")
+        self._coordinator, *self._workers = (self._process(observer) for _ in range(3))
+
+    def run(self, call: model.RunCall) -> ObservedRun:
+        arguments = run_arguments(self._coordinator.team, call)
+        root = self._coordinator.team.root
+        given = arguments["msg"]
+        if isinstance(given, ChatDocument) and given.metadata.recipient not in ("", root.name):
+            return ObservedRun(taken=(), ends=())
+        run, _ = self._store.submit(
+            NewRun(
+                id=new_id("run"),
+                task=_TASK,
+                version=self._version,
+                message=encode_document(document_of(given)) if given is not None else {},
+                turns=arguments.get("turns"),
+                max_turns=self._scenario.turn_limit,
+            )
+        )
+        self._drive(run.id)
+        return self._observed(self._store.run(run.id), arguments.get("return_type") or root.default_return_type)
+
+    def _process(self, observer: Observer) -> _Process:
+        app = App("golden", self._version)
+        team = Team(self._scenario, observer, self._world)
+
+        @app.task(name=_TASK)
+        def scenario() -> Task:
+            return team.root
+
+        return _Process(
+            team=team,
+            app=app,
+            answering=Answering(self._store, app),
+            mover=Mover(app=app, llm_queues={}, agent_queues={}),
+        )
+
+    def _drive(self, run_id: str) -> None:
+        answers = 0
+        moved = self._move(run_id)
+        while not moved.run.ended:
+            if moved.ask is None:
+                self._answer_as_human(run_id)
+                moved = self._move(run_id)
+            else:
+                moved = self._answer(moved, self._workers[answers % len(self._workers)])
+                answers += 1
+
+    def _move(self, run_id: str) -> Moved:
+        with self._store.locked(run_id) as transaction:
+            return self._coordinator.mover.move(transaction)
+
+    def _answer(self, asked: Moved, process: _Process) -> Moved:
+        assert asked.ask is not None
+        claim = self._store.claim(asked.ask.queue, self._worker, self._version)
+        assert claim is not None, f"nobody could claim {asked.ask.ask}"
+        assert claim.ask.id == asked.ask.ask
+        reply = process.answering.answer(claim)
+        moves: list[Moved] = []
+
+        def then(transaction: RunTransaction) -> None:
+            moves.append(process.mover.move(transaction))
+
+        assert self._store.reply(claim, reply, then if self._move_with_reply else None)
+        process.answering.accepted(claim, reply)
+        return moves[0] if moves else self._move(asked.run.id)
+
+    def _answer_as_human(self, run_id: str) -> None:
+        asked, calls, question = self._question(run_id)
+        default = self._coordinator.app.tree(_TASK).root.at(asked.path).default_human_response
+        said = human_answer(self._world.human.answer(), question, default=default, open_calls=calls)
+        document = NewDocument(id=said.metadata.id, body=encode_document(said)) if said is not None else None
+        self._store.answer(run_id, document, asked.id)
+
+    def _question(self, run_id: str) -> tuple[AskRecord, list[Any], ChatDocument | None]:
+        with self._store.locked(run_id) as transaction:
+            asked = transaction.open_ask()
+            assert asked is not None
+            assert asked.responder == "user"
+            agent = AgentRecord.model_validate(transaction.agent(asked.agent).record or {})
+        body = self._store.document(run_id, asked.message_id) if asked.message_id else None
+        return asked, agent.open_calls, self._decoded(body) if body else None
+
+    def _decoded(self, body: dict[str, Any]) -> ChatDocument:
+        return decode_document(body, self._coordinator.app.tree(_TASK).registry())
+
+    def _observed(self, run: RunRecord, return_type: Any) -> ObservedRun:
+        events = self._store.events(run.id, limit=_ALL)
+        assert [event.seq for event in events] == list(range(1, run.last_seq + 1))
+        taken = tuple(self._message(event) for event in events if event.type == "turn.taken")
+        ends = tuple(_end(event) for event in events if event.type == "task.finished")
+        if run.error is not None:
+            return ObservedRun(taken=taken, ends=ends, error=ObservedError(types=_types(run), detail=str(run.error)))
+        result: Any = self._decoded(run.result) if run.result is not None else None
+        typed = return_type is not None and result is not None
+        if typed:
+            result = value_of_type(result, return_type)
+        return ObservedRun(taken=taken, ends=ends, result=observed_result(result, typed))
+
+    def _message(self, event: EventRecord) -> ObservedMessage:
+        assert event.path is not None
+        assert event.data is not None
+        assert event.document is not None
+        name = event.data["responder"]
+        responder = Entity.named(name) or self._coordinator.app.tree(_TASK).tasks[event.path].sub_task_named(name)
+        assert responder is not None, f"{event.path} has no responder {name}"
+        return observed_message(event.path.rsplit("/", 1)[-1], responder, self._decoded(event.document))
+
+
+def _end(event: EventRecord) -> tuple[str, str]:
+    assert event.path is not None
+    assert event.data is not None
+    return event.path.rsplit("/", 1)[-1], event.data["status"]
+
+
+def _types(run: RunRecord) -> tuple[str, ...]:
+    assert run.error is not None
+    return (run.error["type"], "Exception")

@@ -1,0 +1,50 @@
+"""Every scenario goes as recorded when it is served: over a record, by processes that share nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from turnwise.runs.database import Database
+from turnwise.runs.store import Store
+
+from .compare import compare
+from .expected import expected_differences
+from .model import Scenario, load_all
+from .served_player import ServedPlayer
+
+_REASONS = expected_differences()
+
+
+def _continues(scenario: Scenario) -> bool:
+    """Whether a later run goes on with the conversation of an earlier one, which only a session could do."""
+    return len(scenario.runs) > 1 and scenario.task.params.get("restart") is False
+
+
+def _parameters() -> list[object]:
+    return [
+        pytest.param(
+            scenario,
+            id=scenario.id,
+            marks=[pytest.mark.xfail(reason=_REASONS[scenario.id], strict=True)] if scenario.id in _REASONS else [],
+        )
+        for scenario in load_all()
+        if not _continues(scenario)
+    ]
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["two transactions", "move with reply"])
+def player(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPlayer]:
+    database = Database(f"sqlite:///{tmp_path_factory.mktemp('golden') / 'record.db'}")
+    database.migrate()
+    yield ServedPlayer(Store(database, lease_seconds=3_600), move_with_reply=request.param)
+    database.close()
+
+
+@pytest.mark.parametrize("scenario", _parameters())
+def test_a_scenario_goes_as_recorded_when_it_is_served(player: ServedPlayer, scenario: Scenario) -> None:
+    difference = compare(player.play(scenario), scenario.golden)
+
+    assert difference is None, f"{scenario.why}\n{difference}"
