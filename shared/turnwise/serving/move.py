@@ -70,7 +70,9 @@ class Mover:
         try:
             tree = self.app.tree(tx.run.task)
             return _Move(self, tx, tree).make()
-        except (EnvironmentFault, *DATABASE_ERRORS):
+        except EnvironmentFault:
+            raise
+        except DATABASE_ERRORS:
             raise
         except Exception as error:  # noqa: BLE001 - an application's override may raise anything; it is recorded
             fail(tx, error_record(error, place="move"))
