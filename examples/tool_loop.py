@@ -68,4 +68,4 @@ def quote() -> Task:
 
 if __name__ == "__main__":
     result = quote().run(sys.argv[1] if len(sys.argv) > 1 else "3 lamps and 2 chairs")
-    print(result.content if result else "no answer")  # noqa: T201
+    print(result.content if result else "no answer")

@@ -62,4 +62,4 @@ def trip() -> Task:
 
 if __name__ == "__main__":
     result = trip().run("A weekend in Lyon")
-    print(result.content if result else "no answer")  # noqa: T201
+    print(result.content if result else "no answer")

@@ -44,7 +44,7 @@ class ServiceSettings(BaseSettings):
     lease_seconds: float = Field(5.0, gt=0)
     beat_seconds: float = Field(1.5, gt=0)
     sweep_seconds: float = Field(1.0, gt=0)
-    max_attempts: int = Field(5, gt=0, description="Claims of one ask before it is parked with its error.")
+    max_attempts: int = Field(5, gt=0, description="Claims of one ask after which its run ends with an error.")
     concurrency: int = Field(16, gt=0, description="Responder threads of the embedded server.")
     move_with_reply: bool = Field(
         False, description="Let the responder that commits a reply make the next move in the same transaction."

@@ -160,7 +160,7 @@ def show_run(run: ExistingRun, gateway: Here) -> RunWithTree:
 
 @router.post("/{run_id}/cancel", status_code=202, responses=problems(404, 409, 503))
 def cancel_run(run_id: str, gateway: Here) -> RunView:
-    """End the run, its sub-tasks and its calls in flight; the run says `cancelled` once that is done."""
+    """End the run and its sub-tasks; it says `cancelled` once that is done. An answer still being made is discarded."""
     run = gateway.store.request_cancel(known_form(run_id))
     wake(gateway, run.id)
     try:

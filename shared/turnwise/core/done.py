@@ -71,7 +71,7 @@ def task_done(
 ) -> tuple[bool, StatusCode]:
     """Whether the task would be done with the candidate `doc` (default: the pending message), and how.
 
-    The order of the checks is part of the meaning: see `Done` in the docs.
+    The order of the checks is part of the meaning: the first that applies decides.
     """
     if facts.killed:
         return True, StatusCode.KILL

@@ -32,7 +32,11 @@ def known_recipient(spec: TaskSpec, recipient: str) -> bool:
 
 
 def may_answer(spec: TaskSpec, responder: str, pending: ChatDocument | None, pending_sender: str, facts: Facts) -> bool:
-    """Whether the responder is asked at all; see `Who may answer` in the docs."""
+    """Whether the responder is asked at all.
+
+    Nobody answers his own message, one addressed to another, or one that blocks his entity. Entities are named in any
+    case, tasks in exactly theirs; a task's own name is open to its own entities, not to its sub-tasks.
+    """
     if pending_sender == responder:
         return False
     if responder == USER and not human_wanted(spec, pending, facts):

@@ -187,7 +187,7 @@ def _retake(transaction: RunTransaction, ask: AskRecord) -> AskRecord:
 def _park(transaction: RunTransaction, ask: AskRecord) -> None:
     message = (
         f"{ask.attempts} workers in a row died or lost their lease while they answered as {ask.agent} "
-        f"({ask.responder}) in {ask.path}; look at their logs, then retry the run"
+        f"({ask.responder}) in {ask.path}; look at their logs, then submit the run again"
     )
     reply = Reply(kind="error", error={"code": "attempts_exhausted", "message": message})
     # A token of its own, so that the last holder's late reply is still recorded under its.
