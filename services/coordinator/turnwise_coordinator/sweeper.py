@@ -70,6 +70,11 @@ class Sweeper:
             self._move(run_id)
         except NotFoundError as error:
             logger.warning("A run vanished before its move: %s", error, extra={"action": "run_vanished"})
+        except EnvironmentFault:
+            raise
+        except Exception:
+            # One run that can not be moved must not keep the sweeper from all the others.
+            logger.exception("The run %s could not be moved", run_id, extra={"action": "move_failed", "run": run_id})
 
     def _work(self) -> None:
         while not self._stopping.wait(self._interval):

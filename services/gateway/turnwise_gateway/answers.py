@@ -76,6 +76,8 @@ def _as_document(gateway: Gateway, asked: Asked | None, text: str) -> NewDocumen
     said = human_answer(text, question, default=default, open_calls=calls)
     if said is None:
         return None
+    # Whatever comes over HTTP, also what begins with SYSTEM, runs no handler that the model may not use.
+    said.metadata.tainted = True
     return NewDocument(id=said.metadata.id, body=encode_document(said))
 
 

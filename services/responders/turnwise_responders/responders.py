@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Sequence
 
 from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import AskEnvelope, TokenNotice
-from turnwise.errors import BrokerUnavailableError
+from turnwise.errors import BrokerUnavailableError, DatabaseUnavailableError, EnvironmentFault
 from turnwise.metrics import Metrics
-from turnwise.runs.records import Claim
+from turnwise.runs.records import Claim, Reply
 from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
 from turnwise.service_settings import ServiceSettings
@@ -21,6 +22,10 @@ from turnwise.serving.reporting import Reporter
 from turnwise_responders.incarnation import Incarnation
 
 logger = logging.getLogger(__name__)
+
+# Seconds between two tries to write while the database is away.
+_FIRST_PAUSE = 0.2
+_LAST_PAUSE = 2.0
 
 
 class Responders:
@@ -54,6 +59,7 @@ class Responders:
             if settings.move_with_reply
             else None
         )
+        self._stopping = threading.Event()
         self._incarnation = Incarnation(
             beat_store or store, "responders", queues, app.version, settings.beat_seconds, settings.lease_seconds
         )
@@ -64,6 +70,7 @@ class Responders:
 
     def stop(self) -> None:
         """Sign off. Answers that are being worked on should have ended before."""
+        self._stopping.set()
         self._incarnation.stop()
 
     @property
@@ -78,10 +85,19 @@ class Responders:
         if claim is None:
             return False
         started = time.monotonic()
-        reply = self._answering.answer(claim, self._token_sink(claim))
+        try:
+            reply = self._answering.answer(claim, self._token_sink(claim))
+        except DatabaseUnavailableError as error:
+            logger.warning(
+                "Could not read for %s, it is given back: %s", claim.ask.id, error, extra={"action": "release"}
+            )
+            self._until_back(claim, lambda: self._store.release(claim, "database_away"))
+            return True
         answered = time.monotonic()
         moves: list[Moved] = []
-        accepted = self._store.reply(claim, reply, self._then(moves))
+        accepted = self._write(claim, reply, moves)
+        if accepted is None:
+            return True
         if accepted:
             self._answering.accepted(claim, reply)
         self._reporter.replied(claim, reply, accepted, started, answered)
@@ -90,6 +106,44 @@ class Responders:
         if accepted and not moves:
             self._reporter.wake(claim.run.id)
         return True
+
+    def _write(self, claim: Claim, reply: Reply, moves: list[Moved]) -> bool | None:
+        """Write the reply, and whether it was accepted; None if this process had to stop before it could.
+
+        The lease is renewed as long as this process lives, so nobody else would write it. A reply that no database
+        takes becomes an error on record.
+        """
+
+        def write(what: Reply) -> bool:
+            moves.clear()
+            return self._store.reply(claim, what, self._then(moves))
+
+        try:
+            return self._until_back(claim, lambda: write(reply))
+        except EnvironmentFault:
+            raise
+        except Exception as error:
+            logger.exception("The reply to %s can not be kept", claim.ask.id, extra={"action": "reply_refused"})
+            kept = {"type": type(error).__name__, "message": "the reply can not be kept", "place": claim.ask.path}
+            return self._until_back(claim, lambda: write(Reply(kind="error", error=kept, usage=reply.usage)))
+
+    def _until_back(self, claim: Claim, write: Callable[[], bool]) -> bool | None:
+        """Do it again until the database answers; None if this process is told to stop meanwhile."""
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                return write()
+            except DatabaseUnavailableError as error:
+                logger.warning(
+                    "Could not write for %s, next try in %.1f s: %s",
+                    claim.ask.id,
+                    pause,
+                    error,
+                    extra={"action": "write_failed"},
+                )
+                if self._stopping.wait(pause):
+                    return None
+                pause = min(2 * pause, _LAST_PAUSE)
 
     def _then(self, moves: list[Moved]) -> Callable[[RunTransaction], None] | None:
         """The next move in the reply's own transaction, where the settings say so."""

@@ -64,6 +64,8 @@ class Scratch:
         return Move(self.frozen(), action, tuple(self.edits), tuple(self.trace))
 
     def done(self, doc: ChatDocument | None = None, responder: str | None = None) -> tuple[bool, StatusCode]:
+        if self.facts.killed:  # no rule of an application's own outlives that
+            return True, StatusCode.KILL
         if self.facts.overrides is not None:
             own = self.facts.overrides.done(self.spec, self.frozen(), self.facts, doc, responder)
             if own is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from turnwise.app import App
-from turnwise.errors import TurnwiseError
+from turnwise.errors import DatabaseUnavailableError, TurnwiseError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import decode_document, encode_document
 from turnwise.runs.records import Claim, Json, NewDocument, Reply, Usage
@@ -27,7 +27,9 @@ class Answering:
         self._histories = HistoryCache(store)
 
     def answer(self, claim: Claim, on_token: OnToken | None = None) -> Reply:
-        """The reply to write; what the responder raised becomes a reply of kind error, never an exception.
+        """The reply to write; what the responder raised becomes a reply of kind error.
+
+        Raises `DatabaseUnavailableError` alone: the record could not be read, which is no fault of the application's.
 
         `on_token` is called with pieces of a model's text as they arrive, if its configuration streams.
         """
@@ -46,6 +48,8 @@ class Answering:
             if on_token is not None and served.agent.llm is not None and served.agent.llm.config.stream:
                 served.agent.callbacks.start_llm_stream = lambda: on_token
             message = decode_document(claim.document, registry, find) if claim.document is not None else None
+        except DatabaseUnavailableError:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever an application raises ends its run, on record
             return Reply(kind="error", error=error_record(error, place=ask.path))
         return self._call(claim, served, message)
@@ -62,6 +66,8 @@ class Answering:
             body = encode_document(document) if document is not None else None
             record, state = served.record(), served.state()
             keep, rows = served.history_changes()
+        except DatabaseUnavailableError:
+            raise
         except Exception as error:  # noqa: BLE001 - the same: nothing of a failed call lasts but what it cost
             place = f"{claim.ask.path}:{responder}"
             kept = error_record(error, place=place, tool=agent.tool_in_hand)

@@ -25,7 +25,7 @@ def run_status(status: StatusCode) -> str:
 
 def error_record(error: BaseException, *, place: str, tool: str | None = None) -> Json:
     """The error as it is kept: type, message, where it happened, and the tool whose handler raised it."""
-    record: Json = {"type": type(error).__name__, "message": str(error), "place": place}
+    record: Json = {"type": type(error).__name__, "message": _words(error), "place": place}
     frames = traceback.extract_tb(error.__traceback__)
     if frames:
         last = frames[-1]
@@ -33,3 +33,10 @@ def error_record(error: BaseException, *, place: str, tool: str | None = None) -
     if tool:
         record["tool"] = tool
     return record
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as broken:  # noqa: BLE001 - an application's exception may fail to say what it is
+        return f"(its text can not be had: {type(broken).__name__})"

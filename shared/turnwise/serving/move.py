@@ -7,6 +7,7 @@ nothing itself.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -97,7 +98,8 @@ class _Move:
         self.registry = tree.registry()
         self.documents = RunDocuments(tx, self.registry)
         self.agents: dict[str, AgentFacts] = {}
-        self.overrides = TaskOverrides(tree.tasks, Task) or None
+        # Copies, because a task that is asked for its rule looks at one run, and other threads move other runs.
+        self.overrides = TaskOverrides({path: copy.copy(task) for path, task in tree.tasks.items()}, Task) or None
         self.trace: list[Trace] = []
 
     def make(self) -> Moved:

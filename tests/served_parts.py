@@ -1,0 +1,72 @@
+"""A coordinator and responders over a real record, driven step by step from a test's own thread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from turnwise import App, Entity
+from turnwise.bus.in_process import InProcessBus
+from turnwise.ids import new_id
+from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.wire import encode_document
+from turnwise.metrics import Metrics
+from turnwise.runs.records import NewRun, RunRecord
+from turnwise.runs.store import Store
+from turnwise.service_settings import load_settings
+from turnwise.serving.move import Moved
+from turnwise_coordinator.coordinator import Coordinator
+from turnwise_responders.responders import Responders
+
+# More steps than any test's run takes; one that goes on for ever fails instead of hanging.
+_STEPS = 100
+
+
+class Desk:
+    """One application, served over `store`; nothing happens but what a test asks for."""
+
+    def __init__(self, store: Store, app: App, **settings: Any) -> None:
+        self.store = store
+        self.app = app
+        self.bus = InProcessBus()
+        # Queues of its own, because tests share a database.
+        own = new_id("q")
+        names = {agent.config.name for name in app.tasks for agent in app.tree(name).agents.values()}
+        queues: Any = dict.fromkeys(names, own)
+        made = load_settings(llm_queues=queues, agent_queues=queues, **settings)
+        self.coordinator = Coordinator(store, self.bus, app, made, Metrics(CollectorRegistry()))
+        self.responders = Responders(store, self.bus, app, made, Metrics(CollectorRegistry()))
+
+    def __enter__(self) -> Desk:
+        self.responders.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.responders.stop()
+        self.bus.close()
+
+    def submit(self, task: str, text: str = "hello", **limits: Any) -> str:
+        """A new run's id; `text` comes as from a human."""
+        metadata = ChatDocMetaData(source=Entity.USER, sender=Entity.USER, tainted=True)
+        message = encode_document(ChatDocument(content=text, metadata=metadata))
+        run, _ = self.store.submit(NewRun(id=new_id("run"), task=task, version="1", message=message, **limits))
+        return run.id
+
+    def go_on(self, run_id: str) -> RunRecord:
+        """Move and answer until the run has ended or waits for a human."""
+        for _ in range(_STEPS):
+            moved = self.coordinator.move(run_id)
+            if moved.run.ended or moved.run.status == "waiting":
+                return moved.run
+            if not self.answer(moved):
+                return self.store.run(run_id)
+        raise AssertionError(f"{run_id} neither ended nor waited after {_STEPS} steps")
+
+    def answer(self, moved: Moved) -> bool:
+        """Answer what a move asked; whether it asked a responder."""
+        return moved.ask is not None and self.responders.answer(moved.ask)
+
+    def events(self, run_id: str) -> list[str]:
+        """The types of the run's events."""
+        return [event.type for event in self.store.events(run_id)]
