@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.errors import NotFoundError
+from turnwise.runs import direct
 from turnwise.runs.columns import now
 from turnwise.runs.database import Database
 from turnwise.runs.rows import RUN, run_of
@@ -37,13 +38,13 @@ class StoreBase:
         Gives None if `skip_locked` and another transaction holds the run. Raises `NotFoundError` for an unknown run.
         """
         with self.database.begin() as connection:
-            row = connection.execute(_LOCK_IF_FREE if skip_locked else _LOCK, {"run_id": run_id}).first()
-            if row is None:
+            rows = direct.fetch(connection, _LOCK_IF_FREE if skip_locked else _LOCK, {"run_id": run_id})
+            if not rows:
                 require_run(connection, run_id)
                 transaction = None
                 yield None
             else:
-                transaction = RunTransaction(self.database, connection, run_of(row), row[-1])
+                transaction = RunTransaction(self.database, connection, run_of(rows[0]), rows[0][-1])
                 seq = transaction.run.last_seq
                 yield transaction
                 transaction.flush()

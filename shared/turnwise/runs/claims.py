@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from turnwise.runs import direct
 from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import now, word
 from turnwise.runs.records import UNFINISHED, AgentRecord, Claim
@@ -114,16 +115,17 @@ class Claims(StoreBase):
         given = {"queue": queue, "worker_id": worker_id, "version": version}
         if version is None:
             del given["version"]
-        found = connection.execute(_candidate(version is not None), given).first()
-        if found is None:
+        candidates = direct.fetch(connection, _candidate(version is not None), given)
+        if not candidates:
             return None, False
+        found = candidates[0]
         ask_at, body_at = len(RUN), len(RUN) + len(ASK)
         run, ask = run_of(found[:ask_at]), ask_of(found[ask_at:body_at])
         # The candidate was read before the run was locked: the ask may be gone by now, which only this can see.
-        taken = connection.execute(_TAKE, {"of_run": run.id, "of_ask": ask.id, "by_worker": worker_id}).first()
-        if taken is None:
+        taken = direct.fetch(connection, _TAKE, {"of_run": run.id, "of_ask": ask.id, "by_worker": worker_id})
+        if not taken:
             return None, True
-        attempts, token, claimed_at = taken
+        attempts, token, claimed_at = taken[0]
         ask = replace(ask, status="leased", attempts=attempts, token=token, worker_id=worker_id, claimed_at=claimed_at)
         saved = found[body_at + 1 :]
         agent = agent_of(saved) if saved[0] is not None else AgentRecord(key=ask.agent)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from turnwise.runs import direct
 from turnwise.runs.schema import loop_counts
 from turnwise.runs.writes import Writes
 
@@ -36,7 +37,7 @@ class LoopTally:
         found: dict[str, int] = {}
         for name in added:  # nearly always the one key; an addition can only lift a count, so these and the top do
             given = {"run_id": self._run_id, "frame_no": frame_no, "key": name, "top": n}
-            found |= {row[0]: row[1] for row in self._connection.execute(_BOTH, given)}
+            found |= {row[0]: row[1] for row in direct.fetch(self._connection, _BOTH, given)}
         for name, more in added.items():
             found[name] = found.get(name, 0) + more
         return sorted(found.items(), key=lambda item: -item[1])[:n]

@@ -13,6 +13,7 @@ from typing import Any, Unpack
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from turnwise.runs import direct
 from turnwise.runs.agent_book import AgentBook
 from turnwise.runs.database import Database
 from turnwise.runs.loop_tally import LoopTally
@@ -141,7 +142,7 @@ class RunTransaction:
     def frames(self) -> list[Frame]:
         """The stack of tasks, outermost first, with the changes of this transaction."""
         if self._frames is None:
-            rows = self.connection.execute(_FRAMES, {"run_id": self.run.id})
+            rows = direct.fetch(self.connection, _FRAMES, {"run_id": self.run.id})
             self._frames = {row[0]: Frame(no=row[0], path=row[1], state=row[2]) for row in rows}
             for no, saved in self._writes.saved_frames.items():
                 self._frames[no] = replace(self._frames[no], state=saved)
@@ -278,10 +279,10 @@ class RunTransaction:
 
     def _look_at(self, ask_id: str) -> tuple[AskRecord, ReplyRecord | None] | None:
         if ask_id not in self._asks:
-            row = self.connection.execute(_ASK, {"run_id": self.run.id, "ask_id": ask_id}).first()
-            if row is None:
+            rows = direct.fetch(self.connection, _ASK, {"run_id": self.run.id, "ask_id": ask_id})
+            if not rows:
                 return None
-            self._asks[ask_id] = self._learn(row)
+            self._asks[ask_id] = self._learn(rows[0])
         return self._asks[ask_id]
 
     def _learn(self, row: Sequence[Any]) -> tuple[AskRecord, ReplyRecord | None]:

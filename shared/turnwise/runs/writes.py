@@ -8,7 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from turnwise.runs import schema
+from turnwise.runs import direct, schema
+from turnwise.runs.columns import word
 from turnwise.runs.database import Database
 from turnwise.runs.records import Json
 from turnwise.runs.schema import agent_states, asks, documents, events, frames, histories, loop_counts, replies
@@ -21,7 +22,7 @@ _CLOSE = (
 )
 _CLOSE_OPEN = (
     sa.update(asks)
-    .where(asks.c.run_id == _param("of_run"), asks.c.status.in_(("runnable", "leased", "open")))
+    .where(asks.c.run_id == _param("of_run"), asks.c.status.in_([word("runnable"), word("leased"), word("open")]))
     .values(status="cancelled", closed_at=_param("at"))
 )
 _SAVE_FRAME = (
@@ -75,42 +76,40 @@ class Writes:
             self._insert(connection, events, self.events)
             if run_values:
                 values = {f"new_{name}": value for name, value in run_values.items()}
-                connection.execute(_update_run(frozenset(run_values)), values | {"of_run": self._run_id})
+                direct.run(connection, _update_run(frozenset(run_values)), [values | {"of_run": self._run_id}])
 
     def _flush_agents(self, connection: Connection) -> None:
         for key, keep in self.cuts.items():
-            connection.execute(_CUT, {"of_run": self._run_id, "of_key": key, "keep": keep})
+            direct.run(connection, _CUT, [{"of_run": self._run_id, "of_key": key, "keep": keep}])
         self._insert(connection, histories, [row for rows in self.histories.values() for row in rows])
         changing = ("record", "state", "history_len", "history_epoch", "history_tokens")
         self._upsert(connection, agent_states, list(self.agents.values()), changing)
 
     def _flush_frames(self, connection: Connection) -> None:
         for no in self.popped_frames:
-            connection.execute(_POP_FRAME, {"of_run": self._run_id, "of_no": no})
-            connection.execute(_POP_COUNTS, {"of_run": self._run_id, "of_no": no})
+            direct.run(connection, _POP_FRAME, [{"of_run": self._run_id, "of_no": no}])
+            direct.run(connection, _POP_COUNTS, [{"of_run": self._run_id, "of_no": no}])
         self._insert(connection, frames, list(self.new_frames.values()))
         for no, state in self.saved_frames.items():
-            connection.execute(_SAVE_FRAME, {"of_run": self._run_id, "of_no": no, "new_state": state})
+            direct.run(connection, _SAVE_FRAME, [{"of_run": self._run_id, "of_no": no, "new_state": state}])
         counts = [{"run_id": self._run_id, "frame_no": no, "key": key, "n": n} for (no, key), n in self.counts.items()]
         self._upsert(connection, loop_counts, counts, ("n",), add=True)
 
     def _flush_asks(self, connection: Connection, now: float) -> None:
         for ask_id, status in self.closed_asks.items():
             given = {"of_run": self._run_id, "of_ask": ask_id, "new_status": status, "at": now}
-            connection.execute(_CLOSE, given)
+            direct.run(connection, _CLOSE, [given])
         if self.close_open_asks:
-            connection.execute(_CLOSE_OPEN, {"of_run": self._run_id, "at": now})
+            direct.run(connection, _CLOSE_OPEN, [{"of_run": self._run_id, "at": now}])
         self._insert(connection, asks, self.asks)
 
     def _insert(self, connection: Connection, table: sa.Table, rows: list[Json]) -> None:
-        if rows:
-            connection.execute(_insert(table), rows)
+        direct.run(connection, _insert(table), rows)
 
     def _upsert(
         self, connection: Connection, table: sa.Table, rows: list[Json], columns: tuple[str, ...], add: bool = False
     ) -> None:
-        if rows:
-            connection.execute(_upsert(self._database.insert, table, columns, add), rows)
+        direct.run(connection, _upsert(self._database.insert, table, columns, add), rows)
 
 
 @cache
