@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from turnwise import App, Entity
 from turnwise.bus.in_process import InProcessBus
+from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.ids import new_id
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.wire import encode_document
@@ -36,7 +37,8 @@ class Desk:
         queues: Any = dict.fromkeys(names, own)
         made = load_settings(llm_queues=queues, agent_queues=queues, **settings)
         self.coordinator = Coordinator(store, self.bus, app, made, Metrics(CollectorRegistry()))
-        self.responders = Responders(store, self.bus, app, made, Metrics(CollectorRegistry()))
+        served = [queue for queue in all_queues(queues, queues) if queue != COORDINATOR_QUEUE]
+        self.responders = Responders(store, self.bus, app, made, Metrics(CollectorRegistry()), queues=served)
 
     def __enter__(self) -> Desk:
         self.responders.start()

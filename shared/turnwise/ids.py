@@ -9,6 +9,11 @@ import time
 _lock = threading.Lock()
 _last_ms = 0
 _counter = 0
+# Random bytes not used yet: one system call serves many ids, and each call would hand the interpreter's lock over.
+_random = bytearray()
+_CHUNK = 4_096
+# A child must not go on with the bytes of its parent.
+os.register_at_fork(after_in_child=_random.clear)
 
 
 def uuid7() -> str:
@@ -27,7 +32,11 @@ def uuid7() -> str:
             if _counter > 0xFFF:  # more than 4,096 in a millisecond, or a clock set back: borrow from the future
                 _last_ms, _counter = _last_ms + 1, 0
         ms, count = _last_ms, _counter
-    rest = int.from_bytes(os.urandom(8), "big") & ((1 << 62) - 1)
+        if not _random:
+            _random.extend(os.urandom(_CHUNK))
+        taken = bytes(_random[-8:])
+        del _random[-8:]
+    rest = int.from_bytes(taken, "big") & ((1 << 62) - 1)
     value = (ms << 80) | (0x7 << 76) | (count << 64) | (0b10 << 62) | rest
     return f"{value:032x}"
 

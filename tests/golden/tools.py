@@ -62,7 +62,9 @@ class Toolbox:
             body["handle"] = self._handle_method(tool.handler)
         if tool.handler is not None and tool.where == "response":
             body["response"] = self._response_method(tool.handler)
-        return type(base)(_camel_case(tool.name), (base,), body)
+        metaclass: Any = type(base)
+        made: type[ToolMessage] = metaclass(_camel_case(tool.name), (base,), body)
+        return made
 
     def _call(
         self, handler: model.Handler, tool: ToolMessage, agent: ChatAgent | None, document: ChatDocument | None

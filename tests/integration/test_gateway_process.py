@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -29,6 +30,9 @@ print("cleaned up", flush=True)
 """
 
 
+_ROOT = Path(__file__).parent.parent.parent
+
+
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
 def test_a_gateway_that_is_told_to_stop_ends_its_event_streams_and_exits_cleanly(
     tmp_path: Path, told: signal.Signals
@@ -37,7 +41,8 @@ def test_a_gateway_that_is_told_to_stop_ends_its_event_streams_and_exits_cleanly
         [sys.executable, "-c", _PROGRAM, str(tmp_path)],
         stdout=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parent.parent,
+        cwd=_ROOT,
+        env={**os.environ, "PYTHONPATH": str(_ROOT)},
     ) as process:
         assert process.stdout is not None
         with Client(process.stdout.readline().strip()) as client:

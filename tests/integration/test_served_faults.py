@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,7 +27,7 @@ from turnwise import (
 )
 from turnwise.errors import DatabaseUnavailableError
 from turnwise.runs.database import Database
-from turnwise.runs.records import Claim, HistoryRow, Reply, Usage
+from turnwise.runs.records import Claim, HistoryRow, Reply, RunRecord, Usage
 from turnwise.runs.schema import runs
 from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
@@ -362,3 +363,32 @@ def test_a_run_can_be_ended_wherever_it_is_and_late_answers_only_cost(
             assert store.run(run).prompt_tokens == 7
         assert store.events(run)[-1].type == f"run.{ended.status}"
         assert not desk.coordinator.move(run).trace
+
+
+@pytest.mark.parametrize("leaving", [SystemExit(3), asyncio.CancelledError()], ids=["exit", "cancelled"])
+def test_a_handler_that_tries_to_leave_the_program_ends_its_run_and_no_worker(
+    database: Database, leaving: BaseException
+) -> None:
+    def leave() -> Any:
+        raise leaving
+
+    with Desk(Store(database), _app(_fetching(leave))) as desk:
+        run_id = desk.submit("desk")
+        ended: list[RunRecord] = []
+        worker = threading.Thread(target=lambda: ended.append(desk.go_on(run_id)))
+        worker.start()
+        worker.join(30)
+
+    assert [(run.status, run.status_code) for run in ended] == [("failed", "ERROR")]
+    assert ended[0].error is not None
+    assert ended[0].error["type"] == type(leaving).__name__
+
+
+def test_a_permit_for_a_queue_that_is_not_served_here_claims_nothing(database: Database) -> None:
+    store = Store(database)
+    with Desk(store, _app(_talk)) as theirs, Desk(store, _app(_talk)) as mine:
+        moved = theirs.coordinator.move(theirs.submit("desk"))
+        assert moved.ask is not None
+
+        assert not mine.responders.answer(moved.ask)
+        assert theirs.responders.answer(moved.ask)

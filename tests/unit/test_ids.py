@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import threading
 import time
 import uuid
@@ -46,3 +49,24 @@ def test_ids_made_by_several_threads_are_all_different() -> None:
     for thread in threads:
         thread.join()
     assert len(set(made)) == 8000
+
+
+_FORKING = """
+import os
+from turnwise.ids import uuid7
+uuid7()  # so that random bytes are at hand before the fork
+read, write = os.pipe()
+if os.fork() == 0:
+    os.write(write, "".join(uuid7()[16:] for _ in range(50)).encode())
+    os._exit(0)
+mine = {uuid7()[16:] for _ in range(50)}
+os.wait()
+theirs = os.read(read, 16 * 50).decode()
+print(sum(theirs[i : i + 16] in mine for i in range(0, len(theirs), 16)), len(theirs))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_does_not_repeat_the_ids_of_its_parent() -> None:
+    told = subprocess.run([sys.executable, "-c", _FORKING], capture_output=True, text=True, check=True, timeout=30)
+    assert told.stdout.split() == ["0", "800"]

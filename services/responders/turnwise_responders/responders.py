@@ -59,6 +59,7 @@ class Responders:
             if settings.move_with_reply
             else None
         )
+        self._queues = frozenset(queues)
         self._stopping = threading.Event()
         self._incarnation = Incarnation(
             beat_store or store, "responders", queues, app.version, settings.beat_seconds, settings.lease_seconds
@@ -80,6 +81,12 @@ class Responders:
 
     def answer(self, permit: AskEnvelope) -> bool:
         """Claim one ask of the permit's queue, usually the one it names, and answer it; whether one was claimed."""
+        if permit.queue not in self._queues:
+            # Work may be kept apart by queues, so nobody outside decides which of them this process serves.
+            logger.warning(
+                "A permit for the queue %r came in, which is not served here", permit.queue, extra={"action": "refuse"}
+            )
+            return False
         worker = self._incarnation.current()
         claim = self._store.claim(permit.queue, worker) if worker is not None else None
         if claim is None:

@@ -107,7 +107,8 @@ class EmbeddedServer:
         opening.callback(gateway.stop)
         self._gateway = gateway
         store.database.migrate()
-        responders = load_service("responders", "responders").Responders(*parts)
+        queues = [name for name in all_queues(settings.llm_queues, settings.agent_queues) if name != COORDINATOR_QUEUE]
+        responders = load_service("responders", "responders").Responders(*parts, queues=queues)
         coordinator = load_service("coordinator", "coordinator").Coordinator(*parts)
 
         def move(work: Work) -> None:
@@ -119,7 +120,6 @@ class EmbeddedServer:
         opening.callback(responders.stop)
         coordinator.start()
         opening.callback(coordinator.stop)
-        queues = [name for name in all_queues(settings.llm_queues, settings.agent_queues) if name != COORDINATOR_QUEUE]
         opening.callback(bus.consume(queues, responders.answer, threads=settings.concurrency).stop)
         opening.callback(bus.consume([COORDINATOR_QUEUE], move, threads=_MOVERS).stop)
 

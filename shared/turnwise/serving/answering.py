@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from asyncio import CancelledError
 from collections.abc import Callable
 from typing import Any
 
@@ -68,7 +70,11 @@ class Answering:
             keep, rows = served.history_changes()
         except DatabaseUnavailableError:
             raise
-        except Exception as error:  # noqa: BLE001 - the same: nothing of a failed call lasts but what it cost
+        except (Exception, CancelledError, SystemExit) as error:
+            # The same: nothing of a failed call lasts but what it cost. Leaving the program is the main thread's
+            # business (a worker is told so there); a handler that tries to has failed.
+            if isinstance(error, SystemExit) and threading.current_thread() is threading.main_thread():
+                raise
             place = f"{claim.ask.path}:{responder}"
             kept = error_record(error, place=place, tool=agent.tool_in_hand)
             if isinstance(error, TurnwiseError):

@@ -123,6 +123,7 @@ class LocalRun:
             if item.parent is not None and item.document is not None and not item.parent.metadata.child_id:
                 item.parent.metadata.child_id = item.document.metadata.id
             responder = Entity.named(item.responder) or task.sub_task_named(item.responder)
+            assert responder is not None, f"nobody of task {item.path!r} is called {item.responder!r}"
             task.log_message(responder, item.document, mark=item.kind != "rejected")
 
 

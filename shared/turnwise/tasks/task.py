@@ -252,7 +252,7 @@ class Task:
             raise RuntimeError(f"{self!r} is not running: done, valid and result speak of a run's state")
         return self._view
 
-    def log_message(self, resp: Entity | Task | None, msg: ChatDocument | None = None, mark: bool = False) -> None:
+    def log_message(self, resp: Entity | Task, msg: ChatDocument | None = None, mark: bool = False) -> None:
         """Told of each message that is tried; `mark` says that it was taken. Override it to watch a run."""
 
 
