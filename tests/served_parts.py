@@ -25,14 +25,16 @@ _STEPS = 100
 
 
 class Desk:
-    """One application, served over `store`; nothing happens but what a test asks for."""
+    """One application, served over `store`; nothing happens but what a test asks for.
 
-    def __init__(self, store: Store, app: App, **settings: Any) -> None:
+    It has queues of its own, because tests share a database, or those of `beside`.
+    """
+
+    def __init__(self, store: Store, app: App, *, beside: Desk | None = None, **settings: Any) -> None:
         self.store = store
         self.app = app
         self.bus = InProcessBus()
-        # Queues of its own, because tests share a database.
-        own = new_id("q")
+        self.own = own = beside.own if beside is not None else new_id("q")
         names = {agent.config.name for name in app.tasks for agent in app.tree(name).agents.values()}
         queues: Any = dict.fromkeys(names, own)
         made = load_settings(llm_queues=queues, agent_queues=queues, **settings)

@@ -135,7 +135,7 @@ def test_a_history_that_can_not_be_read_ends_no_run(database: Database) -> None:
             desk.answer(asked)
         store.history_failures = 1
 
-        with Desk(store, desk.app) as other:  # which remembers no history
+        with Desk(store, desk.app, beside=desk) as other:  # which remembers no history
             assert asked.ask is not None
             assert other.responders.answer(asked.ask)
             assert desk.events(run)[-1] == "ask.released"
