@@ -34,9 +34,9 @@ class Desk:
         self.store = store
         self.app = app
         self.bus = InProcessBus()
-        self.own = own = beside.own if beside is not None else new_id("q")
+        self.own: str = beside.own if beside is not None else new_id("q")
         names = {agent.config.name for name in app.tasks for agent in app.tree(name).agents.values()}
-        queues: Any = dict.fromkeys(names, own)
+        queues: Any = dict.fromkeys(names, self.own)
         made = load_settings(llm_queues=queues, agent_queues=queues, **settings)
         self.coordinator = Coordinator(store, self.bus, app, made, Metrics(CollectorRegistry()))
         served = [queue for queue in all_queues(queues, queues) if queue != COORDINATOR_QUEUE]
