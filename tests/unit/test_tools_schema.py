@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from turnwise import ChatAgent, ChatAgentConfig, ToolMessage
+from turnwise import ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig, ToolMessage
 from turnwise.errors import ConfigurationError
+from turnwise.llm.mock import MockLM
 
 
 class Country(BaseModel):
@@ -176,3 +177,33 @@ def test_no_agent_can_let_a_model_use_a_tool_that_forbids_it() -> None:
     agent.enable_message([Inner, InnerStill])
     assert not {"inner", "inner_still"} & agent.toolbox.usable
     assert {"inner", "inner_still"} <= agent.toolbox.handled
+
+
+class Order(ToolMessage):
+    request: str = "order"
+    purpose: str = "To order <what>."
+    what: str
+    urgently: bool = False
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("as_functions", [True, False])
+def test_the_model_is_told_of_fields_with_defaults_unless_the_agent_leaves_them_out(
+    told: bool, as_functions: bool
+) -> None:
+    said: list[str] = []
+
+    class Listening(MockLM):
+        def chat(self, messages: Any, max_tokens: int, tools: Any = None, on_token: Any = None) -> LLMResponse:
+            said.append(messages[0].content + (tools.model_dump_json() if tools else ""))
+            return LLMResponse(message="DONE")
+
+    agent = ChatAgent(ChatAgentConfig(use_tools=not as_functions, use_functions_api=as_functions))
+    agent.llm = Listening(MockLMConfig())
+    agent.enable_message(Order, include_defaults=told)
+    agent.enable_message_handling(Order)
+
+    agent.llm_response("hello")
+
+    assert "what" in said[0]
+    assert ("urgently" in said[0]) is told

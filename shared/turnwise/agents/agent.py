@@ -32,7 +32,6 @@ class Agent:
         self.toolbox = Toolbox()
         self.record = AgentRecord()
         self.usage = LLMTokenUsage()
-        self.interactive: bool | None = None
         self.default_human_response: str | None = None
         self.state: Any = self._fresh_state()
         self._llm: LanguageModel | None = create_model(self.config.llm)
@@ -86,7 +85,13 @@ class Agent:
         `ConfigurationError` for a tool without a name.
         """
         for tool in self._classes(message_class):
-            self.toolbox.enable(tool, use=use, handle=handle, require_recipient=require_recipient)
+            self.toolbox.enable(
+                tool,
+                use=use,
+                handle=handle,
+                require_recipient=require_recipient,
+                include_defaults=include_defaults,
+            )
             if force:
                 self.record.forced_tool = tool.name()
 

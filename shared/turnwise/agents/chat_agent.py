@@ -34,7 +34,6 @@ class ChatAgent(Conversation):
             silent=self.is_silent(),
             respond_tools_only=self.config.respond_tools_only,
             accept_user_tools=self.config.accept_user_tools,
-            recognize_recipient=self.config.recognize_recipient_in_content,
             open_calls=tuple(self.record.open_calls),
             history_len=len(self._history or ()),
         )

@@ -84,7 +84,7 @@ def _tool_choice(agent: ChatAgent, message: str | ChatDocument | None) -> ToolCh
 @lru_cache(maxsize=256)
 def _specs(sets: ToolSets) -> list[LLMFunctionSpec]:
     """The usable tools for the API; schemas are slow to make, and the sets of an agent rarely change."""
-    return [sets.known[name].llm_function_schema() for name in sorted(sets.usable)]
+    return [sets.known[name].llm_function_schema(defaults=name not in sets.bare) for name in sorted(sets.usable)]
 
 
 def _taken_in(agent: ChatAgent, response: LLMResponse, message: str | ChatDocument | None) -> ChatDocument:

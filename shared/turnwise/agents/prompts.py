@@ -9,11 +9,11 @@ from turnwise.messages.toolset import ToolSets
 
 def tool_rules(sets: ToolSets) -> str:
     """How to write each usable tool as JSON; "" if the model may use none."""
-    usable = [sets.known[name] for name in sorted(sets.usable)]
+    usable = {name: sets.known[name] for name in sorted(sets.usable)}
     if not usable:
         return ""
-    formats = "\n\n".join(tool.format_instructions() for tool in usable)
-    return usable[0].json_group_instructions().replace("{format_instructions}", formats)
+    formats = "\n\n".join(tool.format_instructions(tool=name not in sets.bare) for name, tool in usable.items())
+    return next(iter(usable.values())).json_group_instructions().replace("{format_instructions}", formats)
 
 
 def tool_advice(sets: ToolSets) -> str:

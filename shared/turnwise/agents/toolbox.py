@@ -17,6 +17,8 @@ class Toolbox:
         self.known: dict[str, type[ToolMessage]] = {}
         self.usable: set[str] = set()
         self.handled: set[str] = set()
+        # Tools of which the model is told only the fields that it must give.
+        self.bare: set[str] = set()
         # The fallback that a tool class brought; the last one enabled wins.
         self.fallback: Callable[..., Any] | None = None
         self._sets: ToolSets | None = None
@@ -24,13 +26,24 @@ class Toolbox:
     @property
     def sets(self) -> ToolSets:
         if self._sets is None:
-            self._sets = ToolSets(dict(self.known), frozenset(self.usable), frozenset(self.handled))
+            self._sets = ToolSets(
+                dict(self.known), frozenset(self.usable), frozenset(self.handled), frozenset(self.bare)
+            )
         return self._sets
 
     def enable(
-        self, tool: type[ToolMessage], *, use: bool, handle: bool, require_recipient: bool = False
+        self,
+        tool: type[ToolMessage],
+        *,
+        use: bool,
+        handle: bool,
+        require_recipient: bool = False,
+        include_defaults: bool | None = None,
     ) -> type[ToolMessage]:
-        """Make the tool known, and usable or handled as said; returns the class that was taken in."""
+        """Make the tool known, and usable or handled as said; returns the class that was taken in.
+
+        `include_defaults` None leaves what the model is told of it as it was (at first: everything).
+        """
         name = tool.name()
         if not name:
             raise ConfigurationError(
@@ -41,6 +54,8 @@ class Toolbox:
         self.known[name] = tool
         self._put(self.usable, name, use and bool(tool.private_default("_allow_llm_use")))
         self._put(self.handled, name, handle)
+        if include_defaults is not None:
+            self._put(self.bare, name, not include_defaults)
         fallback = getattr(tool, "handle_message_fallback", None)
         if handle and fallback is not None:
             self.fallback = fallback
@@ -55,7 +70,7 @@ class Toolbox:
     def copy(self) -> Toolbox:
         other = Toolbox()
         other.known, other.usable, other.handled = dict(self.known), set(self.usable), set(self.handled)
-        other.fallback = self.fallback
+        other.bare, other.fallback = set(self.bare), self.fallback
         other._sets = self._sets
         return other
 

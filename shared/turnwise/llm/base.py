@@ -146,17 +146,14 @@ class ToolChoice(BaseModel):
 class LLMConfig(BaseModel):
     """Settings that every model client understands.
 
-    `type` chooses the client. Lengths are in tokens, `timeout` in seconds. `min_output_tokens` is the least answer
-    worth paying for: a longer history is shortened before the output is cut below it.
+    `type` chooses the client. `max_output_tokens` bounds an answer, `timeout` is in seconds.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     type: str = "openai"
     chat_model: str = ""
-    chat_context_length: int = 128_000
     max_output_tokens: int = 4_096
-    min_output_tokens: int = 64
     temperature: float | None = None
     timeout: float = 120.0
     stream: bool = False

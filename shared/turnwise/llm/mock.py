@@ -30,7 +30,6 @@ class MockLMConfig(LLMConfig):
 
     type: str = "mock"
     chat_model: str = "mock"
-    chat_context_length: int = 1_000_000_000
     response_dict: dict[str, str] = Field(default_factory=dict)
     response_fn: Callable[[str], MockAnswer] | None = None
     response_fn_async: Callable[[str], Awaitable[MockAnswer]] | None = None

@@ -188,10 +188,8 @@ class ChatDocument(BaseModel):
         )
 
     @staticmethod
-    def from_LLMResponse(
-        response: LLMResponse, displayed: bool = False, recognize_recipient: bool = True
-    ) -> ChatDocument:
-        """A model's answer as a document from LLM. `displayed` is taken for compatibility and changes nothing."""
+    def from_LLMResponse(response: LLMResponse, recognize_recipient: bool = True) -> ChatDocument:
+        """A model's answer as a document from LLM; `recognize_recipient` reads an addressee out of its text."""
         recipient, content = "", response.message or ""
         if recognize_recipient and content:
             recipient, content = addressee(content)

@@ -23,8 +23,7 @@ class ToolMessage(BaseModel):
 
     - `_allow_llm_use = False`: no model may use it, whatever an agent enables;
     - `_handler = "other"`: another name of the handling method;
-    - `_max_result_tokens`: the handler's result is truncated to so many tokens;
-    - `_max_retained_tokens`: in the history, once the model has answered the result, it is shortened to this.
+    - `_max_result_tokens`: the handler's result is truncated to so many tokens.
     """
 
     model_config = ConfigDict(validate_default=True)
@@ -36,7 +35,6 @@ class ToolMessage(BaseModel):
     _allow_llm_use: bool = True
     _handler: str = ""
     _max_result_tokens: int | None = None
-    _max_retained_tokens: int | None = None
 
     # Fields that belong to every tool, so tell nothing about which one an object is.
     common_fields: ClassVar[frozenset[str]] = frozenset({"request", "purpose", "id"})
@@ -98,7 +96,7 @@ class ToolMessage(BaseModel):
 
     @classmethod
     def json_instructions(cls, tool: bool = False) -> str:
-        """How to write the tool as JSON. With `tool`, `request` is described as part of it."""
+        """How to write the tool as JSON, `request` included; with `tool`, fields with defaults are described, too."""
         spec = cls.llm_function_schema(request=True, defaults=tool)
         body = {"type": "object", **spec.parameters}
         parts = [f"TOOL: {cls.name()}", f"PURPOSE: {cls.default_value('purpose') or ''}"]

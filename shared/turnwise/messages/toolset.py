@@ -11,11 +11,15 @@ from turnwise.messages.tool_message import ToolMessage
 
 @dataclass(frozen=True, eq=False)
 class ToolSets:
-    """The three sets of an agent: all `known` tools by name; those its model is told of; those it answers."""
+    """The sets of an agent: all `known` tools by name; those its model is told of; those it answers.
+
+    Of the `bare` ones the model is told only the fields that it must give.
+    """
 
     known: Mapping[str, type[ToolMessage]] = field(default_factory=dict)
     usable: frozenset[str] = frozenset()
     handled: frozenset[str] = frozenset()
+    bare: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,6 +36,5 @@ class AgentFacts:
     silent: bool = True
     respond_tools_only: bool = False
     accept_user_tools: bool = True
-    recognize_recipient: bool = True
     open_calls: tuple[OpenAIToolCall, ...] = ()
     history_len: int = 0

@@ -134,11 +134,9 @@ class Task:
         self,
         msg: Any = None,
         turns: int = -1,
-        caller: Task | None = None,
         max_cost: Decimal | float = 0,
         max_tokens: int = 0,
         max_time: float = 0,
-        session_id: str = "",
         allow_restart: bool = True,
         return_type: Any = None,
     ) -> Any:
@@ -159,11 +157,9 @@ class Task:
         self,
         msg: Any = None,
         turns: int = -1,
-        caller: Task | None = None,
         max_cost: Decimal | float = 0,
         max_tokens: int = 0,
         max_time: float = 0,
-        session_id: str = "",
         allow_restart: bool = True,
         return_type: Any = None,
     ) -> Any:
