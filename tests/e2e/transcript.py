@@ -67,6 +67,9 @@ class Names:
             # A message that nobody was shown, such as a copy, has no number.
             metadata["parent_id"] = self._numbers.get(metadata["parent_id"])
         # An agent's id is new in each process; the child is known only once there is one.
+        if metadata.get("sender") == "System":
+            # A human's SYSTEM text is not tainted when he sits at the program; over HTTP nobody knows who sent it.
+            metadata.pop("tainted", None)
         for name in ("agent_id", "child_id"):
             metadata.pop(name, None)
         return shown
