@@ -12,12 +12,11 @@ from fastapi import APIRouter, Depends, Header, Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from turnwise.bus.envelope import CancelNotice
-from turnwise.entity import Entity
 from turnwise.errors import BrokerUnavailableError, InvalidRequestError, NotFoundError, UnknownTaskError
 from turnwise.ids import new_id
-from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.wire import encode_document
 from turnwise.runs.records import NewRun, RunFilter, RunRecord
+from turnwise.tasks.entry import document_of
 from turnwise_gateway.bodies import Submission
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.problem import problems
@@ -82,7 +81,8 @@ def _submit(gateway: Gateway, body: Submission, key: str | None) -> RunRecord:
             id=new_id("run"),
             task=body.task,
             version=app.version,
-            message=_from_user(body.message),
+            # What came over HTTP a human may have typed, so it is tainted.
+            message=encode_document(document_of(body.message)),
             priority=body.priority,
             tags=tuple(body.tags),
             metadata=body.metadata,
@@ -98,12 +98,6 @@ def _submit(gateway: Gateway, body: Submission, key: str | None) -> RunRecord:
     if created:
         wake(gateway, run.id)
     return run
-
-
-def _from_user(text: str) -> dict[str, object]:
-    # What came over HTTP is text that a human may have typed: it runs no handler that the model may not use.
-    metadata = ChatDocMetaData(source=Entity.USER, sender=Entity.USER, tainted=True)
-    return encode_document(ChatDocument(content=text, metadata=metadata))
 
 
 def wake(gateway: Gateway, run_id: str) -> None:
