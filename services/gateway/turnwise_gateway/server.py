@@ -80,9 +80,12 @@ class GatewayThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """Let requests in flight end, then close."""
+        """Let requests in flight end, then close; one that never served only gives its port back."""
         self._server.should_exit = True
-        self._thread.join()
+        if self._thread.ident is None:
+            self._listener.close()
+        else:
+            self._thread.join()
 
     def __enter__(self) -> GatewayThread:
         self.start()

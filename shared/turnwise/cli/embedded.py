@@ -99,14 +99,14 @@ class EmbeddedServer:
         settings = self._settings
         metrics = Metrics(CollectorRegistry())
         parts = (store, bus, self._app, settings, metrics)
-        # The port comes before the tables: if it is busy, nothing has been written.
+        # The port is taken before there are tables: if it is busy, nothing has been written. It is served after.
         api = load_service("gateway", "api").create_api(*parts)
         host, port = settings.bind_address
         gateway = load_service("gateway", "server").GatewayThread(api, host, port)
-        gateway.start()
         opening.callback(gateway.stop)
         self._gateway = gateway
         store.database.migrate()
+        gateway.start()
         queues = [name for name in all_queues(settings.llm_queues, settings.agent_queues) if name != COORDINATOR_QUEUE]
         responders = load_service("responders", "responders").Responders(*parts, queues=queues)
         coordinator = load_service("coordinator", "coordinator").Coordinator(*parts)
