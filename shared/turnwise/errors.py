@@ -17,14 +17,11 @@ TurnwiseError
 │   ├── AddressInUseError
 │   └── AlreadyServedError        another embedded server holds the database file
 ├── ConversationError             the conversation's: it went where it can not go on
-│   ├── InfiniteLoopException
-│   ├── ContextOverflowError      the history does not fit the model's context window
-│   └── HandlerError              a tool's handler raised, told with tool and place (served runs)
+│   └── InfiniteLoopException     a task repeats itself
 └── ModelError                    the model provider's
     ├── ModelUnavailableError     no connection, a time-out, or a 5xx
     ├── ModelRateLimitError       429
-    ├── ModelRequestError         the provider refused the request itself (4xx)
-    └── UnknownPriceError         a cost limit applies to a model with no known price
+    └── ModelRequestError         the provider refused the request itself (4xx)
 """
 
 from __future__ import annotations
@@ -142,18 +139,6 @@ class InfiniteLoopException(ConversationError):
     code = "infinite_loop"
 
 
-class ContextOverflowError(ConversationError):
-    """The history does not fit the model's context window, whatever is shortened."""
-
-    code = "context_overflow"
-
-
-class HandlerError(ConversationError):
-    """A tool's handler raised; the message names tool, type and place."""
-
-    code = "handler"
-
-
 class ModelError(TurnwiseError):
     """The model provider failed or refused."""
 
@@ -180,9 +165,3 @@ class ModelRequestError(ModelError):
     """The provider refused the request itself (a 4xx other than 429)."""
 
     code = "model_request"
-
-
-class UnknownPriceError(ModelError):
-    """A cost limit applies, but no price of the model is known."""
-
-    code = "unknown_price"

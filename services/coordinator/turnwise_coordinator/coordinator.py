@@ -8,7 +8,6 @@ from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.metrics import Metrics
 from turnwise.runs.store import Store
-from turnwise.runs.transaction import RunTransaction
 from turnwise.service_settings import ServiceSettings
 from turnwise.serving.move import Moved, Mover
 from turnwise.serving.reporting import Reporter
@@ -34,20 +33,14 @@ class Coordinator:
     def move(self, run_id: str) -> Moved:
         """Make the run's moves until somebody outside has to act; harmless if there is nothing to do.
 
-        Looks again before it lets go, because a reply may have come while the move was made. Raises `NotFoundError`
-        for an unknown run, `DatabaseUnavailableError` while the database is away (the sweeper comes back to it).
+        The run is locked meanwhile, so no reply and no cancellation can come in unseen: whoever writes one afterwards
+        wakes a coordinator. Raises `NotFoundError` for an unknown run, `DatabaseUnavailableError` while the database
+        is away (the sweeper comes back to it).
         """
-        while True:
-            with self._store.locked(run_id) as tx:
-                moved = self._mover.move(tx)
-                again = self._answered_meanwhile(tx, moved)
-            self._reporter.moved(moved)
-            if not again:
-                return moved
-
-    def _answered_meanwhile(self, tx: RunTransaction, moved: Moved) -> bool:
-        """A cancelled run that asked somebody all the same goes on at once."""
-        return moved.ask is not None and tx.run.cancel_requested_at is not None
+        with self._store.locked(run_id) as tx:
+            moved = self._mover.move(tx)
+        self._reporter.moved(moved)
+        return moved
 
     def start(self) -> None:
         """Begin to sweep, on a thread of its own."""

@@ -5,16 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from turnwise.constants import NO_ANSWER
-from turnwise.core.actions import (
-    Action,
-    Clear,
-    Count,
-    Counts,
-    CutBack,
-    Finish,
-    Refused,
-    Trace,
-)
+from turnwise.core.actions import Action, Clear, Count, Counts, CutBack, Finish, Refused, Trace
 from turnwise.core.loops import is_loop, message_hash
 from turnwise.core.scratch import Scratch
 from turnwise.entity import StatusCode

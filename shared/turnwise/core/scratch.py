@@ -5,12 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from turnwise.core.actions import (
-    Action,
-    Edit,
-    Move,
-    Trace,
-)
+from turnwise.core.actions import Action, Edit, Move, Trace
 from turnwise.core.done import answer_valid, task_done
 from turnwise.core.facts import Facts
 from turnwise.core.result import task_result

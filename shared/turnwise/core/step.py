@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from turnwise.constants import NO_ANSWER, PASS
-from turnwise.core.actions import (
-    Action,
-    Ask,
-    Trace,
-)
+from turnwise.core.actions import Action, Ask, Trace
 from turnwise.core.after_step import AfterStep
 from turnwise.core.done import answer_is_done
 from turnwise.core.responders import (

@@ -14,7 +14,6 @@ Json: TypeAlias = dict[str, Any]
 
 UNFINISHED = ("queued", "running", "waiting")
 FINISHED = ("completed", "failed", "cancelled")
-OPEN_ASK = ("runnable", "leased", "open")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
