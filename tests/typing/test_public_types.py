@@ -80,6 +80,20 @@ def test_messages_and_tools_have_precise_types() -> None:
     assert_type(RecipientTool.create(["a"]), type[RecipientTool])
 
 
+def test_a_function_becomes_a_class_of_tools() -> None:
+    @ToolMessage.from_function
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    assert_type(add, type[ToolMessage])
+    assert_type(Square.from_function(abs_of, name="abs"), type[Square])
+    ChatAgent().enable_message([add, Square])
+
+
+def abs_of(x: int) -> int:
+    return abs(x)
+
+
 def test_agents_answer_with_documents_or_nothing() -> None:
     agent = Calculator()
     assert_type(agent.agent_response("hi"), ChatDocument | None)

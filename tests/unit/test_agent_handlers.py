@@ -128,14 +128,29 @@ def test_async_runs_prefer_the_async_twin_and_fall_back() -> None:
     assert in_async(agent_with(OnlySync)) == "sync only"
 
 
-def test_a_handler_that_is_only_async_says_so_in_a_synchronous_run() -> None:
+def test_a_handler_that_is_only_async_is_waited_for_in_a_synchronous_run() -> None:
     class OnlyAsync(Plain):
         async def handle_async(self) -> str:
+            await asyncio.sleep(0)
             return "async"
 
-    agent = agent_with(OnlyAsync)
-    with pytest.raises(TypeError, match=r"'plain' has only an async handler \(handle_async\).*use run_async, or add"):
-        answer(agent)
+    class Named(Plain):
+        async def handle(self, agent: ChatAgent) -> str:
+            await asyncio.sleep(0)
+            return f"async for {agent.config.name}"
+
+    class Bot(ChatAgent):
+        async def plain(self, msg: Plain) -> str:
+            await asyncio.sleep(0)
+            return f"method {msg.x}"
+
+    async def from_a_running_loop() -> str:
+        return content(agent_with(OnlyAsync))
+
+    assert content(agent_with(OnlyAsync)) == "async"
+    assert content(agent_with(Named)) == "async for Bot"
+    assert content(agent_with(Plain, kind=Bot)) == "method 1"
+    assert asyncio.run(from_a_running_loop()) == "async"
 
 
 class OutOfPaper(Exception):

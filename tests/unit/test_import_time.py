@@ -18,6 +18,8 @@ HEAVY = (
     "redis",
     "httpx",
     "json_repair",
+    "docstring_parser",
+    "mcp",
     "genai_prices",
     "typer",
     "prometheus_client",

@@ -18,7 +18,8 @@ def handler_call(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument | None) 
     """The call that handles the tool, or None if there is no handler.
 
     In order: the agent's method named like the request (or `_handler`); the tool's own `handle`; its `response`. An
-    async caller gets the `_async` twin where there is one.
+    async caller gets the `_async` twin where there is one. A handler that is only async runs in the background for a
+    synchronous caller, who waits for it.
     """
     name = tool.private_default("_handler") or tool.request
     for owner, method, first in (
@@ -28,13 +29,14 @@ def handler_call(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument | None) 
     ):
         sync = _method(owner, method)
         twin = _method(owner, method + "_async")
-        if sync is None and twin is None:
-            continue
+        if sync is not None and _is_async(sync):
+            sync, twin = None, twin or sync
         by_kind = owner is tool and method == "handle"
-        return Effect(
-            sync=_bound(sync, first, agent, doc, by_kind) if sync else _missing(method, tool),
-            awaited=_bound(twin, first, agent, doc, by_kind) if twin else None,
-        )
+        awaited = _bound(twin, first, agent, doc, by_kind) if twin is not None else None
+        if sync is not None:
+            return Effect(sync=_bound(sync, first, agent, doc, by_kind), awaited=awaited)
+        if awaited is not None:
+            return Effect(sync=_waited_for(awaited), awaited=awaited)
     return None
 
 
@@ -47,6 +49,12 @@ def _method(owner: Any, name: str) -> Callable[..., Any] | None:
     if getattr(home, "__module__", "").startswith(("turnwise.agents.", "pydantic.")):
         return None
     return method  # type: ignore[no-any-return]
+
+
+def _is_async(method: Callable[..., Any]) -> bool:
+    """Whether it is an `async def`; asked of the flags of its code, because it is asked for each call."""
+    code = getattr(method, "__code__", None)
+    return bool(code.co_flags & inspect.CO_COROUTINE) if code is not None else inspect.iscoroutinefunction(method)
 
 
 def _bound(
@@ -90,11 +98,11 @@ def _kind(parameter: inspect.Parameter, by_kind: bool) -> str:
     return parameter.name if parameter.name in ("agent", "chat_doc") else ""
 
 
-def _missing(method: str, tool: ToolMessage) -> Callable[[], Any]:
-    def fail() -> Any:
-        raise TypeError(
-            f"tool {tool.request!r} has only an async handler ({method}_async), but the task runs synchronously; "
-            f"use run_async, or add `{method}`"
-        )
+def _waited_for(awaited: Callable[[], Any]) -> Callable[[], Any]:
+    def wait() -> Any:
+        # Loaded only where something is asynchronous.
+        from turnwise.background_loop import run_in_background
 
-    return fail
+        return run_in_background(awaited)
+
+    return wait

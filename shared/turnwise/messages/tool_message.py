@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import random as random_module
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
 from turnwise.llm.base import LLMFunctionSpec
@@ -38,6 +40,35 @@ class ToolMessage(BaseModel):
 
     # Fields that belong to every tool, so tell nothing about which one an object is.
     common_fields: ClassVar[frozenset[str]] = frozenset({"request", "purpose", "id"})
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # A field `name: str` would take the method of that name for its default, and so be optional.
+        for field in inspect.get_annotations(cls):
+            if field not in cls.__dict__ and callable(getattr(ToolMessage, field, None)):
+                setattr(cls, field, Field(...))
+
+    @classmethod
+    def from_function(
+        cls, function: Callable[..., Any], name: str | None = None, purpose: str | None = None
+    ) -> type[Self]:
+        """Make a tool of a typed function, sync or async; handling the tool calls it.
+
+        The function's parameters become fields, with their types, defaults and `Field(...)` settings; its docstring
+        gives the purpose and the fields' descriptions (sections in the style of Google, NumPy or Sphinx; a
+        description in `Annotated[..., Field(description=...)]` or `Annotated[..., "..."]` wins). `name` and `purpose`
+        replace the function's. A parameter of type `ChatAgent` or `ChatDocument`, or without type and called `agent`
+        or `chat_doc`, is not the model's to give: it gets the agent that handles the tool, and the message that the
+        tool is in. A parameter with a name that tools need themselves (`id`, `request`, `purpose`, `handle`, ...)
+        becomes a field with an underscore after it.
+
+        Usable as a decorator. A subclass of `ToolMessage` passes its private attributes and its form on:
+        `XMLToolMessage.from_function(f)` is a tool in XML. Raises `ConfigurationError` for `*args` and `**kwargs`, a
+        parameter without a type, a type that is no field's, and a name that is no tool's.
+        """
+        from turnwise.messages.function_tool import tool_from_function
+
+        return tool_from_function(cls, function, name, purpose)
 
     @classmethod
     def name(cls) -> str:
