@@ -241,7 +241,7 @@ def test_a_long_result_is_cut_to_its_limit_and_says_so() -> None:
     for tool in (Long, StillLong):
         text = content(agent_with(tool))
         assert text.startswith("word word")
-        assert text.endswith("[truncated: 4960 more characters]")
+        assert text.endswith("[truncated: 4965 more characters]")
 
 
 class Double(ToolMessage):

@@ -7,7 +7,6 @@ from typing import Any
 
 from turnwise.agents import dispatch, model_turn
 from turnwise.agents.conversation import Conversation
-from turnwise.agents.history import estimated_tokens
 from turnwise.agents.terminal import ask_on_terminal
 from turnwise.effects import Effect, Steps, run_async, run_sync
 from turnwise.entity import Entity
@@ -146,12 +145,12 @@ class ChatAgent(Conversation):
         return await run_async(model_turn.answer(self, message))
 
     def llm_response_forget(self, message: str | ChatDocument) -> ChatDocument | None:
-        """The model's answer, after which the history is as it was before."""
-        before, calls = list(self.message_history), list(self.record.open_calls)
-        try:
-            return self.llm_response(message)
-        finally:
-            self.message_history, self.record.open_calls = before, calls
+        """The model's answer, after which the history is as it was. An override of `llm_response` is not asked."""
+        return run_sync(model_turn.one_off(self, message))
+
+    async def llm_response_forget_async(self, message: str | ChatDocument) -> ChatDocument | None:
+        """The same, without blocking the event loop."""
+        return await run_async(model_turn.one_off(self, message))
 
     # --- USER --------------------------------------------------------------------------------------------------
 
@@ -178,13 +177,6 @@ class ChatAgent(Conversation):
         return human_answer(
             text or "", question, default=self.default_human_response, open_calls=self.record.open_calls
         )
-
-    def truncated(self, text: str, tokens: int) -> str:
-        """The text, cut to about so many tokens, with a note that says so."""
-        if estimated_tokens(text) <= tokens:
-            return text
-        kept = text.encode()[: tokens * 4].decode(errors="ignore")
-        return f"{kept}\n[truncated: {len(text) - len(kept)} more characters]"
 
 
 def _as_doc(msg: str | ChatDocument) -> ChatDocument:

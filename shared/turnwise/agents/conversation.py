@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from turnwise.agents.agent import Agent
 from turnwise.agents.config import ChatAgentConfig
-from turnwise.agents.history import estimated_tokens, index_of_last, index_of_nth
-from turnwise.agents.prompts import system_text
+from turnwise.agents.history import History, calls_without_result, index_of_last, index_of_nth
+from turnwise.agents.prompts import system_message
 from turnwise.llm.base import LLMMessage, Role
+from turnwise.llm.prompt_size import message_tokens
+from turnwise.llm.tokens import beginning, estimated_tokens
 from turnwise.messages.document import ChatDocument
 
 
@@ -17,35 +19,43 @@ class Conversation(Agent):
 
     def __init__(self, config: ChatAgentConfig | None = None) -> None:
         super().__init__(config)
-        self._history: list[LLMMessage] | None = []
+        self._history: History | None = History()
         # In a served run the history is read when somebody looks at it.
-        self.history_source: Callable[[], list[LLMMessage]] | None = None
+        self.history_source: Callable[[], History] | None = None
         # Where documents of earlier turns come from, when they are not in this process.
         self._lookup: Callable[[str], ChatDocument | None] | None = None
         self.init_state()
 
     @property
     def message_history(self) -> list[LLMMessage]:
-        """The conversation with the model; the first message is the system message. Empty before the first call."""
-        if self._history is None:
-            self._history = self.history_source() if self.history_source is not None else []
-        return self._history
+        """The conversation with the model; the first message is the system message. Empty before the first call.
+
+        The list may be edited, its messages are values: put another one in the place of one that is to change.
+        """
+        return self.history()
 
     @message_history.setter
     def message_history(self, messages: list[LLMMessage]) -> None:
-        self._history = messages
+        self._history = self.history().replaced_by(messages)
+
+    def history(self) -> History:
+        """`message_history`, with what is known of its changes."""
+        if self._history is None:
+            self._history = self.history_source() if self.history_source is not None else History()
+        return self._history
 
     def message_history_unread(self) -> None:
         """Let the next look at the history read it from `history_source`."""
         self._history = None
 
-    def held_history(self) -> list[LLMMessage] | None:
+    def held_history(self) -> History | None:
         """The history, if it was looked at; None if it is still unread."""
         return self._history
 
     def init_state(self) -> None:
         """Forget the conversation and begin with a fresh `state`. Override it to reset attributes of your own."""
-        self._history = []
+        self._history = History()
+        self.record.fitted = 0
         self.state = self._fresh_state()
         self.record.open_calls = []
         self.record.kept_message = None
@@ -74,6 +84,8 @@ class Conversation(Agent):
     def set_system_message(self, message: str) -> None:
         """Replace the application's part of the system message, from the next model call on."""
         self.record.system_message = message
+        if self._history:
+            self._history.begin_with(self.system_and_tools_message())
 
     def set_user_message(self, message: str) -> None:
         """Replace the first user message of the next conversation."""
@@ -81,12 +93,11 @@ class Conversation(Agent):
 
     def augment_system_message(self, message: str) -> None:
         """Add a paragraph to the application's part of the system message."""
-        self.record.system_message = f"{self.system_message}\n\n{message}"
+        self.set_system_message(f"{self.system_message}\n\n{message}")
 
     def system_and_tools_message(self) -> LLMMessage:
         """The system message as the model gets it."""
-        text = system_text(self.system_message, self.toolbox.sets, use_tools=self.config.use_tools)
-        return LLMMessage(role=Role.SYSTEM, content=text)
+        return system_message(self.system_message, self.toolbox.sets, use_tools=self.config.use_tools)
 
     @property
     def task_messages(self) -> list[LLMMessage]:
@@ -106,26 +117,64 @@ class Conversation(Agent):
         if start < 0:
             start = max(0, len(messages) + start)
         del messages[start:]
-        if not messages:
-            self.record.open_calls = []
+        self._see_open_calls()
 
     def update_history(self, message: str, response: str) -> None:
         """Append a user message and the model's answer to it."""
         self.message_history.append(LLMMessage(role=Role.USER, content=message))
         self.message_history.append(LLMMessage(role=Role.ASSISTANT, content=response))
+        self._see_open_calls()
 
-    def last_message_with_role(self, role: Role) -> LLMMessage | None:
+    def update_last_message(self, message: str, role: Role | str = Role.USER) -> None:
+        """Put `message` in the place of the last content of that role, where there is one.
+
+        For instance a question alone for a prompt that held long passages with it, once the model has answered.
+        """
+        index = self.last_message_idx_with_role(role)
+        if index >= 0:
+            self.message_history[index] = self.message_history[index].model_copy(update={"content": message})
+
+    def delete_last_message(self, role: Role | str = Role.USER) -> None:
+        """Drop the last message of that role, where there is one."""
+        index = self.last_message_idx_with_role(role)
+        if index >= 0:
+            del self.message_history[index]
+            self._see_open_calls()
+
+    def truncate_message(
+        self, idx: int, tokens: int = 5, warning: str = "...[Contents truncated!]", inplace: bool = True
+    ) -> LLMMessage:
+        """Message `idx` with only the first `tokens` tokens (about) of its content, and `warning` on a line below.
+
+        `inplace` puts it into the history, where the whole one is lost then. Raises `IndexError`.
+        """
+        message = self.message_history[idx]
+        shortened = message.model_copy(update={"content": f"{beginning(message.content, tokens)}\n{warning}"})
+        if inplace:
+            self.message_history[idx] = shortened
+        return shortened
+
+    def last_message_with_role(self, role: Role | str) -> LLMMessage | None:
         """The last message of that role, or None."""
         index = index_of_last(self.message_history, role)
         return self.message_history[index] if index >= 0 else None
 
-    def nth_message_idx_with_role(self, role: Role, n: int) -> int:
+    def last_message_idx_with_role(self, role: Role | str) -> int:
+        """The index of the last message of that role, -1 if there is none."""
+        return index_of_last(self.message_history, role)
+
+    def nth_message_idx_with_role(self, role: Role | str, n: int) -> int:
         """The index of the n-th message (from 1) of that role, -1 if there are not so many."""
         return index_of_nth(self.message_history, role, n)
 
     def chat_num_tokens(self, messages: list[LLMMessage] | None = None) -> int:
-        """About how many tokens the messages have (default: the history)."""
-        return sum(estimated_tokens(m.content) for m in (self.message_history if messages is None else messages))
+        """About how many tokens the messages have (default: the history), as they count in a prompt.
+
+        Exact where the model has a tokenizer at hand. What a history is sent shortened counts whole.
+        """
+        model = self.llm
+        count = model.count_tokens if model is not None else estimated_tokens
+        return sum(message_tokens(m, count) for m in (self.message_history if messages is None else messages))
 
     def message_history_str(self, i: int | None = None) -> str:
         """The history as text: all of it, message `i`, or the last -i messages."""
@@ -133,3 +182,7 @@ class Conversation(Agent):
         if i is not None:
             messages = messages[i:] if i < 0 else messages[i : i + 1]
         return "\n".join(f"{m.role.value}: {m.content}" for m in messages)
+
+    def _see_open_calls(self) -> None:
+        """After an edit: the open calls are those that the history ends with."""
+        self.record.open_calls = calls_without_result(self.message_history)

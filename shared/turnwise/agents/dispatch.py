@@ -10,6 +10,7 @@ from turnwise.agents.handlers import handler_call
 from turnwise.constants import DONE, PASS, SEND_TO
 from turnwise.effects import Steps
 from turnwise.entity import Entity
+from turnwise.llm.tokens import shortened
 from turnwise.messages.api_results import match_results
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.finding import Found, ToolFault, explain, untrusted
@@ -74,7 +75,7 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
         return None
     limit = tool.private_default("_max_result_tokens")
     if limit:
-        result.content = agent.truncated(result.content, limit)
+        result.content = shortened(result.content, limit)
     steers = any(kind.__module__.startswith("turnwise.tools.") for kind in type(tool).__mro__)
     if steers and doc.metadata.tainted:
         # What an orchestration tool says is what it was given: it stays as tainted as that was.

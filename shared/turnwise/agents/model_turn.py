@@ -33,6 +33,16 @@ def answer(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDo
     return doc
 
 
+def one_off(agent: ChatAgent, message: str | ChatDocument) -> Steps[ChatDocument | None]:
+    """The model's answer, of which the conversation keeps nothing."""
+    before, calls = list(agent.message_history), list(agent.record.open_calls)
+    try:
+        doc = yield from answer(agent, message)
+        return doc
+    finally:
+        agent.message_history, agent.record.open_calls = before, calls
+
+
 def _prepare(agent: ChatAgent, message: str | ChatDocument | None) -> bool:
     """Bring the history to where the model is asked; False if the message says nothing to it."""
     if isinstance(message, ChatDocument) and agent.get_tool_messages(message):
@@ -42,7 +52,7 @@ def _prepare(agent: ChatAgent, message: str | ChatDocument | None) -> bool:
     if not agent.message_history:
         agent.init_message_history()
     else:
-        agent.message_history[0] = agent.system_and_tools_message()
+        agent.history().begin_with(agent.system_and_tools_message())
     if message is None:
         return True
     if isinstance(message, ChatDocument) and message.id() == agent.message_history[-1].chat_document_id:

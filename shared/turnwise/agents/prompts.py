@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from turnwise.llm.base import LLMMessage, Role
 from turnwise.messages.toolset import ToolSets
 
 
@@ -23,7 +24,12 @@ def tool_advice(sets: ToolSets) -> str:
 
 
 @lru_cache(maxsize=512)
-def system_text(own: str, sets: ToolSets, *, use_tools: bool) -> str:
+def system_message(own: str, sets: ToolSets, *, use_tools: bool) -> LLMMessage:
     """The whole system message; kept by its arguments, because schemas are slow to make and rarely change."""
+    return LLMMessage(role=Role.SYSTEM, content=system_text(own, sets, use_tools=use_tools))
+
+
+def system_text(own: str, sets: ToolSets, *, use_tools: bool) -> str:
+    """The text of the system message."""
     parts = [own, tool_rules(sets) if use_tools else "", tool_advice(sets)]
     return "\n\n".join(part for part in parts if part)

@@ -20,7 +20,7 @@ class AgentRecord(BaseModel):
     """The framework's own memory of an agent; small, and JSON between turns of a served run.
 
     `tools` lists the names in the three sets where they differ from what the agent began with. `system_message` and
-    `user_message` override the configuration's.
+    `user_message` override the configuration's. `fitted` is that of the history, kept here between turns.
     """
 
     system_message: str | None = None
@@ -29,6 +29,7 @@ class AgentRecord(BaseModel):
     forced_tool: str | None = None
     kept_message: KeptMessage | None = None
     tools: dict[str, list[str]] | None = None
+    fitted: int = 0
 
     def dump(self) -> dict[str, Any]:
         """What differs from a fresh record, as JSON-able data."""

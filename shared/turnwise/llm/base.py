@@ -11,6 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from turnwise.llm.tokens import estimated_tokens
+
 
 class Role(str, Enum):
     """The speaker of a message, as chat-completion APIs name it."""
@@ -28,6 +30,8 @@ class LLMFunctionCall(BaseModel):
     Arguments that were not a JSON object are None, and `raw` holds their text.
     """
 
+    model_config = ConfigDict(frozen=True)
+
     name: str
     arguments: dict[str, Any] | None = None
     raw: str | None = None
@@ -35,6 +39,8 @@ class LLMFunctionCall(BaseModel):
 
 class OpenAIToolCall(BaseModel):
     """One entry of an assistant message's `tool_calls`."""
+
+    model_config = ConfigDict(frozen=True)
 
     id: str | None = None
     type: str = "function"
@@ -79,7 +85,9 @@ class LLMTokenUsage(BaseModel):
 
 
 class LLMMessage(BaseModel):
-    """One message of a model's history."""
+    """One message of a model's history: a value, changed by `model_copy(update=...)` and put in the old one's place."""
+
+    model_config = ConfigDict(frozen=True)
 
     role: Role
     content: str = ""
@@ -197,8 +205,5 @@ class LanguageModel(ABC):
         return None
 
     def count_tokens(self, text: str) -> int:
-        """An upper bound of the tokens in `text`: no byte-level BPE makes more tokens than UTF-8 bytes.
-
-        Clients override it where a tokenizer is at hand.
-        """
-        return len(text.encode())
+        """The tokens in `text`: an estimate, unless a client has a tokenizer at hand."""
+        return estimated_tokens(text)

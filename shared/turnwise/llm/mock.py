@@ -73,10 +73,6 @@ class MockLM(LanguageModel):
     def price(self, usage: LLMTokenUsage) -> Decimal:
         return Decimal(0)
 
-    def count_tokens(self, text: str) -> int:
-        """Nothing: a mock has no window to fill, and histories of speed tests are long."""
-        return 0
-
     def _response(self, content: str, answer: MockAnswer, on_token: TokenSink | None) -> LLMResponse:
         if answer is None:
             answer = self.config.response_dict.get(content, self.config.default_response)

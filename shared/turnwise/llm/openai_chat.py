@@ -103,9 +103,14 @@ class OpenAIGPT(LanguageModel):
         if not usage.total_tokens:  # the server told nothing: an upper bound, so that limits still hold
             usage = usage.model_copy(
                 update={
-                    "prompt_tokens": sum(self.count_tokens(message.model_dump_json()) for message in messages),
-                    "completion_tokens": self.count_tokens(response.model_dump_json()),
+                    "prompt_tokens": sum(_most_tokens(message) for message in messages),
+                    "completion_tokens": _most_tokens(response),
                 }
             )
         usage = usage.model_copy(update={"cost": self.price(usage)})
         return response.model_copy(update={"usage": usage, "model": response.model or self.config.chat_model})
+
+
+def _most_tokens(value: LLMMessage | LLMResponse) -> int:
+    """No byte-level BPE makes more tokens than there are bytes."""
+    return len(value.model_dump_json().encode())

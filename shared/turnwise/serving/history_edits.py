@@ -13,7 +13,7 @@ def apply_edit(tx: RunTransaction, edit: Edit, template: ChatAgent, registry: Re
     """Carry out one edit; an agent that was never asked has nothing to edit."""
     saved = tx.agent(edit.agent)
     if isinstance(edit, CutBack):
-        _cut_back(tx, edit, template)
+        _cut_back(tx, edit, template, registry)
         return
     tx.clear_history(edit.agent)
     if saved.record is None and saved.state is None:
@@ -23,17 +23,19 @@ def apply_edit(tx: RunTransaction, edit: Edit, template: ChatAgent, registry: Re
         served.agent.init_state()
     elif isinstance(edit, Clear):
         served.agent.record.open_calls = []
+        served.agent.record.fitted = 0
     tx.save_agent(edit.agent, record=served.record(), state=served.state())
 
 
-def _cut_back(tx: RunTransaction, edit: CutBack, template: ChatAgent) -> None:
+def _cut_back(tx: RunTransaction, edit: CutBack, template: ChatAgent, registry: Registry) -> None:
     """Keep the messages up to the task's first incoming one, and the last.
 
     Stored rows lack the system message, which is index 0 of an agent's history: so the message with index `first` is
     row `first - 1`, and `first` rows are kept.
     """
     first = max(edit.start, len(template.task_messages))
-    last = tx.agent(edit.agent).history_len - 1
+    saved = tx.agent(edit.agent)
+    last = saved.history_len - 1
     if last <= first:
         return
     row = tx.history_row(edit.agent, last)
@@ -42,3 +44,6 @@ def _cut_back(tx: RunTransaction, edit: CutBack, template: ChatAgent) -> None:
         edit.agent,
         [NewHistory(role=row.role, body=row.body, tokens=row.tokens, document_id=row.document_id)],
     )
+    served = over_template(template, saved, registry)
+    served.agent.record.fitted = min(served.agent.record.fitted, first + 1)
+    tx.save_agent(edit.agent, record=served.record(), state=None)

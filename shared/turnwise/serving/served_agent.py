@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from turnwise.agents.chat_agent import ChatAgent
-from turnwise.agents.history import estimated_tokens
+from turnwise.agents.history import History
 from turnwise.agents.record import AgentRecord
-from turnwise.llm.base import LLMMessage, LLMTokenUsage
+from turnwise.llm.base import LLMMessage, LLMTokenUsage, Role
+from turnwise.llm.prompt_size import message_tokens
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.toolset import AgentFacts
 from turnwise.runs import records
@@ -35,10 +36,18 @@ def over_template(
     agent.callbacks = copy.copy(template.callbacks)
     agent.usage = LLMTokenUsage()
     agent.load_state(saved.state)
-    history = _LazyHistory(agent, load_history if saved.history_len else None)
-    agent.history_source = history.messages
+    agent.history_source = lambda: _history(agent, saved, load_history)
     agent.message_history_unread()
-    return ServedAgent(agent, template, saved, history)
+    return ServedAgent(agent, template, saved)
+
+
+def _history(agent: ChatAgent, saved: records.AgentRecord, load: LoadHistory | None) -> History:
+    """The stored messages, below a system message that is made anew for each call and not stored."""
+    stored = load() if load is not None and saved.history_len else []
+    if not stored:
+        return History()
+    messages = [agent.system_and_tools_message(), *stored]
+    return History(messages, unchanged=len(messages), fitted=agent.record.fitted, tokens=saved.history_tokens)
 
 
 @dataclass
@@ -48,7 +57,6 @@ class ServedAgent:
     agent: ChatAgent
     template: ChatAgent
     saved: records.AgentRecord
-    history: _LazyHistory
 
     def facts(self) -> AgentFacts:
         """As the rules see it; the system message counts as part of a history that has begun."""
@@ -58,6 +66,9 @@ class ServedAgent:
     def record(self) -> Json | None:
         """The framework's record, if it is not what was saved."""
         agent = self.agent
+        history = agent.held_history()
+        if history is not None:
+            agent.record.fitted = history.fitted
         tools = agent.toolbox.dump()
         agent.record.tools = tools if tools != self.template.toolbox.dump() else None
         now = agent.record.dump()
@@ -71,35 +82,13 @@ class ServedAgent:
 
     def history_changes(self) -> tuple[int | None, tuple[NewHistory, ...]]:
         """How many saved rows to keep (None: all), and the rows to append."""
-        return self.history.changes()
-
-
-class _LazyHistory:
-    """The messages of a served agent: loaded once, compared with what they were at the end."""
-
-    def __init__(self, agent: ChatAgent, load: LoadHistory | None) -> None:
-        self._agent = agent
-        self._load = load
-        self._loaded: list[LLMMessage] = []
-
-    def messages(self) -> list[LLMMessage]:
-        """Read the history; called once, when the agent first looks at it."""
-        self._loaded = list(self._load()) if self._load is not None else []
-        # The system message is made anew for each call, so it is not stored.
-        return [self._agent.system_and_tools_message(), *self._loaded] if self._loaded else []
-
-    def changes(self) -> tuple[int | None, tuple[NewHistory, ...]]:
-        current = self._agent.held_history()
-        if current is None:
+        history = self.agent.held_history()
+        if history is None:
             return None, ()
-        said = current[1:]
-        kept = 0
-        for old, new in zip(self._loaded, said, strict=False):
-            if old is not new:
-                break
-            kept += 1
-        added = tuple(_row(message) for message in said[kept:])
-        return (kept if kept < len(self._loaded) else None), added
+        system = 1 if history and history[0].role == Role.SYSTEM else 0
+        kept = max(0, history.unchanged - system)
+        added = tuple(_row(message) for message in history[system + kept :])
+        return (kept if kept < self.saved.history_len else None), added
 
 
 def _row(message: LLMMessage) -> NewHistory:
@@ -107,6 +96,6 @@ def _row(message: LLMMessage) -> NewHistory:
     return NewHistory(
         role=message.role.value,
         body=body,
-        tokens=estimated_tokens(message.content),
+        tokens=message_tokens(message),
         document_id=message.chat_document_id or None,
     )

@@ -1,0 +1,38 @@
+"""How many tokens messages and function schemas take of a prompt, about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from turnwise.llm.base import LLMFunctionCall, LLMFunctionSpec, LLMMessage
+from turnwise.llm.tokens import estimated_tokens
+
+# What a chat-completions API adds to each message (its role and its ends), and to each call in one. OpenAI's cookbook,
+# "How to count tokens with tiktoken", gives 3 for a message and 1 for its role.
+PER_MESSAGE = 4
+PER_CALL = 4
+
+Count = Callable[[str], int]
+
+
+def message_tokens(message: LLMMessage, count: Count = estimated_tokens) -> int:
+    """What a message takes of a prompt, its calls included."""
+    total = PER_MESSAGE + count(message.content)
+    if message.name:
+        total += count(message.name)
+    for call in message.tool_calls or ():
+        if call.function is not None:
+            total += _call_tokens(call.function, count)
+    if message.function_call is not None:
+        total += _call_tokens(message.function_call, count)
+    return total
+
+
+def spec_tokens(spec: LLMFunctionSpec, count: Count = estimated_tokens) -> int:
+    """What a function takes of a prompt; providers write schemas shorter than JSON does, so this is an upper bound."""
+    return PER_CALL + count(spec.model_dump_json())
+
+
+def _call_tokens(call: LLMFunctionCall, count: Count) -> int:
+    return PER_CALL + count(call.name) + count(json.dumps(call.arguments or {}))

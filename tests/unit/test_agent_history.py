@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from turnwise import ChatAgent, ChatAgentConfig, LLMMessage, MockLMConfig, OpenAIToolCall, RewindTool, Role
+from turnwise.agents.history import History
+from turnwise.llm.base import LLMFunctionCall, LLMResponse
+from turnwise.llm.prompt_size import message_tokens
+
+
+def said(content: str, role: Role = Role.USER) -> LLMMessage:
+    return LLMMessage(role=role, content=content)
+
+
+SYSTEM = said("Be brief.", Role.SYSTEM)
+CALL = OpenAIToolCall(id="c1", function=LLMFunctionCall(name="look", arguments={"at": "it"}))
+
+
+def agent_with(*messages: LLMMessage) -> ChatAgent:
+    agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig(response_fn=lambda text: f"<{text}>")))
+    if messages:
+        agent.message_history = [agent.system_and_tools_message(), *messages]
+    return agent
+
+
+def contents(agent: ChatAgent) -> list[str]:
+    return [message.content for message in agent.message_history[1:]]
+
+
+Edit = Callable[[list[LLMMessage]], object]
+INDEX = st.integers(-12, 12)
+MESSAGE = st.text(max_size=8).map(said)
+EDITS: st.SearchStrategy[Edit] = st.one_of(
+    st.builds(lambda m: lambda h: h.append(m), MESSAGE),
+    st.builds(lambda ms: lambda h: h.extend(ms), st.lists(MESSAGE, max_size=3)),
+    st.builds(lambda i, m: lambda h: h.insert(i, m), INDEX, MESSAGE),
+    st.builds(lambda i, m: lambda h: h.__setitem__(i, m), INDEX, MESSAGE),
+    st.builds(lambda i, j, ms: lambda h: h.__setitem__(slice(i, j), ms), INDEX, INDEX, st.lists(MESSAGE, max_size=3)),
+    st.builds(lambda i: lambda h: h.__delitem__(i), INDEX),
+    st.builds(lambda i, j, k: lambda h: h.__delitem__(slice(i, j, k)), INDEX, INDEX, st.sampled_from([-2, -1, 1, 2])),
+    st.builds(lambda i: lambda h: h.pop(i), INDEX),
+    st.builds(lambda i: lambda h: h.remove(h[i]), INDEX),
+    st.just(lambda h: h.clear()),
+    st.just(lambda h: h.reverse()),
+    st.just(lambda h: h.sort(key=lambda m: m.content)),
+    st.just(lambda h: h.__imul__(2)),
+)
+
+
+@given(begun=st.lists(MESSAGE, max_size=8), edits=st.lists(st.tuples(EDITS, st.booleans()), max_size=6))
+def test_whatever_is_done_to_a_history_its_marks_and_its_count_stay_right(
+    begun: list[LLMMessage], edits: list[tuple[Edit, bool]]
+) -> None:
+    before = [SYSTEM, *begun]
+    history = History(before, unchanged=len(before), fitted=len(before), tokens=sum(map(message_tokens, begun)))
+    plain = list(before)
+    for edit, counted in edits:
+        assert _outcome(edit, history) == _outcome(edit, plain)
+        assert list(history) == plain
+        if counted:
+            history.tokens()
+    assert all(old is new for old, new in zip(before, history[: history.unchanged], strict=False))
+    assert history.unchanged <= min(len(history), len(before))
+    assert history.fitted <= history.unchanged
+    assert history.tokens() == sum(map(message_tokens, history[1:]))
+
+
+def _outcome(edit: Edit, messages: list[LLMMessage]) -> object:
+    try:
+        returned = edit(messages)
+    except (IndexError, ValueError) as error:
+        return type(error)
+    return list(returned) if isinstance(returned, list) else returned
+
+
+def test_a_new_system_message_changes_nothing_else() -> None:
+    history = History([SYSTEM, said("a")], unchanged=2, fitted=2, tokens=5)
+    history.begin_with(said("Be kind.", Role.SYSTEM))
+    assert history == [said("Be kind.", Role.SYSTEM), said("a")]
+    assert (history.unchanged, history.fitted, history.tokens()) == (2, 2, 5)
+
+
+def test_a_history_that_replaces_another_remembers_what_both_begin_with() -> None:
+    first, second = said("a"), said("b")
+    history = History([SYSTEM, first, second], unchanged=3, fitted=2)
+    other = history.replaced_by([SYSTEM, first, said("c"), second])
+    assert (other.unchanged, other.fitted) == (2, 2)
+    assert history.replaced_by([]).unchanged == 0
+
+
+def test_a_history_is_a_list_to_whoever_holds_it() -> None:
+    history = History([SYSTEM, said("a")])
+    assert history == [SYSTEM, said("a")]
+    assert copy.deepcopy(history) == pickle.loads(pickle.dumps(history)) == history  # noqa: S301 - our own
+    assert isinstance(agent_with().message_history, list)
+
+
+def test_a_message_is_a_value_and_is_changed_by_putting_another_in_its_place() -> None:
+    agent = agent_with(said("a"))
+    with pytest.raises(ValidationError, match="frozen"):
+        agent.message_history[1].content = "b"  # type: ignore[misc]
+    agent.message_history[1] = agent.message_history[1].model_copy(update={"content": "b"})
+    assert contents(agent) == ["b"]
+
+
+def test_messages_are_found_by_role() -> None:
+    agent = agent_with(said("a"), said("b", Role.ASSISTANT), said("c"))
+    assert agent.nth_message_idx_with_role(Role.USER, 2) == 3
+    assert agent.nth_message_idx_with_role(Role.USER, 3) == -1
+    assert agent.last_message_idx_with_role(Role.ASSISTANT) == 2
+    assert agent.last_message_idx_with_role(Role.TOOL) == -1
+    assert agent.last_message_with_role(Role.USER) == said("c")
+    assert agent.last_message_with_role(Role.TOOL) is None
+
+
+def test_the_last_message_of_a_role_is_replaced_or_dropped() -> None:
+    agent = agent_with(said("passages and question"), said("b", Role.ASSISTANT))
+    agent.update_last_message("question")
+    assert contents(agent) == ["question", "b"]
+    agent.update_last_message("B", role="assistant")
+    assert contents(agent) == ["question", "B"]
+    agent.delete_last_message()
+    assert contents(agent) == ["B"]
+    agent.delete_last_message()
+    agent.update_last_message("nobody said this")
+    assert contents(agent) == ["B"]
+
+
+def test_two_messages_are_dropped_unless_told_from_where() -> None:
+    agent = agent_with(said("a"), said("b"), said("c"))
+    agent.clear_history()
+    assert contents(agent) == ["a"]
+    agent.update_history("question", "answer")
+    assert contents(agent) == ["a", "question", "answer"]
+    agent.clear_history(0)
+    assert agent.message_history == []
+
+
+def test_a_message_is_truncated_in_the_history_or_beside_it() -> None:
+    agent = agent_with(said("x" * 700))
+    beside = agent.truncate_message(1, tokens=30, inplace=False)
+    assert beside.content == "x" * 105 + "\n...[Contents truncated!]"
+    assert contents(agent) == ["x" * 700]
+    agent.truncate_message(1, tokens=2, warning="(cut)")
+    assert contents(agent) == ["x" * 7 + "\n(cut)"]
+
+
+def test_tokens_are_counted_of_the_history_or_of_given_messages() -> None:
+    agent = agent_with(said("x" * 35))
+    of_one = agent.chat_num_tokens([said("x" * 35)])
+    assert of_one == 10 + 4
+    assert agent.chat_num_tokens() == of_one + agent.chat_num_tokens([agent.message_history[0]])
+    assert agent.chat_num_tokens([LLMMessage(role=Role.ASSISTANT, tool_calls=[CALL])]) > 4 + 4
+
+
+def test_the_history_is_shown_whole_or_in_part() -> None:
+    agent = agent_with(said("a"), said("b", Role.ASSISTANT))
+    assert agent.message_history_str().endswith("user: a\nassistant: b")
+    assert agent.message_history_str(1) == "user: a"
+    assert agent.message_history_str(-1) == "assistant: b"
+
+
+def test_the_system_message_is_changed_where_it_stands() -> None:
+    agent = agent_with(said("a"))
+    agent.set_system_message("Be kind.")
+    agent.augment_system_message("Be brief.")
+    assert agent.message_history[0].content == "Be kind.\n\nBe brief."
+    assert contents(agent) == ["a"]
+
+
+def test_a_history_without_a_system_message_loses_nothing_when_the_model_is_asked() -> None:
+    agent = agent_with()
+    agent.message_history = [said("a")]
+    agent.llm_response("b")
+    assert contents(agent) == ["a", "b", "<b>"]
+
+
+def test_an_answer_is_forgotten_with_its_question() -> None:
+    agent = agent_with(said("a"))
+    answer = agent.llm_response_forget("b")
+    assert answer is not None
+    assert answer.content == "<b>"
+    assert asyncio.run(agent.llm_response_forget_async("c")) is not None
+    assert contents(agent) == ["a"]
+    assert agent.usage.calls == 2
+
+
+def test_an_edit_closes_the_calls_that_it_takes_away_and_opens_those_it_lays_bare() -> None:
+    call = LLMMessage(role=Role.ASSISTANT, tool_calls=[CALL])
+    result = LLMMessage(role=Role.TOOL, tool_call_id="c1", content="there")
+    agent = agent_with(said("a"), call, result, said("done", Role.ASSISTANT))
+    agent.clear_history(-2)
+    assert agent.oai_tool_calls == [CALL]
+    agent.delete_last_message(Role.ASSISTANT)
+    assert agent.oai_tool_calls == []
+
+
+def test_after_a_rewind_no_call_waits_that_was_taken_back() -> None:
+    answers = iter([LLMResponse(message=None, oai_tool_calls=[CALL]), LLMResponse(message="fine")])
+    agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig(response_fn=lambda _: next(answers))))
+    agent.llm_response("a")
+    RewindTool(n=1, content="else").response(agent)
+    agent.llm_response("b")
+    assert [m.role for m in agent.message_history[1:]] == [Role.USER, Role.ASSISTANT, Role.USER, Role.ASSISTANT]
