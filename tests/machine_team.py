@@ -153,7 +153,9 @@ class Watch:
     def start(self, *args: Any, **options: Any) -> StackMove:
         return self._seen(_START(*args, **options))
 
-    def receive(self, root: TaskSpec, given: Stack, answer: Answer, facts: Facts, *, last_frame: int) -> StackMove:
+    def receive(
+        self, root: TaskSpec, given: Stack, answer: Answer, facts: Facts, *, last_frame: int, sub_turns: int = -1
+    ) -> StackMove:
         before = [self._dumped(frame.state) for frame in given]
         self.sizes.append(sum(map(len, before)))
         illegal: Answer = Reply() if isinstance(answer, Counts) else Counts(())

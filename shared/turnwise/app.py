@@ -6,13 +6,13 @@ import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from turnwise.errors import ApplicationError, UnknownTaskError
 from turnwise.tasks.task import Task
 from turnwise.tasks.tree import TaskTree
 
-Factory = Callable[[], Task]
+Factory = Callable[[], Task[Any]]
 F = TypeVar("F", bound=Factory)
 
 
@@ -52,7 +52,7 @@ class App:
         """Names of the tasks, in the order in which they were declared."""
         return list(self._factories)
 
-    def build(self, name: str) -> Task:
+    def build(self, name: str) -> Task[Any]:
         """A new task tree; raises `UnknownTaskError`, or `ApplicationError` if the factory fails."""
         factory = self._factories.get(name)
         if factory is None:

@@ -12,6 +12,7 @@ from turnwise import App, ChatDocument, Entity, Task
 from turnwise.agents.record import AgentRecord
 from turnwise.ids import new_id
 from turnwise.messages.human import human_answer
+from turnwise.messages.return_value import value_of_type
 from turnwise.messages.wire import decode_document, encode_document
 from turnwise.runs.records import AskRecord, EventRecord, NewDocument, NewRun, RunRecord, WorkerInfo
 from turnwise.runs.store import Store
@@ -19,7 +20,6 @@ from turnwise.runs.transaction import RunTransaction
 from turnwise.serving.answering import Answering
 from turnwise.serving.move import Moved, Mover
 from turnwise.tasks.entry import document_of
-from turnwise.tasks.return_value import value_of_type
 
 from . import model
 from .observer import Observer, observed_message, observed_result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import assert_type
+from typing import Any, assert_type
 
 from turnwise import (
     AgentDoneTool,
@@ -60,7 +60,7 @@ def test_an_application_keeps_the_type_of_its_factories() -> None:
         return make_task()
 
     assert_type(other(), Task)
-    assert_type(app.build("other"), Task)
+    assert_type(app.build("other"), Task[Any])
     assert_type(app.tasks, list[str])
 
 
@@ -112,6 +112,14 @@ def test_usage_is_in_exact_money() -> None:
 def test_tasks_and_their_rules() -> None:
     task = make_task()
     assert task.run("go", return_type=int) == 9
+    assert_type(task.run("go", return_type=int), int | None)
+    assert_type(task.run("go"), ChatDocument | None)
+    assert_type(task[int], Task[int])
+    assert_type(task[int].run("go"), int | None)
+    assert_type(task[list[Square]].run("go"), list[Square] | None)
+    assert_type(Task(task.agent, default_return_type=str), Task[str])
+    assert_type(task[int].clone(1), Task[int])
+    assert_type(task.step(), ChatDocument | None)
     assert_type(task.kill(), None)
-    assert_type(task.sub_tasks, list[Task])
+    assert_type(task.sub_tasks, list[Task[Any]])
     assert_type(parse_done_sequence("T, A"), DoneSequence)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from pydantic import SerializeAsAny
+from tests.results import given
 
 from turnwise import (
     AgentDoneTool,
@@ -250,7 +251,7 @@ def test_a_subtask_that_hands_typed_text_back_does_not_clear_its_taint() -> None
 def test_a_dropped_tool_keeps_the_model_from_answering_and_not_accepted_text_is_for_the_model() -> None:
     strict, open_minded = agent_that_launches("Root"), agent_that_launches("Root", accept_user_tools=False)
     assert Task(strict, interactive=False).run(EVIL) is None
-    answer = Task(open_minded, interactive=False, single_round=True).run(EVIL)
+    answer = given(Task(open_minded, interactive=False, single_round=True).run(EVIL))
     assert answer.content == "ok"
 
 
@@ -265,7 +266,7 @@ def test_a_typed_done_tool_ends_a_task_only_if_the_model_may_use_it() -> None:
     assert plain.run(tool("done_tool", content="over")) is None
     agent = agent_that_launches("Root")
     agent.enable_message(DoneTool)
-    assert Task(agent, interactive=False).run(tool("done_tool", content="over")).content == "over"
+    assert given(Task(agent, interactive=False).run(tool("done_tool", content="over"))).content == "over"
 
 
 def test_text_that_one_agent_searched_is_still_only_text_for_one_that_takes_no_tools_from_humans() -> None:
@@ -275,7 +276,7 @@ def test_text_that_one_agent_searched_is_still_only_text_for_one_that_takes_no_t
     careful.enable_message(Launch)
     root.add_sub_task(Task(careful, interactive=False, done_if_response=[Entity.LLM]))
     # when the root has nothing to say to it
-    answer = root.run(EVIL, turns=1)
+    answer = given(root.run(EVIL, turns=1))
     # then the sub-task's model answers the text
     assert launched == []
     assert answer.content == "ok"
@@ -311,5 +312,7 @@ def test_a_result_is_as_tainted_as_the_message_that_it_is() -> None:
     agent = agent_that_launches("Root")
     agent.enable_message(SendTool)
     root = Task(agent, interactive=False)
-    assert root.run(tool("send_tool", to="User", content="hi"), turns=1).metadata.tainted
-    assert not Task(agent_that_launches("Other", ["hello"]), interactive=False).run("go", turns=1).metadata.tainted
+    assert given(root.run(tool("send_tool", to="User", content="hi"), turns=1)).metadata.tainted
+    assert not given(
+        Task(agent_that_launches("Other", ["hello"]), interactive=False).run("go", turns=1)
+    ).metadata.tainted

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from tests.results import given
 
 from turnwise import (
     AgentDoneTool,
@@ -50,7 +51,7 @@ def status(result: ChatDocument | None) -> StatusCode | None:
 
 
 def test_turns_end_a_run_with_the_pending_message() -> None:
-    result = chatting().run("go", turns=3)
+    result = given(chatting().run("go", turns=3))
     assert status(result) is StatusCode.FIXED_TURNS
     assert result.content == "reply 1"
 
@@ -63,8 +64,8 @@ def test_the_global_limit_of_turns_gives_no_result_and_is_read_when_a_run_starts
 
 
 def test_a_single_round_is_one_step_and_two_for_a_delegate() -> None:
-    assert Task(agent_saying("one", "two"), interactive=False, single_round=True).run("go").content == "one"
-    assert chatting(single_round=True, llm_delegate=True).run("go").content == "on"
+    assert given(Task(agent_saying("one", "two"), interactive=False, single_round=True).run("go")).content == "one"
+    assert given(chatting(single_round=True, llm_delegate=True).run("go")).content == "on"
 
 
 def spending(tokens: int, cost: str) -> Task:
@@ -78,7 +79,7 @@ def spending(tokens: int, cost: str) -> Task:
 
 def test_money_and_tokens_end_a_run_once_they_are_over_the_limit() -> None:
     for limits, expected in (({"max_cost": 0.25}, StatusCode.MAX_COST), ({"max_tokens": 25}, StatusCode.MAX_TOKENS)):
-        result = spending(10, "0.10").run("go", **limits)
+        result = given(spending(10, "0.10").run("go", **limits))
         assert status(result) is expected
         assert result.content == "reply 2"
 
@@ -178,7 +179,7 @@ def test_polling_that_ends_is_no_loop_in_a_run_either() -> None:
     agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig(default_response='{"request": "poll"}')))
     agent.enable_message(Poll)
     config = TaskConfig(inf_loop_cycle_len=2, inf_loop_wait_factor=2)
-    assert Task(agent, interactive=False, config=config).run("go").content == "ready"
+    assert given(Task(agent, interactive=False, config=config).run("go")).content == "ready"
 
 
 # --- what a run returns ---------------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
+from weakref import WeakValueDictionary
 
 from pydantic import BaseModel
 
@@ -10,6 +12,7 @@ from turnwise.agents.callbacks import Callbacks
 from turnwise.agents.config import ChatAgentConfig
 from turnwise.agents.record import AgentRecord
 from turnwise.agents.toolbox import Toolbox
+from turnwise.errors import ConfigurationError
 from turnwise.ids import new_id
 from turnwise.llm.base import LanguageModel, LLMTokenUsage, OpenAIToolCall
 from turnwise.llm.create import create_model
@@ -28,6 +31,7 @@ class Agent:
     def __init__(self, config: ChatAgentConfig | None = None) -> None:
         self.config = config if config is not None else ChatAgentConfig()
         self.id = new_id("agent")
+        _alive[self.id] = self
         self.callbacks = Callbacks()
         self.toolbox = Toolbox()
         self.record = AgentRecord()
@@ -42,6 +46,33 @@ class Agent:
         if self.config.enable_orchestration_tool_handling:
             for tool in HANDLED_BY_DEFAULT:
                 self.toolbox.enable(tool, use=False, handle=True)
+
+    @staticmethod
+    def from_id(id: str) -> Agent | None:
+        """The agent of that id, if it is alive in this process."""
+        return _alive.get(id)
+
+    def clone(self, i: int = 0) -> Self:
+        """A fresh agent of the same class, named `<name>-<i>`: same model, tools and messages, an empty history.
+
+        The class is called with the configuration alone; one whose constructor needs more overrides `clone`. Raises
+        `ConfigurationError` if it does not.
+        """
+        config = self.config.model_copy(update={"name": f"{self.config.name}-{i}"})
+        try:
+            other = type(self)(config)
+        except TypeError as error:
+            raise ConfigurationError(
+                f"{type(self).__name__} can not be cloned: calling it with its configuration alone failed ({error}); "
+                "give its other parameters defaults, or override clone()"
+            ) from error
+        other._llm = self._llm
+        other.toolbox = self.toolbox.copy()
+        other.callbacks = copy(self.callbacks)
+        other.default_human_response = self.default_human_response
+        kept = {"system_message", "user_message", "forced_tool"}
+        other.record = AgentRecord(**self.record.model_dump(include=kept))
+        return other
 
     @property
     def llm(self) -> LanguageModel | None:
@@ -120,3 +151,7 @@ class Agent:
         if message_class is None:
             return list(self.toolbox.known.values())
         return message_class if isinstance(message_class, list) else [message_class]
+
+
+# Weak: an agent lives as long as somebody holds it.
+_alive: WeakValueDictionary[str, Agent] = WeakValueDictionary()

@@ -6,18 +6,21 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from turnwise.agents import dispatch, model_turn
-from turnwise.agents.conversation import Conversation
+from turnwise.agents.responses import Responses
 from turnwise.agents.terminal import ask_on_terminal
 from turnwise.effects import Effect, Steps, run_async, run_sync
 from turnwise.entity import Entity
-from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.document import ChatDocument
 from turnwise.messages.finding import Found, find_tools, tool_attempt
 from turnwise.messages.human import human_answer
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.toolset import AgentFacts
 
+Responder = Callable[[str | ChatDocument | None], ChatDocument | None]
+AsyncResponder = Callable[[str | ChatDocument | None], Awaitable[ChatDocument | None]]
 
-class ChatAgent(Conversation):
+
+class ChatAgent(Responses):
     """A model with tools and a history.
 
     Handlers of tools are methods named like the tool's `request`. A subclass may override `agent_response`,
@@ -66,6 +69,22 @@ class ChatAgent(Conversation):
             return False
         return tool_attempt(ChatDocument.from_str(msg) if isinstance(msg, str) else msg, self.facts())
 
+    def entity_responders(self) -> list[tuple[Entity, Responder]]:
+        """Who answers as each of the agent's entities, in the order in which a task asks them."""
+        return [
+            (Entity.AGENT, self.agent_response),
+            (Entity.LLM, self.llm_response),
+            (Entity.USER, self.user_response),
+        ]
+
+    def entity_responders_async(self) -> list[tuple[Entity, AsyncResponder]]:
+        """The same for an event loop."""
+        return [
+            (Entity.AGENT, self.agent_response_async),
+            (Entity.LLM, self.llm_response_async),
+            (Entity.USER, self.user_response_async),
+        ]
+
     # --- AGENT -------------------------------------------------------------------------------------------------
 
     def agent_response(self, msg: str | ChatDocument | None = None) -> ChatDocument | None:
@@ -82,53 +101,11 @@ class ChatAgent(Conversation):
         """The answer to a message without a tool that this agent handles. Override it; see `handle_llm_no_tool`."""
         return dispatch.default_fallback(self, _as_doc(msg))
 
-    def create_agent_response(
-        self,
-        content: str = "",
-        content_any: Any = None,
-        tool_messages: list[ToolMessage] | None = None,
-        recipient: str = "",
-    ) -> ChatDocument:
-        """A message from AGENT."""
-        return self._template(Entity.AGENT, content, content_any, tool_messages, recipient)
-
-    def create_llm_response(
-        self,
-        content: str = "",
-        content_any: Any = None,
-        tool_messages: list[ToolMessage] | None = None,
-        recipient: str = "",
-    ) -> ChatDocument:
-        """A message as from this agent's model."""
-        return self._template(Entity.LLM, content, content_any, tool_messages, recipient)
-
-    def create_user_response(
-        self,
-        content: str = "",
-        content_any: Any = None,
-        tool_messages: list[ToolMessage] | None = None,
-        recipient: str = "",
-    ) -> ChatDocument:
-        """A message as from this agent's human."""
-        return self._template(Entity.USER, content, content_any, tool_messages, recipient)
-
-    def _template(
-        self, sender: Entity, content: str, content_any: Any, tools: list[ToolMessage] | None, recipient: str
-    ) -> ChatDocument:
-        return ChatDocument(
-            content=content,
-            content_any=content_any if content_any is not None else (content or None),
-            tool_messages=list(tools or []),
-            metadata=ChatDocMetaData(
-                source=sender,
-                sender=sender,
-                agent_id=self.id,
-                recipient=recipient,
-                tools_from_agent=bool(tools) or sender is Entity.LLM,
-            ),
-        )
-
     # --- LLM ---------------------------------------------------------------------------------------------------
+
+    def llm_can_respond(self, message: str | ChatDocument | None = None) -> bool:
+        """Whether there is a model, and no tool in the message that the agent handles."""
+        return self._llm is not None and not self.get_tool_messages(message)
 
     def llm_response(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
         """What the model answers to `message`, which is appended to the history; None if it can not answer.

@@ -37,7 +37,12 @@ class Look:
     """Nothing was answered, but the facts changed: killed, or out of time."""
 
 
-Answer = Reply | Counts | Refused | Look
+@dataclass(frozen=True, slots=True)
+class Proceed:
+    """Make the next step; answers a `Pause`."""
+
+
+Answer = Reply | Counts | Refused | Look | Proceed
 
 # --- what it decides ---------------------------------------------------------------------------------------------
 
@@ -75,7 +80,14 @@ class Finish:
     loop: str = ""
 
 
-Action = Ask | Count | Finish
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A task that is stepped by hand stands between two steps; it does not ask itself whether it is done."""
+
+    path: str
+
+
+Action = Ask | Count | Finish | Pause
 
 # --- edits of histories ------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from turnwise.constants import NO_ANSWER
-from turnwise.core.actions import Action, Clear, Count, Counts, CutBack, Finish, Refused, Trace
+from turnwise.core.actions import Action, Clear, Count, Counts, CutBack, Finish, Pause, Refused, Trace
 from turnwise.core.loops import is_loop, message_hash
 from turnwise.core.scratch import Scratch
 from turnwise.entity import StatusCode
@@ -20,6 +20,11 @@ class AfterStep(Scratch, ABC):
         """Begin the next step."""
 
     def end_step(self, taken: ChatDocument | None) -> Action:
+        if self.stepwise:
+            self._sequence()
+            self.turn += 1
+            self.candidates, self.cursor = (), 0
+            return Pause(self.spec.path)
         over, status = self.done()
         self._sequence()
         if over:

@@ -16,6 +16,8 @@ from turnwise.core.actions import (
     Edit,
     Look,
     Move,
+    Pause,
+    Proceed,
     Refused,
     Reset,
     Trace,
@@ -29,14 +31,24 @@ from turnwise.messages.finding import attach_tools
 
 
 def start(
-    spec: TaskSpec, message: ChatDocument | None, facts: Facts, *, caller: str | None = None, turns: int = -1
+    spec: TaskSpec,
+    message: ChatDocument | None,
+    facts: Facts,
+    *,
+    caller: str | None = None,
+    turns: int = -1,
+    stepwise: bool = False,
 ) -> Move:
-    """Begin the task with a first message (None: its model begins). `caller` is the calling task's name."""
+    """Begin the task with a first message (None: its model begins). `caller` is the calling task's name.
+
+    With `stepwise` it pauses before each step, the first one too.
+    """
     is_root = caller is None
     afresh = (is_root and spec.restart) or (not is_root and spec.restart_as_subtask)
     edits: list[Edit] = [Reset(key) for key in spec.agents()] if afresh else []
     state = TaskState(
         caller=caller,
+        stepwise=stepwise,
         turns=turns if turns > 0 else spec.turns,
         pending=message,
         history_start=0 if afresh else facts.agent(spec.agent).history_len,
@@ -45,7 +57,15 @@ def start(
         attach_tools(message, facts.agent(spec.agent))
     work = Step(spec, state, facts, edits)
     work.trace.append(Trace("started", spec.path, 0, document=message))
-    return work.move(work.begin_step())
+    return work.move(Pause(spec.path) if stepwise else work.begin_step())
+
+
+def follow(
+    spec: TaskSpec, state: TaskState, responder: str, document: ChatDocument | None, facts: Facts
+) -> tuple[ChatDocument | None, TaskState]:
+    """An answer with the signals in its text followed, and the state after them; the answer is not taken."""
+    work = Step(spec, state, facts, [])
+    return (work.followed(responder, document) if document is not None else None), work.frozen()
 
 
 def receive(spec: TaskSpec, state: TaskState, answer: Answer, facts: Facts) -> Move:
@@ -53,7 +73,11 @@ def receive(spec: TaskSpec, state: TaskState, answer: Answer, facts: Facts) -> M
     if state.counting != isinstance(answer, Counts):
         expected = "the counts that were asked for" if state.counting else f"an answer of {state.awaiting or 'nobody'}"
         raise ValueError(f"task {spec.path!r} waits for {expected}, but was given a {type(answer).__name__}")
+    if isinstance(answer, Proceed) and (state.awaiting or not state.stepwise):
+        raise ValueError(f"task {spec.path!r} does not stand between two steps")
     work = Step(spec, state, facts, [])
+    if isinstance(answer, Proceed):
+        return work.move(work.begin_step())
     if isinstance(answer, Counts):
         return work.move(work.counted(answer))
     if isinstance(answer, Refused):

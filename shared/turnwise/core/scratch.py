@@ -22,6 +22,7 @@ class Scratch:
 
     # The fields of TaskState; declared for the type checker.
     caller: str | None
+    stepwise: bool
     turns: int
     turn: int
     pending: ChatDocument | None

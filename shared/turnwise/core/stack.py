@@ -37,35 +37,54 @@ Stack = tuple[Frame, ...]
 class StackMove:
     """The new stack (empty once the root finished), and what `Move` says of all machines that moved.
 
-    `frame` is the number of the frame that the action is about, `last_frame` the highest number given so far.
+    `frame` is the number of the frame that the action is about, `state` its task's state, `last_frame` the highest
+    number given so far.
     """
 
     stack: Stack
     action: Action
     frame: int
+    state: TaskState
     last_frame: int
     edits: tuple[Edit, ...]
     trace: tuple[Trace, ...]
 
 
-def start(root: TaskSpec, message: ChatDocument | None, facts: Facts, *, turns: int = -1) -> StackMove:
-    """Begin a run of the root task."""
-    return _settle(root, (), 1, 1, machine.start(root, message, facts, turns=turns), facts)
+def start(
+    root: TaskSpec,
+    message: ChatDocument | None,
+    facts: Facts,
+    *,
+    turns: int = -1,
+    caller: str | None = None,
+    stepwise: bool = False,
+) -> StackMove:
+    """Begin a run of the root task; `caller` names a task outside of this stack that called it.
+
+    With `stepwise` the root pauses before each of its steps.
+    """
+    first = machine.start(root, message, facts, caller=caller, turns=turns, stepwise=stepwise)
+    return _settle(root, (), 1, 1, first, facts)
 
 
-def receive(root: TaskSpec, stack: Stack, answer: Answer, facts: Facts, *, last_frame: int) -> StackMove:
+def receive(
+    root: TaskSpec, stack: Stack, answer: Answer, facts: Facts, *, last_frame: int, sub_turns: int = -1
+) -> StackMove:
     """Go on with the answer to the last action; raises `ValueError` if nothing was asked.
 
-    `last_frame` is that of the move before.
+    `last_frame` is that of the move before. `sub_turns` bounds the steps of a sub-task that begins now and has no
+    bound of its own.
     """
     if not stack:
         raise ValueError(f"the run of {root.name!r} has ended, or has not begun; nothing was asked")
     top = stack[-1]
     move = machine.receive(root.at(top.path), top.state, answer, facts)
-    return _settle(root, stack[:-1], top.no, last_frame, move, facts)
+    return _settle(root, stack[:-1], top.no, last_frame, move, facts, sub_turns)
 
 
-def _settle(root: TaskSpec, below: Stack, no: int, last_frame: int, move: Move, facts: Facts) -> StackMove:
+def _settle(
+    root: TaskSpec, below: Stack, no: int, last_frame: int, move: Move, facts: Facts, sub_turns: int = -1
+) -> StackMove:
     """Push and pop until somebody outside has to act."""
     edits: list[Edit] = list(move.edits)
     trace: list[Trace] = list(move.trace)
@@ -83,14 +102,15 @@ def _settle(root: TaskSpec, below: Stack, no: int, last_frame: int, move: Move, 
                 message = as_sub_task_sees(action.message, facts) if action.message is not None else None
                 last_frame += 1
                 no = last_frame
-                move = machine.start(sub, message, facts, caller=caller.name)
+                turns = sub.turns if sub.turns > 0 else sub_turns
+                move = machine.start(sub, message, facts, caller=caller.name, turns=turns)
         elif isinstance(action, Finish) and below and action.status is not StatusCode.INF_LOOP:
             caller_frame, below = below[-1], below[:-1]
             no = caller_frame.no
             caller = root.at(caller_frame.path)
             refused = move.state.refused
             answer: Answer = (
-                Refused(refused) if refused else Reply(_as_answer(caller, caller_frame.state, action.result, facts))
+                Refused(refused) if refused else Reply(as_answer(caller, caller_frame.state, action.result, facts))
             )
             if refused and action.result is not None:
                 # The root's result is the pending message of the task that was refused.
@@ -98,7 +118,7 @@ def _settle(root: TaskSpec, below: Stack, no: int, last_frame: int, move: Move, 
             move = machine.receive(caller, caller_frame.state, answer, facts)
         else:
             stack = () if isinstance(action, Finish) else (*below, Frame(no, action.path, move.state))
-            return StackMove(stack, action, no, last_frame, tuple(edits), tuple(trace))
+            return StackMove(stack, action, no, move.state, last_frame, tuple(edits), tuple(trace))
         edits.extend(move.edits)
         trace.extend(move.trace)
 
@@ -106,14 +126,19 @@ def _settle(root: TaskSpec, below: Stack, no: int, last_frame: int, move: Move, 
 def as_sub_task_sees(message: ChatDocument, facts: Facts) -> ChatDocument:
     """The caller's message as a sub-task sees it: a copy from its own USER, with tools, files and marks."""
     copy = ChatDocument.deepcopy(message, facts.new_id())
+    as_from_user(copy, message)
+    return copy
+
+
+def as_from_user(copy: ChatDocument, message: ChatDocument) -> None:
+    """Relabel a copy of a caller's message; what its model said stays trusted as that."""
     copy.metadata.sender = Entity.USER
     if message.metadata.sender == Entity.LLM:
         copy.metadata.tools_from_agent = True
     copy.answers(message)
-    return copy
 
 
-def _as_answer(caller: TaskSpec, state: TaskState, result: ChatDocument | None, facts: Facts) -> ChatDocument | None:
+def as_answer(caller: TaskSpec, state: TaskState, result: ChatDocument | None, facts: Facts) -> ChatDocument | None:
     """A sub-task's result as an answer in its caller: matched to the open API calls of the caller's agent."""
     if result is None or state.pending is None:
         return result

@@ -19,11 +19,13 @@ USER = Entity.USER.value
 class TaskState:
     """The state of one task between two moves; bounded, whatever the length of the conversation.
 
-    Between steps `candidates` is empty. Within a step it lists who is tried, `cursor` says who is being asked, and
+    `stepwise`: the task pauses before each step, and its end is for others to decide. Between steps `candidates` is
+    empty. Within a step it lists who is tried, `cursor` says who is being asked, and
     `no_answer` keeps the last answer that contained NO_ANSWER, with its responder.
     """
 
     caller: str | None = None
+    stepwise: bool = False
     turns: int = -1
     turn: int = 0
     pending: ChatDocument | None = None

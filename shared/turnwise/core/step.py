@@ -88,9 +88,7 @@ class Step(AfterStep):
         """The answer with its signals followed, if it is valid; else None."""
         agent = self.facts.agent(self.spec.agent)
         if doc is not None:
-            if responder == LLM:
-                attach_tools(doc, agent)
-            doc = self._routed(doc)
+            doc = self.followed(responder, doc)
             if NO_ANSWER in doc.content:
                 self.no_answer, self.no_answer_from = doc, responder
         self.answer_done = answer_is_done(self.spec, doc, responder, agent)
@@ -99,6 +97,12 @@ class Step(AfterStep):
         if doc is not None:
             self.trace.append(Trace("rejected", self.spec.path, self.turn, responder, doc, self.pending))
         return None
+
+    def followed(self, responder: str, doc: ChatDocument) -> ChatDocument:
+        """The answer with its tools attached, if a model gave it, and its signals followed."""
+        if responder == LLM:
+            attach_tools(doc, self.facts.agent(self.spec.agent))
+        return self._routed(doc)
 
     def _routed(self, doc: ChatDocument) -> ChatDocument:
         """Follow a signal in the answer's text; a named pass moves the pending message's recipient."""

@@ -119,7 +119,7 @@ class _Move:
         envelope = None
         if isinstance(move.action, Finish):
             self._finish(move.action)
-        else:
+        elif isinstance(move.action, Ask):
             envelope = self._ask(move.frame, move.action)
         self.documents.save()
         return Moved(run=tx.run, ask=envelope, trace=tuple(self.trace))

@@ -5,22 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from turnwise.agents.chat_agent import ChatAgent
+from turnwise.core.stack import as_from_user
 from turnwise.entity import Entity
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.history_form import value_as_text
 from turnwise.messages.tool_message import ToolMessage
 
 
-def first_message(given: Any, agent: ChatAgent, *, afresh: bool) -> ChatDocument | None:
+def first_message(given: Any, agent: ChatAgent, *, afresh: bool, caller: bool = False) -> ChatDocument | None:
     """The document to begin with; None lets the model begin.
 
     Texts and values are from USER and tainted, and so is a document from USER. None goes on from the last message of
-    the history, if the conversation does not begin `afresh`.
+    the history, if the conversation does not begin `afresh`. With a `caller` the message is as a sub-task sees it:
+    from its own USER.
     """
     if given is None:
         if afresh or len(agent.message_history) < 2:
             return None
         return ChatDocument.from_LLMMessage(agent.message_history[-1])
+    if caller and isinstance(given, ChatDocument):
+        message = ChatDocument.deepcopy(given)
+        as_from_user(message, given)
+        return message
     return document_of(given)
 
 

@@ -10,8 +10,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from turnwise.core import stack
-from turnwise.core.actions import Answer, Ask, Clear, Count, Counts, CutBack, Edit, Finish, Reply, Reset, Trace
+from turnwise.core.actions import Answer, Ask, Clear, Count, Counts, CutBack, Edit, Finish, Pause, Reply, Reset, Trace
 from turnwise.core.facts import Facts
+from turnwise.core.spec import TaskSpec
+from turnwise.core.stack import StackMove
 from turnwise.core.state import AGENT, LLM
 from turnwise.effects import Effect, Steps
 from turnwise.entity import Entity
@@ -32,6 +34,8 @@ class LocalRun:
     tree: TaskTree
     overrides: TaskOverrides | None
     max_turns: int
+    # Name of the task that called the root, if one did from outside of this run.
+    caller: str | None = None
     max_cost: Decimal = Decimal(0)
     max_tokens: int = 0
     deadline: float | None = None
@@ -39,10 +43,23 @@ class LocalRun:
     usage: LLMTokenUsage = field(default_factory=LLMTokenUsage)
     counters: dict[int, Counter[str]] = field(default_factory=dict)
 
-    def drive(self, message: ChatDocument | None, turns: int) -> Steps[Finish]:
-        """Carry asks and answers between the machine and the agents until the root finishes."""
+    @property
+    def afresh(self) -> bool:
+        """Whether the root begins with empty histories."""
         root = self.tree.root
-        move = stack.start(root, message, self.facts(), turns=turns)
+        return root.restart if self.caller is None else root.restart_as_subtask
+
+    def drive(self, message: ChatDocument | None, turns: int) -> Steps[StackMove]:
+        """Carry asks and answers between the machine and the agents until the root finishes; returns that move."""
+        root = self.tree.root
+        move = stack.start(root, message, self.facts(), turns=turns, caller=self.caller)
+        return (yield from self.carry(root, move))
+
+    def carry(self, root: TaskSpec, move: StackMove, sub_turns: int = -1) -> Steps[StackMove]:
+        """Go on from `move` until `root` finishes, or pauses between two steps.
+
+        `sub_turns` bounds sub-tasks that begin meanwhile and have no bound of their own.
+        """
         while True:
             for edit in move.edits:
                 self._edit(edit)
@@ -52,15 +69,17 @@ class LocalRun:
                 live = {frame.no for frame in move.stack}
                 self.counters = {no: counter for no, counter in self.counters.items() if no in live}
             action = move.action
-            if isinstance(action, Finish):
-                return action
+            if isinstance(action, (Finish, Pause)):
+                return move
             answer: Answer
             if isinstance(action, Count):
                 answer = self._counted(move.frame, action)
             else:
-                doc = yield self._effect(action)
-                answer = Reply(self._received(action, doc))
-            move = stack.receive(root, move.stack, answer, self.facts(), last_frame=move.last_frame)
+                value = yield self.effect(action)
+                answer = Reply(self.received(action, value))
+            move = stack.receive(
+                root, move.stack, answer, self.facts(), last_frame=move.last_frame, sub_turns=sub_turns
+            )
 
     def facts(self) -> Facts:
         """The run and its agents as they are now."""
@@ -77,7 +96,8 @@ class LocalRun:
             overrides=self.overrides,
         )
 
-    def _effect(self, ask: Ask) -> Effect:
+    def effect(self, ask: Ask) -> Effect:
+        """The call of the entity that is asked."""
         agent: ChatAgent = self.tree.tasks[ask.path].agent
         message = ask.message
         if ask.responder == AGENT:
@@ -86,7 +106,7 @@ class LocalRun:
             return Effect(lambda: agent.llm_response(message), lambda: agent.llm_response_async(message))
         return Effect(lambda: agent.user_response(message), lambda: agent.user_response_async(message))
 
-    def _received(self, ask: Ask, value: Any) -> ChatDocument | None:
+    def received(self, ask: Ask, value: Any) -> ChatDocument | None:
         """An answer as the machine takes it; an application's own responder may return a plain text."""
         if value is None or isinstance(value, ChatDocument):
             if isinstance(value, ChatDocument) and value.metadata.usage is not None and ask.responder == LLM:

@@ -1,0 +1,142 @@
+"""Messages that an agent makes, and what is read out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from turnwise.agents.conversation import Conversation
+from turnwise.agents.history import estimated_tokens
+from turnwise.entity import Entity
+from turnwise.llm.base import LLMFunctionCall, OpenAIToolCall
+from turnwise.messages.api_results import match_results
+from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.history_form import value_as_text
+from turnwise.messages.return_value import value_of_type
+from turnwise.messages.tool_message import ToolMessage
+
+T = TypeVar("T")
+
+
+class Responses(Conversation):
+    """An agent that makes messages in the name of its entities."""
+
+    def response_template(
+        self,
+        e: Entity,
+        content: str | None = None,
+        content_any: Any = None,
+        tool_messages: Sequence[ToolMessage] = (),
+        recipient: str = "",
+        files: Sequence[Any] = (),
+        oai_tool_calls: list[OpenAIToolCall] | None = None,
+        oai_tool_choice: str | dict[str, Any] = "auto",
+        oai_tool_id2result: dict[str, str] | None = None,
+        function_call: LLMFunctionCall | None = None,
+    ) -> ChatDocument:
+        """A message from entity `e` of this agent; without `content_any` its value is the text.
+
+        Tools that are attached to it count as put there by the agent (see `Trust` in the docs), and so does what its
+        model is made to say.
+        """
+        return ChatDocument(
+            content=content or "",
+            content_any=content_any if content_any is not None else (content or None),
+            tool_messages=list(tool_messages),
+            files=list(files),
+            oai_tool_calls=oai_tool_calls,
+            oai_tool_choice=oai_tool_choice,
+            oai_tool_id2result=oai_tool_id2result,
+            function_call=function_call,
+            metadata=ChatDocMetaData(
+                source=e,
+                sender=e,
+                agent_id=self.id,
+                recipient=recipient,
+                tools_from_agent=bool(tool_messages) or e is Entity.LLM,
+            ),
+        )
+
+    def create_agent_response(
+        self,
+        content: str | None = None,
+        content_any: Any = None,
+        tool_messages: Sequence[ToolMessage] = (),
+        recipient: str = "",
+        **others: Any,
+    ) -> ChatDocument:
+        """A message from AGENT; `others` are further arguments of `response_template`."""
+        return self.response_template(Entity.AGENT, content, content_any, tool_messages, recipient, **others)
+
+    def create_llm_response(
+        self,
+        content: str | None = None,
+        content_any: Any = None,
+        tool_messages: Sequence[ToolMessage] = (),
+        recipient: str = "",
+        **others: Any,
+    ) -> ChatDocument:
+        """A message as from this agent's model; `others` are further arguments of `response_template`."""
+        return self.response_template(Entity.LLM, content, content_any, tool_messages, recipient, **others)
+
+    def create_user_response(
+        self,
+        content: str | None = None,
+        content_any: Any = None,
+        tool_messages: Sequence[ToolMessage] = (),
+        recipient: str = "",
+        **others: Any,
+    ) -> ChatDocument:
+        """A message as from this agent's human; `others` are further arguments of `response_template`."""
+        return self.response_template(Entity.USER, content, content_any, tool_messages, recipient, **others)
+
+    def to_ChatDocument(
+        self,
+        msg: Any,
+        orig_tool_name: str | None = None,
+        chat_doc: ChatDocument | None = None,
+        author_entity: Entity = Entity.AGENT,
+    ) -> ChatDocument | None:
+        """A handler's value as a message from `author_entity`; None stays None, a document itself.
+
+        A tool is attached, a text is the content, and any other value is the content as text and `content_any` as it
+        is. `orig_tool_name` is the tool that was handled, for an answer to a deprecated function call; `chat_doc` the
+        message that held it.
+        """
+        if msg is None or isinstance(msg, ChatDocument):
+            return msg
+        if isinstance(msg, ToolMessage):
+            doc = self.response_template(author_entity, tool_messages=[msg])
+        else:
+            doc = self.response_template(author_entity, value_as_text(msg), msg)
+        if chat_doc is not None:
+            doc.metadata.tool_ids = list(chat_doc.metadata.tool_ids)
+            if chat_doc.function_call is not None and orig_tool_name:
+                doc.metadata.sender_name = orig_tool_name
+        return doc
+
+    def from_ChatDocument(self, msg: ChatDocument, output_type: type[T]) -> T | None:
+        """The value of `output_type` in the message, None if it holds none; as `task[T]` reads a task's result."""
+        value: T | None = value_of_type(msg, output_type)
+        return value
+
+    def process_tool_results(
+        self,
+        results: str,
+        id2result: Mapping[str, str] | None = None,
+        tool_calls: Sequence[OpenAIToolCall] | None = None,
+    ) -> tuple[str, dict[str, str] | None, str | None]:
+        """Match a text and results by call id to the open API calls (default: the agent's own).
+
+        Returns the text that is left, the results by the id of the call that each answers, and the id of the call
+        that the text answers; the last two are None where they do not apply.
+        """
+        calls = self.oai_tool_calls if tool_calls is None else tool_calls
+        return match_results(results, dict(id2result) if id2result else None, calls)
+
+    def truncated(self, text: str, tokens: int) -> str:
+        """The text, cut to about so many tokens, with a note that says so."""
+        if estimated_tokens(text) <= tokens:
+            return text
+        kept = text.encode()[: tokens * 4].decode(errors="ignore")
+        return f"{kept}\n[truncated: {len(text) - len(kept)} more characters]"

@@ -1,0 +1,11 @@
+"""What a run gave, for tests that expect it to give something."""
+
+from __future__ import annotations
+
+from turnwise import ChatDocument
+
+
+def given(result: ChatDocument | None) -> ChatDocument:
+    """The result; fails the test if there is none."""
+    assert result is not None, "the run gave no result"
+    return result
