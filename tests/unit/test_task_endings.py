@@ -303,8 +303,8 @@ def test_an_unknown_entity_is_refused() -> None:
         Task(agent_saying(), done_if_response=["Robot"])
 
 
-def test_rules_of_a_task_that_does_not_run_say_so() -> None:
-    with pytest.raises(RuntimeError, match="is not running"):
+def test_rules_of_a_task_that_never_ran_say_so() -> None:
+    with pytest.raises(RuntimeError, match="has not run"):
         Task(agent_saying()).done()
 
 

@@ -146,11 +146,6 @@ def test_an_unknown_responder_is_named_with_those_that_exist() -> None:
         root.response("Nobody")
 
 
-def test_rules_of_a_task_that_never_ran_say_what_to_do() -> None:
-    with pytest.raises(RuntimeError, match="call run, or init and step"):
-        calculator().done()
-
-
 # --- kinds of runs -------------------------------------------------------------------------------------------------
 
 
