@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from turnwise.agents.conversation import Conversation
-from turnwise.agents.history import estimated_tokens
 from turnwise.entity import Entity
 from turnwise.llm.base import LLMFunctionCall, OpenAIToolCall
 from turnwise.messages.api_results import match_results
@@ -133,10 +132,3 @@ class Responses(Conversation):
         """
         calls = self.oai_tool_calls if tool_calls is None else tool_calls
         return match_results(results, dict(id2result) if id2result else None, calls)
-
-    def truncated(self, text: str, tokens: int) -> str:
-        """The text, cut to about so many tokens, with a note that says so."""
-        if estimated_tokens(text) <= tokens:
-            return text
-        kept = text.encode()[: tokens * 4].decode(errors="ignore")
-        return f"{kept}\n[truncated: {len(text) - len(kept)} more characters]"
