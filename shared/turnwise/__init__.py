@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
     from turnwise.agents.config import AgentConfig, ChatAgentConfig, NonToolAction
     from turnwise.app import App
+    from turnwise.batch.agents import (
+        agent_response_batch,
+        llm_response_batch,
+        run_batch_agent_method,
+        run_batch_function,
+    )
+    from turnwise.batch.pool import ExceptionHandling
+    from turnwise.batch.tasks import run_batch_task_gen, run_batch_tasks
     from turnwise.constants import AT, DONE, NO_ANSWER, PASS, PASS_TO, SEND_TO, USER_QUIT_STRINGS
     from turnwise.core.sequences import AgentEvent, DoneSequence, EventType
     from turnwise.display import Settings, quiet_mode, set_global, settings, temporary_settings
@@ -74,6 +82,7 @@ __all__ = [
     "DoneTool",
     "Entity",
     "EventType",
+    "ExceptionHandling",
     "FinalResultTool",
     "ForwardTool",
     "InfiniteLoopException",
@@ -100,7 +109,13 @@ __all__ = [
     "TaskConfig",
     "ToolMessage",
     "TurnwiseError",
+    "agent_response_batch",
+    "llm_response_batch",
     "quiet_mode",
+    "run_batch_agent_method",
+    "run_batch_function",
+    "run_batch_task_gen",
+    "run_batch_tasks",
     "set_global",
     "settings",
     "temporary_settings",
@@ -111,6 +126,14 @@ _NAMES_BY_MODULE = {
     "turnwise.agents.chat_agent": ["ChatAgent"],
     "turnwise.agents.config": ["AgentConfig", "ChatAgentConfig", "NonToolAction"],
     "turnwise.app": ["App"],
+    "turnwise.batch.agents": [
+        "agent_response_batch",
+        "llm_response_batch",
+        "run_batch_agent_method",
+        "run_batch_function",
+    ],
+    "turnwise.batch.pool": ["ExceptionHandling"],
+    "turnwise.batch.tasks": ["run_batch_task_gen", "run_batch_tasks"],
     "turnwise.constants": ["AT", "DONE", "NO_ANSWER", "PASS", "PASS_TO", "SEND_TO", "USER_QUIT_STRINGS"],
     "turnwise.core.sequences": ["AgentEvent", "DoneSequence", "EventType"],
     "turnwise.display": ["Settings", "quiet_mode", "set_global", "settings", "temporary_settings"],

@@ -1,0 +1,90 @@
+"""A task for each of many items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from turnwise.batch.pool import ExceptionHandling, run_pool
+from turnwise.messages.document import ChatDocument
+from turnwise.tasks.task import Task
+
+T = TypeVar("T")
+
+
+def run_batch_tasks(
+    task: Task[Any],
+    items: Sequence[T],
+    input_map: Callable[[T], Any] = str,
+    output_map: Callable[[Any], Any] = lambda result: result,
+    sequential: bool = True,
+    batch_size: int | None = None,
+    turns: int = -1,
+    max_cost: Decimal | float = 0,
+    max_tokens: int = 0,
+    stop_on_first_result: bool = False,
+    handle_exceptions: ExceptionHandling = ExceptionHandling.RAISE,
+) -> list[Any]:
+    """Run a clone of `task` for each item, and return the results in the order of the items.
+
+    `input_map` makes an item's message, `output_map` its result out of what the run gave (None too). One after
+    another, or with `sequential=False` side by side in one event loop, at most `batch_size` at a time (default: all).
+    `turns`, `max_cost` (USD) and `max_tokens` bound each run. With `stop_on_first_result` the first result that is not
+    None ends the batch, and the others are None. `handle_exceptions` says what an error becomes. Shows a progress bar
+    on a terminal. Raises what a run raises, with `ExceptionHandling.RAISE`.
+    """
+    return run_batch_task_gen(
+        task.clone,
+        items,
+        input_map,
+        output_map,
+        sequential,
+        batch_size,
+        turns,
+        max_cost,
+        max_tokens,
+        stop_on_first_result,
+        handle_exceptions,
+        message=f"Running {len(items)} copies of {task.name}",
+    )
+
+
+def run_batch_task_gen(
+    gen_task: Callable[[int], Task[Any]],
+    items: Sequence[T],
+    input_map: Callable[[T], Any] = str,
+    output_map: Callable[[Any], Any] = lambda result: result,
+    sequential: bool = True,
+    batch_size: int | None = None,
+    turns: int = -1,
+    max_cost: Decimal | float = 0,
+    max_tokens: int = 0,
+    stop_on_first_result: bool = False,
+    handle_exceptions: ExceptionHandling = ExceptionHandling.RAISE,
+    message: str = "",
+) -> list[Any]:
+    """Run the task that `gen_task` makes for the i-th item (from 0) on that item; see `run_batch_tasks`.
+
+    A task is made when its turn comes. `message` stands before the progress bar.
+    """
+
+    async def job(i: int) -> Any:
+        given = input_map(items[i])
+        task = gen_task(i)
+        if isinstance(given, ChatDocument) and given.metadata.recipient:
+            # It was meant for the original; its copy goes by another name.
+            given = ChatDocument.deepcopy(given)
+            given.metadata.recipient = task.name
+        result = await task.run_async(given, turns=turns, max_cost=max_cost, max_tokens=max_tokens)
+        return output_map(result)
+
+    return run_pool(
+        job,
+        len(items),
+        message=message or f"Running {len(items)} tasks",
+        sequential=sequential,
+        batch_size=batch_size,
+        stop_on_first_result=stop_on_first_result,
+        handle_exceptions=handle_exceptions,
+    )
