@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from turnwise.agents.callbacks import Callbacks
     from turnwise.agents.chat_agent import ChatAgent
     from turnwise.agents.config import AgentConfig, ChatAgentConfig, NonToolAction
     from turnwise.app import App
@@ -35,11 +36,13 @@ if TYPE_CHECKING:
         LLMTokenUsage,
         OpenAIToolCall,
         Role,
+        StreamEventType,
     )
     from turnwise.llm.mock import MockLMConfig
     from turnwise.llm.openai_config import OpenAIGPTConfig
     from turnwise.messages.document import ChatDocLoggerFields, ChatDocMetaData, ChatDocument
     from turnwise.messages.tool_message import ToolMessage
+    from turnwise.tasks.callbacks import TaskCallbacks
     from turnwise.tasks.config import TaskConfig
     from turnwise.tasks.task import Task
     from turnwise.tools.orchestration import (
@@ -72,6 +75,7 @@ __all__ = [
     "AgentEvent",
     "AgentSendTool",
     "App",
+    "Callbacks",
     "ChatAgent",
     "ChatAgentConfig",
     "ChatDocLoggerFields",
@@ -105,7 +109,9 @@ __all__ = [
     "SendTool",
     "Settings",
     "StatusCode",
+    "StreamEventType",
     "Task",
+    "TaskCallbacks",
     "TaskConfig",
     "ToolMessage",
     "TurnwiseError",
@@ -123,6 +129,7 @@ __all__ = [
 
 # Where each public name lives; loaded at its first use, so that importing the package costs next to nothing.
 _NAMES_BY_MODULE = {
+    "turnwise.agents.callbacks": ["Callbacks"],
     "turnwise.agents.chat_agent": ["ChatAgent"],
     "turnwise.agents.config": ["AgentConfig", "ChatAgentConfig", "NonToolAction"],
     "turnwise.app": ["App"],
@@ -149,11 +156,13 @@ _NAMES_BY_MODULE = {
         "LanguageModel",
         "OpenAIToolCall",
         "Role",
+        "StreamEventType",
     ],
     "turnwise.llm.mock": ["MockLMConfig"],
     "turnwise.llm.openai_config": ["OpenAIGPTConfig"],
     "turnwise.messages.document": ["ChatDocLoggerFields", "ChatDocMetaData", "ChatDocument"],
     "turnwise.messages.tool_message": ["ToolMessage"],
+    "turnwise.tasks.callbacks": ["TaskCallbacks"],
     "turnwise.tasks.config": ["TaskConfig"],
     "turnwise.tasks.task": ["Task"],
     "turnwise.tools.orchestration": [

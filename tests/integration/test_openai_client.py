@@ -19,7 +19,7 @@ from turnwise.errors import (
     ModelUnavailableError,
 )
 from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.llm.base import LanguageModel, LLMFunctionSpec, LLMMessage, LLMResponse, Role, ToolChoice
+from turnwise.llm.base import LanguageModel, LLMFunctionSpec, LLMMessage, LLMResponse, Role, StreamEventType, ToolChoice
 from turnwise.llm.create import create_model
 from turnwise.llm.openai_config import OpenAIGPTConfig
 
@@ -110,9 +110,10 @@ def test_streamed_and_async_answers_equal_the_plain_one(server: FakeLLMServer, t
     tools = ToolChoice(tools=[SQUARE], legacy=legacy)
     plain, streaming = model_of(server), model_of(server, stream=True)
     expected = ask(plain, text, tools=tools)
-    heard: list[str] = []
-    assert ask(streaming, text, tools=tools, on_token=heard.append) == expected
-    assert "".join(heard) == (expected.message or "")
+    heard: list[tuple[str, StreamEventType]] = []
+    assert ask(streaming, text, tools=tools, on_token=lambda *piece: heard.append(piece)) == expected
+    assert "".join(piece for piece, kind in heard if kind is StreamEventType.TEXT) == (expected.message or "")
+    assert "".join(piece for piece, kind in heard if kind is StreamEventType.REASONING) == expected.reasoning
     assert asyncio.run(ask_async(plain, text, tools=tools)) == expected
     assert asyncio.run(ask_async(streaming, text, tools=tools)) == expected
 

@@ -61,7 +61,7 @@ def test_a_call_costs_nothing_and_counts_once() -> None:
 def test_tokens_are_told_as_they_come() -> None:
     heard: list[str] = []
     MockLM(MockLMConfig(default_response="abc")).chat(
-        [LLMMessage(role=Role.USER, content="hi")], max_tokens=5, on_token=heard.append
+        [LLMMessage(role=Role.USER, content="hi")], max_tokens=5, on_token=lambda text, kind: heard.append(text)
     )
     assert "".join(heard) == "abc"
 

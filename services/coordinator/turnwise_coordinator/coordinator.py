@@ -10,6 +10,7 @@ from turnwise.metrics import Metrics
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings
 from turnwise.serving.move import Moved, Mover
+from turnwise.serving.observing import tell_callbacks
 from turnwise.serving.reporting import Reporter
 from turnwise_coordinator.sweeper import Sweeper
 
@@ -21,6 +22,7 @@ class Coordinator:
 
     def __init__(self, store: Store, bus: Bus, app: App, settings: ServiceSettings, metrics: Metrics) -> None:
         self._store = store
+        self._app = app
         self._reporter = Reporter(bus, metrics)
         self._mover = Mover(
             app=app,
@@ -40,6 +42,7 @@ class Coordinator:
         with self._store.locked(run_id) as tx:
             moved = self._mover.move(tx)
         self._reporter.moved(moved)
+        tell_callbacks(self._app, moved)
         return moved
 
     def start(self) -> None:

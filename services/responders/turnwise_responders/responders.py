@@ -18,6 +18,7 @@ from turnwise.runs.transaction import RunTransaction
 from turnwise.service_settings import ServiceSettings
 from turnwise.serving.answering import Answering
 from turnwise.serving.move import Moved, Mover
+from turnwise.serving.observing import tell_callbacks
 from turnwise.serving.reporting import Reporter
 from turnwise_responders.incarnation import Incarnation
 
@@ -46,6 +47,7 @@ class Responders:
         beat_store: Store | None = None,
     ) -> None:
         self._store = store
+        self._app = app
         self._bus = bus
         self._answering = Answering(store, app)
         self._reporter = Reporter(bus, metrics)
@@ -110,6 +112,7 @@ class Responders:
         self._reporter.replied(claim, reply, accepted, started, answered)
         for moved in moves:
             self._reporter.moved(moved)
+            tell_callbacks(self._app, moved)
         if accepted and not moves:
             self._reporter.wake(claim.run.id)
         return True

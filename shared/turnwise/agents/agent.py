@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any, Self
 from weakref import WeakValueDictionary
@@ -33,6 +34,8 @@ class Agent:
         self.id = new_id("agent")
         _alive[self.id] = self
         self.callbacks = Callbacks()
+        # In a served run: passes pieces of the model's text on to whoever watches the run.
+        self.token_watcher: Callable[[str], None] | None = None
         self.toolbox = Toolbox()
         self.record = AgentRecord()
         self.usage = LLMTokenUsage()

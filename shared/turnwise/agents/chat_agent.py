@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from turnwise.agents import dispatch, model_turn
+from turnwise.agents.human_reply import human_reply
 from turnwise.agents.responses import Responses
-from turnwise.agents.terminal import ask_on_terminal
-from turnwise.effects import Effect, Steps, run_async, run_sync
+from turnwise.effects import Steps, run_async, run_sync
 from turnwise.entity import Entity
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.finding import Found, find_tools, tool_attempt
@@ -144,13 +144,7 @@ class ChatAgent(Responses):
     def _ask_user(self, question: ChatDocument | None) -> Steps[ChatDocument | None]:
         text = self.default_human_response
         if text is None:
-            prompt = question.content if question is not None else ""
-            asked = self.callbacks.get_user_response
-            awaited = self.callbacks.get_user_response_async
-            text = yield Effect(
-                sync=(lambda: asked(prompt=prompt)) if asked else (lambda: ask_on_terminal(prompt)),
-                awaited=_calling(awaited, prompt) if awaited else None,
-            )
+            text = yield human_reply(self.callbacks, question)
         return human_answer(
             text or "", question, default=self.default_human_response, open_calls=self.record.open_calls
         )
@@ -158,10 +152,3 @@ class ChatAgent(Responses):
 
 def _as_doc(msg: str | ChatDocument) -> ChatDocument:
     return ChatDocument.from_str(msg) if isinstance(msg, str) else msg
-
-
-def _calling(function: Callable[..., Any], prompt: str) -> Callable[[], Awaitable[Any]]:
-    async def call() -> Any:
-        return await function(prompt=prompt)
-
-    return call

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwise.agents.config import NonToolAction
 from turnwise.agents.handlers import handler_call
+from turnwise.agents.showing import show_agent_answer, tell_error
 from turnwise.constants import DONE, PASS, SEND_TO
 from turnwise.effects import Steps
 from turnwise.entity import Entity
@@ -27,6 +28,17 @@ _ONE_SIGNAL = "ERROR: Please use ONE tool at a time!"
 
 def answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
     """What AGENT says to `doc`: the results of its tools, an explanation of bad ones, or the fallback's answer."""
+    try:
+        result = yield from _answer(agent, doc)
+    except BaseException as error:
+        tell_error(agent, error)
+        raise
+    if result is not None:
+        show_agent_answer(agent, result)
+    return result
+
+
+def _answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
     agent.tools_handled = []
     found = agent.found(doc)
     calls = [call for call in doc.oai_tool_calls or [] if call.function]
@@ -67,6 +79,7 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
     if call is None:
         return None
     agent.tool_in_hand = tool.request
+    agent.callbacks.tell("show_start_response", entity="agent")
     value = yield call
     agent.tool_in_hand = None
     agent.tools_handled.append(tool.request)

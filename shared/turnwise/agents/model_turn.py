@@ -5,9 +5,19 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from turnwise.agents.showing import begin, tell_error
 from turnwise.effects import Effect, Steps
 from turnwise.entity import Entity
-from turnwise.llm.base import LLMFunctionSpec, LLMMessage, LLMResponse, OpenAIToolCall, Role, ToolChoice
+from turnwise.llm.base import (
+    LanguageModel,
+    LLMFunctionSpec,
+    LLMMessage,
+    LLMResponse,
+    OpenAIToolCall,
+    Role,
+    TokenSink,
+    ToolChoice,
+)
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.toolset import ToolSets
 
@@ -20,17 +30,26 @@ def answer(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDo
     model = agent.llm
     if model is None or not _prepare(agent, message):
         return None
-    history = agent.message_history
-    tools = _tool_choice(agent, message)
-    limit = model.config.max_output_tokens
-    sink = agent.callbacks.start_llm_stream() if agent.callbacks.start_llm_stream else None
-    response: LLMResponse = yield Effect(
+    showing = None
+    try:
+        showing = yield from begin(agent)
+        response = yield _call(agent, model, _tool_choice(agent, message), showing.sink)
+    except BaseException as error:
+        if showing is not None:
+            showing.cancelled()
+        tell_error(agent, error)
+        raise
+    doc = _taken_in(agent, response, message)
+    showing.finished(doc)
+    return doc
+
+
+def _call(agent: ChatAgent, model: LanguageModel, tools: ToolChoice | None, sink: TokenSink | None) -> Effect:
+    history, limit = agent.message_history, model.config.max_output_tokens
+    return Effect(
         sync=lambda: model.chat(history, limit, tools, sink),
         awaited=lambda: model.achat(history, limit, tools, sink),
     )
-    doc = _taken_in(agent, response, message)
-    _show(agent, doc, streamed=sink is not None)
-    return doc
 
 
 def one_off(agent: ChatAgent, message: str | ChatDocument) -> Steps[ChatDocument | None]:
@@ -116,11 +135,3 @@ def _taken_in(agent: ChatAgent, response: LLMResponse, message: str | ChatDocume
         meta.tool_ids = list(message.metadata.tool_ids)
     assert meta.sender is Entity.LLM
     return doc
-
-
-def _show(agent: ChatAgent, doc: ChatDocument, *, streamed: bool) -> None:
-    is_tool = agent.has_tool_message_attempt(doc)
-    if streamed and agent.callbacks.finish_llm_stream:
-        agent.callbacks.finish_llm_stream(content=doc.content, is_tool=is_tool)
-    if agent.callbacks.show_llm_response:
-        agent.callbacks.show_llm_response(content=doc.content, is_tool=is_tool)

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from enum import Enum
+from inspect import isawaitable
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -22,6 +23,17 @@ class Role(str, Enum):
     ASSISTANT = "assistant"
     FUNCTION = "function"
     TOOL = "tool"
+
+
+class StreamEventType(str, Enum):
+    """What a piece of a streamed answer belongs to; the old API's calls are FUNC, those of today's TOOL."""
+
+    TEXT = "text"
+    REASONING = "reasoning"
+    FUNC_NAME = "func_name"
+    FUNC_ARGS = "func_args"
+    TOOL_NAME = "tool_name"
+    TOOL_ARGS = "tool_args"
 
 
 class LLMFunctionCall(BaseModel):
@@ -138,6 +150,11 @@ class LLMResponse(BaseModel):
     model: str = ""
     cached: bool = False
 
+    def pieces(self) -> list[tuple[str, StreamEventType]]:
+        """Reasoning and text as a stream would bring them, each in one piece."""
+        parts = [(self.reasoning, StreamEventType.REASONING), (self.message or "", StreamEventType.TEXT)]
+        return [(text, kind) for text, kind in parts if text]
+
 
 class ToolChoice(BaseModel):
     """What the model is told of the API's tools in one call.
@@ -167,8 +184,15 @@ class LLMConfig(BaseModel):
     stream: bool = False
 
 
-# Called with each piece of text as it arrives.
-TokenSink = Callable[[str], None]
+# Called with each piece of an answer as it arrives, and what it belongs to.
+TokenSink = Callable[[str, StreamEventType], Any]
+
+
+async def pass_on(sink: TokenSink, text: str, kind: StreamEventType) -> None:
+    """Give a piece to a sink that may be asynchronous."""
+    waiting = sink(text, kind)
+    if isawaitable(waiting):
+        await waiting
 
 
 class LanguageModel(ABC):
@@ -195,7 +219,7 @@ class LanguageModel(ABC):
         tools: ToolChoice | None = None,
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
-        """The same, without blocking the event loop."""
+        """The same, without blocking the event loop; `on_token` may return something to await."""
 
     def close(self) -> None:  # noqa: B027 - a client without connections has nothing to do
         """Give back connections; the client may not be used afterwards."""

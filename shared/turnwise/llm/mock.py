@@ -15,6 +15,7 @@ from turnwise.llm.base import (
     LLMTokenUsage,
     TokenSink,
     ToolChoice,
+    pass_on,
 )
 
 # What a response function may give back; None passes on to `response_dict` and `default_response`.
@@ -53,7 +54,11 @@ class MockLM(LanguageModel):
     ) -> LLMResponse:
         content = messages[-1].content if messages else ""
         answer = self.config.response_fn(content) if self.config.response_fn else None
-        return self._response(content, answer, on_token)
+        response = self._response(content, answer)
+        if on_token is not None:
+            for text, kind in response.pieces():
+                on_token(text, kind)
+        return response
 
     async def achat(
         self,
@@ -62,26 +67,24 @@ class MockLM(LanguageModel):
         tools: ToolChoice | None = None,
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
-        if self.config.response_fn_async is None:
-            return self.chat(messages, max_tokens, tools, on_token)
         content = messages[-1].content if messages else ""
-        answer = await self.config.response_fn_async(content)
+        answer = await self.config.response_fn_async(content) if self.config.response_fn_async else None
         if answer is None and self.config.response_fn:
             answer = self.config.response_fn(content)
-        return self._response(content, answer, on_token)
+        response = self._response(content, answer)
+        if on_token is not None:
+            for text, kind in response.pieces():
+                await pass_on(on_token, text, kind)
+        return response
 
     def price(self, usage: LLMTokenUsage) -> Decimal:
         return Decimal(0)
 
-    def _response(self, content: str, answer: MockAnswer, on_token: TokenSink | None) -> LLMResponse:
+    def _response(self, content: str, answer: MockAnswer) -> LLMResponse:
         if answer is None:
             answer = self.config.response_dict.get(content, self.config.default_response)
         if isinstance(answer, str):
-            response = LLMResponse(message=answer, usage=LLMTokenUsage(calls=1), model=self.config.chat_model)
-        elif answer.usage.calls:
-            response = answer
-        else:
-            response = answer.model_copy(update={"usage": answer.usage.plus(LLMTokenUsage(calls=1))})
-        if on_token is not None and response.message:
-            on_token(response.message)
-        return response
+            return LLMResponse(message=answer, usage=LLMTokenUsage(calls=1), model=self.config.chat_model)
+        if answer.usage.calls:
+            return answer
+        return answer.model_copy(update={"usage": answer.usage.plus(LLMTokenUsage(calls=1))})

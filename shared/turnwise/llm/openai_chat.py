@@ -15,8 +15,10 @@ from turnwise.llm.base import (
     LLMMessage,
     LLMResponse,
     LLMTokenUsage,
+    StreamEventType,
     TokenSink,
     ToolChoice,
+    pass_on,
 )
 from turnwise.llm.openai_config import OpenAIGPTConfig
 from turnwise.llm.openai_connections import Connections
@@ -29,6 +31,10 @@ _PATH = "/chat/completions"
 # Connections, not clients: made on demand, keyed by process, and nothing that a test would have to patch.
 _shared = Connections()
 atexit.register(_shared.close)
+
+
+def _unheard(text: str, kind: StreamEventType) -> None:
+    """Takes what is streamed while nobody listens."""
 
 
 class OpenAIGPT(LanguageModel):
@@ -52,14 +58,18 @@ class OpenAIGPT(LanguageModel):
         tools: ToolChoice | None = None,
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
-        body = request_body(self.config, messages, max_tokens, tools)
+        body, sink = request_body(self.config, messages, max_tokens, tools), on_token or _unheard
         with self._telling_errors(), self._connections.client(self.config) as client:
             if not body.get("stream"):
-                return self._response(client.post(_PATH, cast_to=object, body=body), messages, on_token)
-            parts = StreamAssembler(on_token)
+                response = self._response(client.post(_PATH, cast_to=object, body=body), messages)
+                for text, kind in response.pieces():
+                    sink(text, kind)
+                return response
+            parts = StreamAssembler()
             with client.post(_PATH, cast_to=object, body=body, stream=True, stream_cls=openai.Stream[Any]) as chunks:
                 for chunk in chunks:
-                    parts.feed(chunk)
+                    for text, kind in parts.feed(chunk):
+                        sink(text, kind)
         return self._response(parts.completion(), messages)
 
     async def achat(
@@ -69,18 +79,22 @@ class OpenAIGPT(LanguageModel):
         tools: ToolChoice | None = None,
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
-        body = request_body(self.config, messages, max_tokens, tools)
+        body, sink = request_body(self.config, messages, max_tokens, tools), on_token or _unheard
         with self._telling_errors():
             async with self._connections.async_client(self.config) as client:
                 if not body.get("stream"):
-                    return self._response(await client.post(_PATH, cast_to=object, body=body), messages, on_token)
-                parts = StreamAssembler(on_token)
+                    response = self._response(await client.post(_PATH, cast_to=object, body=body), messages)
+                    for text, kind in response.pieces():
+                        await pass_on(sink, text, kind)
+                    return response
+                parts = StreamAssembler()
                 stream = await client.post(
                     _PATH, cast_to=object, body=body, stream=True, stream_cls=openai.AsyncStream[Any]
                 )
                 async with stream as chunks:
                     async for chunk in chunks:
-                        parts.feed(chunk)
+                        for text, kind in parts.feed(chunk):
+                            await pass_on(sink, text, kind)
         return self._response(parts.completion(), messages)
 
     def price(self, usage: LLMTokenUsage) -> Decimal | None:
@@ -93,12 +107,8 @@ class OpenAIGPT(LanguageModel):
     def _telling_errors(self) -> AbstractContextManager[None]:
         return told_as_model_errors(self.config.chat_model, self.config.base_url)
 
-    def _response(
-        self, completion: object, messages: Sequence[LLMMessage], on_token: TokenSink | None = None
-    ) -> LLMResponse:
+    def _response(self, completion: object, messages: Sequence[LLMMessage]) -> LLMResponse:
         response = parse_completion(completion)
-        if on_token is not None and response.message:
-            on_token(response.message)
         usage = response.usage
         if not usage.total_tokens:  # the server told nothing: an upper bound, so that limits still hold
             usage = usage.model_copy(

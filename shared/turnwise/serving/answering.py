@@ -48,7 +48,7 @@ class Answering:
             )
             served.agent.lookup_in(find)
             if on_token is not None and served.agent.llm is not None and served.agent.llm.config.stream:
-                served.agent.callbacks.start_llm_stream = lambda: on_token
+                served.agent.token_watcher = on_token
             message = decode_document(claim.document, registry, find) if claim.document is not None else None
         except DatabaseUnavailableError:
             raise

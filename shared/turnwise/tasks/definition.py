@@ -13,6 +13,7 @@ from turnwise.core.sequences import compile_sequence
 from turnwise.entity import Entity
 from turnwise.errors import ConfigurationError
 from turnwise.messages.document import ChatDocument
+from turnwise.tasks.callbacks import TaskCallbacks
 from turnwise.tasks.config import TaskConfig
 from turnwise.tasks.kill_switch import KillSwitch
 from turnwise.tasks.tree import TaskTree, build_tree
@@ -69,6 +70,7 @@ class TaskDefinition(Generic[R]):
         self.default_return_type: Any = default_return_type
         self.done_if_no_response = _entities(done_if_no_response)
         self.done_if_response = _entities(done_if_response)
+        self.callbacks = TaskCallbacks()
         self.sub_tasks: list[Task[Any]] = []
         self._restart_as_subtask: list[bool] = []
         # Of the run that goes on, or was the last.
@@ -126,6 +128,7 @@ class TaskDefinition(Generic[R]):
         other = copy.copy(self)
         other.name = name
         other.agent = agents[key]
+        other.callbacks = copy.copy(self.callbacks)
         other.sub_tasks = [sub._cloned(sub.name, i, agents) for sub in self.sub_tasks]
         other._restart_as_subtask = list(self._restart_as_subtask)
         other.kill_switch = KillSwitch()

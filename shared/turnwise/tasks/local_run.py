@@ -20,6 +20,7 @@ from turnwise.entity import Entity
 from turnwise.ids import new_id
 from turnwise.llm.base import LLMTokenUsage
 from turnwise.messages.document import ChatDocument
+from turnwise.tasks.callbacks import tell_tasks
 from turnwise.tasks.overrides import TaskOverrides
 from turnwise.tasks.tree import TaskTree
 
@@ -135,6 +136,7 @@ class LocalRun:
             del agent.message_history[first + 1 : -1]
 
     def _observe(self, item: Trace) -> None:
+        tell_tasks(self.tree.tasks, item)
         task = self.tree.tasks[item.path]
         if item.kind == "started":
             if item.document is not None:
