@@ -86,6 +86,8 @@ class _Installation:
         self._move_with_reply = move_with_reply
         # A version of its own keeps what an ill-fated scenario leaves behind from the claims of others.
         self._version = new_id("version")
+        # A later run finds the agents as the one before left them, as it does in one process.
+        self._session = new_id("session")
         self._coordinator, *self._workers = (self._process(observer) for _ in range(3))
 
     def run(self, call: model.RunCall) -> ObservedRun:
@@ -99,6 +101,7 @@ class _Installation:
                 id=new_id("run"),
                 task=_TASK,
                 version=self._version,
+                session_id=self._session,
                 message=encode_document(document_of(given)) if given is not None else {},
                 turns=arguments.get("turns"),
                 max_turns=self._scenario.turn_limit,

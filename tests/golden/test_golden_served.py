@@ -17,11 +17,6 @@ from .served_player import ServedPlayer
 _REASONS = expected_differences()
 
 
-def _continues(scenario: Scenario) -> bool:
-    """Whether a later run goes on with the conversation of an earlier one, which only a session could do."""
-    return len(scenario.runs) > 1 and scenario.task.params.get("restart") is False
-
-
 def _parameters() -> list[object]:
     return [
         pytest.param(
@@ -30,7 +25,6 @@ def _parameters() -> list[object]:
             marks=[pytest.mark.xfail(reason=_REASONS[scenario.id], strict=True)] if scenario.id in _REASONS else [],
         )
         for scenario in load_all()
-        if not _continues(scenario)
     ]
 
 

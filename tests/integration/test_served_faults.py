@@ -105,11 +105,13 @@ class FlakyStore(Store):
             raise DatabaseUnavailableError("the database is away")
         return super().reply(claim, reply, then)
 
-    def history(self, run_id: str, key: str, *, max_tokens: int | None = None, after_idx: int = -1) -> list[HistoryRow]:
+    def history(
+        self, conversation: str, key: str, *, max_tokens: int | None = None, after_idx: int = -1
+    ) -> list[HistoryRow]:
         if self.history_failures:
             self.history_failures -= 1
             raise DatabaseUnavailableError("the database is away")
-        return super().history(run_id, key, max_tokens=max_tokens, after_idx=after_idx)
+        return super().history(conversation, key, max_tokens=max_tokens, after_idx=after_idx)
 
 
 def test_an_answer_is_written_once_the_database_is_back(database: Database) -> None:

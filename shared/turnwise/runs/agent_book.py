@@ -1,4 +1,4 @@
-"""Agents and their histories within one transaction of a run."""
+"""Agents and their histories within one transaction of a run, as its conversation has them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turnwise.runs.schema import agent_states, histories
 from turnwise.runs.writes import Writes
 
 _AGENT = sa.select(*AGENT).where(
-    agent_states.c.run_id == sa.bindparam("run_id"), agent_states.c.key == sa.bindparam("key")
+    agent_states.c.conversation == sa.bindparam("conversation"), agent_states.c.key == sa.bindparam("key")
 )
 _ROW = sa.select(
     histories.c.idx,
@@ -24,12 +24,12 @@ _ROW = sa.select(
     histories.c.total,
     histories.c.document_id,
 ).where(
-    histories.c.run_id == sa.bindparam("run_id"),
+    histories.c.conversation == sa.bindparam("conversation"),
     histories.c.key == sa.bindparam("key"),
     histories.c.idx == sa.bindparam("idx"),
 )
 _TOTAL = sa.select(histories.c.total).where(
-    histories.c.run_id == sa.bindparam("run_id"),
+    histories.c.conversation == sa.bindparam("conversation"),
     histories.c.key == sa.bindparam("key"),
     histories.c.idx == sa.bindparam("idx"),
 )
@@ -38,9 +38,9 @@ _TOTAL = sa.select(histories.c.total).where(
 class AgentBook:
     """Reads each agent once and leaves its changes in the transaction's writes."""
 
-    def __init__(self, connection: Connection, run_id: str, writes: Writes) -> None:
+    def __init__(self, connection: Connection, conversation: str, writes: Writes) -> None:
         self._connection = connection
-        self._run_id = run_id
+        self._conversation = conversation
         self._writes = writes
         self._known: dict[str, AgentRecord] = {}
         self._stored: dict[str, int] = {}  # history rows in the database that are still wanted
@@ -54,7 +54,7 @@ class AgentBook:
     def get(self, key: str) -> AgentRecord:
         """The agent as this transaction sees it; an empty record if nothing was ever saved of it."""
         if key not in self._known:
-            row = self._connection.execute(_AGENT, {"run_id": self._run_id, "key": key}).first()
+            row = self._connection.execute(_AGENT, {"conversation": self._conversation, "key": key}).first()
             self.learn(agent_of(row) if row else AgentRecord(key=key))
         return self._known[key]
 
@@ -76,7 +76,7 @@ class AgentBook:
         pending = self._writes.histories.setdefault(key, [])
         for row in rows:
             total += row.tokens
-            pending.append(as_row(row, run_id=self._run_id, key=key, idx=idx, total=total))
+            pending.append(as_row(row, conversation=self._conversation, key=key, idx=idx, total=total))
             idx += 1
         self._put(replace(agent, history_len=idx, history_tokens=total))
 
@@ -97,7 +97,7 @@ class AgentBook:
         for row in self._writes.histories.get(key, []):
             if row["idx"] == idx:
                 return HistoryRow(**{field.name: row[field.name] for field in fields(HistoryRow)})
-        given = {"run_id": self._run_id, "key": key, "idx": idx}
+        given = {"conversation": self._conversation, "key": key, "idx": idx}
         found = self._connection.execute(_ROW, given).one()
         return HistoryRow(
             idx=found[0], role=found[1], body=found[2], tokens=found[3], total=found[4], document_id=found[5]
@@ -108,9 +108,9 @@ class AgentBook:
             return 0
         if pending:
             return int(pending[-1]["total"])
-        given = {"run_id": self._run_id, "key": key, "idx": keep - 1}
+        given = {"conversation": self._conversation, "key": key, "idx": keep - 1}
         return int(self._connection.execute(_TOTAL, given).scalar_one())
 
     def _put(self, agent: AgentRecord) -> None:
         self._known[agent.key] = agent
-        self._writes.agents[agent.key] = as_row(agent, run_id=self._run_id)
+        self._writes.agents[agent.key] = as_row(agent, conversation=self._conversation)

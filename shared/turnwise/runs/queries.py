@@ -24,6 +24,7 @@ from turnwise.runs.records import (
 )
 from turnwise.runs.rows import RUN, names, run_of
 from turnwise.runs.schema import agent_states, asks, documents, events, frames, histories, runs, workers
+from turnwise.runs.session_line import earlier_documents
 
 _EVENT = tuple(column for column in events.c if column.name != "document_id")
 _EVENT_NAMES = (*names(_EVENT), "document")
@@ -52,7 +53,10 @@ _QUEUES = (
     .group_by(asks.c.queue)
     .order_by(asks.c.queue)
 )
-_OF_A_RUN = tuple(table for table in schema.metadata.tables.values() if "run_id" in table.c)
+_OWNERS = (
+    runs.c.id,
+    *(column for table in schema.metadata.tables.values() for column in table.c if column.name == "run_id"),
+)
 
 
 class Queries(StoreBase):
@@ -93,18 +97,25 @@ class Queries(StoreBase):
         with self.database.read() as connection:
             return connection.execute(statement).scalar_one_or_none()
 
+    def earlier_document(self, run: RunRecord, document_id: str) -> Json | None:
+        """The body of a document of an earlier run of the same conversation, None if there is none of that id."""
+        with self.database.read() as connection:
+            return earlier_documents(connection, run, [document_id]).get(document_id)
+
     def transcript_documents(self, run_id: str) -> list[Json]:
         """The bodies of a run's documents in the order in which they were made."""
         statement = sa.select(documents.c.body).where(documents.c.run_id == run_id).order_by(documents.c.no)
         with self.database.read() as connection:
             return list(connection.execute(statement).scalars())
 
-    def history(self, run_id: str, key: str, *, max_tokens: int | None = None, after_idx: int = -1) -> list[HistoryRow]:
+    def history(
+        self, conversation: str, key: str, *, max_tokens: int | None = None, after_idx: int = -1
+    ) -> list[HistoryRow]:
         """An agent's history above `after_idx`: the longest end of it that is within `max_tokens`, in order."""
-        conditions = [histories.c.run_id == run_id, histories.c.key == key, histories.c.idx > after_idx]
+        conditions = [histories.c.conversation == conversation, histories.c.key == key, histories.c.idx > after_idx]
         if max_tokens is not None:
             everything = sa.select(agent_states.c.history_tokens).where(
-                agent_states.c.run_id == run_id, agent_states.c.key == key
+                agent_states.c.conversation == conversation, agent_states.c.key == key
             )
             least = everything.scalar_subquery() - max_tokens
             # The first condition is what the index knows; the second drops the row that is only partly within.
@@ -145,11 +156,14 @@ class Queries(StoreBase):
             return {row[0]: row[1] for row in rows}
 
     def bytes_stored(self, run_id: str) -> int:
-        """Bytes of all rows of a run, without indexes; on SQLite the length of their values as text."""
+        """Bytes of all rows of a run, without indexes; on SQLite the length of their values as text.
+
+        What it shares with other runs of a session is not counted.
+        """
         with self.database.read() as connection:
             total = 0
-            for table in (runs, *_OF_A_RUN):
-                owner = table.c.id if table is runs else table.c.run_id
+            for owner in _OWNERS:
+                table = owner.table
                 if self.database.is_postgres:
                     size: sa.ColumnElement[int] = sa.func.pg_column_size(sa.literal_column(f"{table.name}.*"))
                 else:

@@ -52,6 +52,9 @@ class RunRecord:
     tags: list[str]
     metadata: Json
     session_id: str | None
+    session_key: str | None
+    session_no: int | None
+    conversation_id: str | None
     message: Json
     max_cost: Decimal | None
     max_tokens: int | None
@@ -83,6 +86,11 @@ class RunRecord:
     def ended(self) -> bool:
         """Whether the run has a final status."""
         return self.status in FINISHED
+
+    @property
+    def conversation(self) -> str:
+        """What its agents and histories are kept under: its session's conversation of this task, or its own id."""
+        return self.conversation_id or self.id
 
 
 class RunChanges(TypedDict, total=False):
@@ -324,3 +332,26 @@ class RunFilter:
     tag: str | None = None
     session_id: str | None = None
     created_after: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionTask:
+    """A task of a session, and what its agents remember."""
+
+    task: str
+    runs: int
+    agents: tuple[AgentRecord, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionRecord:
+    """A session: how many runs it had and what they used, how many have not ended, what its tasks remember."""
+
+    id: str
+    created_at: float
+    used_at: float
+    runs: int
+    unfinished: int
+    usage: Usage
+    unpriced_calls: int
+    tasks: tuple[SessionTask, ...]

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from turnwise.runs.columns import Document, Money, Seconds, Tags
 
-SCHEMA_VERSION = "0001"
+SCHEMA_VERSION = "0002"
 
 metadata = sa.MetaData()
 _unfinished = sa.text("status IN ('queued', 'running', 'waiting')")
@@ -28,6 +28,11 @@ runs = sa.Table(
     sa.Column("tags", Tags, nullable=False),
     sa.Column("metadata", Document, nullable=False),
     sa.Column("session_id", sa.Text),
+    # Of a run in a session: the session's key, its place in the order of acceptance, and whose agents and histories it
+    # goes on with (NULL: its own, kept under its id).
+    sa.Column("session_key", sa.Text),
+    sa.Column("session_no", sa.Integer),
+    sa.Column("conversation_id", sa.Text),
     sa.Column("message", Document, nullable=False),
     sa.Column("max_cost", Money),
     sa.Column("max_tokens", sa.BigInteger),
@@ -69,6 +74,24 @@ sa.Index("ix_runs_move_due", runs.c.move_due_at, postgresql_where=_move_due, sql
 sa.Index("ix_runs_deadline", runs.c.deadline_at, postgresql_where=_unfinished, sqlite_where=_unfinished)
 sa.Index("ix_runs_unfinished", runs.c.status, postgresql_where=_unfinished, sqlite_where=_unfinished)
 sa.Index("ix_runs_tenant", runs.c.tenant, runs.c.id)
+_in_session = sa.text("session_id IS NOT NULL")
+sa.Index("ix_runs_session", runs.c.session_id, runs.c.id, postgresql_where=_in_session, sqlite_where=_in_session)
+# Who of a session has not ended yet, in order.
+_in_line = sa.text("session_key IS NOT NULL AND status IN ('queued', 'running', 'waiting')")
+sa.Index(
+    "ix_runs_session_line", runs.c.session_key, runs.c.session_no, postgresql_where=_in_line, sqlite_where=_in_line
+)
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("tenant", sa.Text, primary_key=True),
+    sa.Column("id", sa.Text, primary_key=True),  # the client's
+    sa.Column("key", sa.Text, nullable=False),  # ours: a session that was deleted and begun again gets another
+    sa.Column("last_no", sa.Integer, nullable=False),
+    sa.Column("created_at", Seconds, nullable=False),
+    sa.Column("used_at", Seconds, nullable=False),
+)
 
 frames = sa.Table(
     "frames",
@@ -175,10 +198,20 @@ events = sa.Table(
     sa.Column("document_id", sa.Text),
 )
 
+
+def _conversation() -> sa.Column[str]:
+    """Whose rows these are: a run's own, or those that the runs of a session share (`runs.conversation_id`).
+
+    The name in the database is from before there were sessions; with it, programs of that time go on working while an
+    installation is upgraded.
+    """
+    return sa.Column("run_id", sa.Text, key="conversation", primary_key=True)
+
+
 agent_states = sa.Table(
     "agent_states",
     metadata,
-    sa.Column("run_id", sa.Text, primary_key=True),
+    _conversation(),
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("record", Document),
     sa.Column("state", Document),
@@ -190,7 +223,7 @@ agent_states = sa.Table(
 histories = sa.Table(
     "histories",
     metadata,
-    sa.Column("run_id", sa.Text, primary_key=True),
+    _conversation(),
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("idx", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("role", sa.Text, nullable=False),
@@ -200,7 +233,7 @@ histories = sa.Table(
     sa.Column("document_id", sa.Text),
 )
 # Finds where the last n tokens begin without reading what lies before.
-sa.Index("ix_histories_total", histories.c.run_id, histories.c.key, histories.c.total)
+sa.Index("ix_histories_total", histories.c.conversation, histories.c.key, histories.c.total)
 
 loop_counts = sa.Table(
     "loop_counts",

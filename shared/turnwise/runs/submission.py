@@ -11,6 +11,7 @@ from turnwise.runs.columns import now
 from turnwise.runs.records import NewRun, RunRecord
 from turnwise.runs.rows import RUN, as_row, run_of
 from turnwise.runs.schema import events, runs
+from turnwise.runs.session_line import take_place
 
 _BY_KEY = sa.select(*RUN).where(
     runs.c.tenant == sa.bindparam("tenant"), runs.c.idempotency_key == sa.bindparam("idempotency_key")
@@ -27,19 +28,12 @@ class Submissions(StoreBase):
         (`idempotency_mismatch`) if that run came from another body.
         """
         with self.database.begin() as connection:
-            run = self._insert(connection, new)
-            if run is not None:
-                self._accept(connection, run)
-            else:
-                given = {"tenant": new.tenant, "idempotency_key": new.idempotency_key}
-                run = run_of(connection.execute(_BY_KEY, given).one())
-                if run.body_hash != new.body_hash:
-                    raise ConflictError(
-                        f"the idempotency key {new.idempotency_key!r} was used with another request body, for "
-                        f"{run.id}; send that body again or choose a new key",
-                        code="idempotency_mismatch",
-                    )
-                return run, False
+            # In a session the key is looked up first, because taking a place changes the session.
+            known = _of_key(connection, new) if new.session_id is not None else None
+            run = self._insert(connection, new) if known is None else None
+            if run is None:
+                return _same(known or _of_key(connection, new), new), False
+            self._accept(connection, run)
         self.tell(run.id, 1)
         return run, True
 
@@ -57,7 +51,10 @@ class Submissions(StoreBase):
             return transaction.run
 
     def _insert(self, connection: Connection, new: NewRun) -> RunRecord | None:
-        values = as_row(new, status="queued", last_seq=1, created_at=now(), move_due_at=now(), tags=list(new.tags))
+        place = take_place(self.database, connection, new)
+        values = as_row(
+            new, status="queued", last_seq=1, created_at=now(), move_due_at=now(), tags=list(new.tags), **place
+        )
         deadline = values.pop("deadline")
         values["deadline_at"] = None if deadline is None else now() + deadline
         statement = self.database.insert(runs).values(values)
@@ -74,3 +71,22 @@ class Submissions(StoreBase):
             sa.insert(events),
             {"run_id": run.id, "seq": 1, "type": "run.accepted", "at": run.created_at, "data": data},
         )
+
+
+def _of_key(connection: Connection, new: NewRun) -> RunRecord | None:
+    """The run that the idempotency key has made, if there is one."""
+    if new.idempotency_key is None:
+        return None
+    row = connection.execute(_BY_KEY, {"tenant": new.tenant, "idempotency_key": new.idempotency_key}).first()
+    return run_of(row) if row is not None else None
+
+
+def _same(run: RunRecord | None, new: NewRun) -> RunRecord:
+    assert run is not None, "only a known key keeps a run from being written"
+    if run.body_hash != new.body_hash:
+        raise ConflictError(
+            f"the idempotency key {new.idempotency_key!r} was used with another request body, for {run.id}; send that "
+            "body again or choose a new key",
+            code="idempotency_mismatch",
+        )
+    return run

@@ -14,6 +14,7 @@ from turnwise.runs.records import UNFINISHED, AskRecord, Reply
 from turnwise.runs.replies import reply_row
 from turnwise.runs.rows import ASK, ask_of
 from turnwise.runs.schema import asks, runs, sweep_leases, workers
+from turnwise.runs.session_line import LEFT_WAITING
 from turnwise.runs.transaction import RunTransaction
 
 # After this many seconds without the expected word, the sweeper gives it.
@@ -134,11 +135,15 @@ class Sweep(StoreBase):
         return taken
 
     def due_moves(self, limit: int = _BATCH, patience: float = PATIENCE) -> list[str]:
-        """Runs that wait for a move since `patience` seconds, or whose deadline has passed."""
+        """Runs that wait for a move since `patience` seconds, whose deadline has passed, or whose turn has come.
+
+        The last are runs of a session that waited for another which has ended.
+        """
         with self.database.read() as connection:
             due = connection.execute(_DUE_MOVES, {"most": limit, "patience": patience}).scalars().all()
             late = connection.execute(_OVERDUE, {"most": limit}).scalars().all()
-        return list(dict.fromkeys([*late, *due]))[:limit]
+            next_ones = connection.execute(LEFT_WAITING, {"most": limit}).scalars().all()
+        return list(dict.fromkeys([*late, *due, *next_ones]))[:limit]
 
     def permits(self, queue: str, waiting: int, limit: int = _BATCH) -> list[AskRecord]:
         """Asks to be published again: those runnable for 2 s, less the `waiting` messages of the queue.

@@ -32,6 +32,7 @@ from turnwise.runs.records import (
 )
 from turnwise.runs.rows import AGENT, ASK, REPLY, agent_of, as_row, ask_of, reply_of
 from turnwise.runs.schema import agent_states, asks, documents, frames, replies
+from turnwise.runs.session_line import earlier_documents, run_after, run_before
 from turnwise.runs.writes import Writes
 
 _FRAMES = (
@@ -50,7 +51,10 @@ _ASK = (
     .outerjoin(_messages, sa.and_(_messages.c.run_id == asks.c.run_id, _messages.c.id == asks.c.message_id))
     .outerjoin(replies, sa.and_(replies.c.run_id == asks.c.run_id, replies.c.ask_id == asks.c.id, replies.c.accepted))
     .outerjoin(documents, sa.and_(documents.c.run_id == asks.c.run_id, documents.c.id == replies.c.document_id))
-    .outerjoin(agent_states, sa.and_(agent_states.c.run_id == asks.c.run_id, agent_states.c.key == asks.c.agent))
+    .outerjoin(
+        agent_states,
+        sa.and_(agent_states.c.conversation == sa.bindparam("conversation"), agent_states.c.key == asks.c.agent),
+    )
     .where(asks.c.run_id == sa.bindparam("run_id"), asks.c.id == sa.bindparam("ask_id"))
 )
 
@@ -63,8 +67,8 @@ class RunTransaction:
         self.run = run
         self.now = now
         self._before = run
-        self._writes = Writes(database, run.id)
-        self._agents = AgentBook(connection, run.id, self._writes)
+        self._writes = Writes(database, run.id, run.conversation)
+        self._agents = AgentBook(connection, run.conversation, self._writes)
         self._tally = LoopTally(connection, run.id, self._writes)
         self._frames: dict[int, Frame] | None = None
         self._documents: dict[str, Json] = {}
@@ -137,6 +141,16 @@ class RunTransaction:
         )
         return seq
 
+    # The session
+
+    def run_before(self) -> str | None:
+        """The run of the session that has to end before this one may begin; None if it is this one's turn."""
+        return run_before(self.connection, self.run)
+
+    def run_after(self) -> str | None:
+        """The run of the session that waits for this one's end."""
+        return run_after(self.connection, self.run)
+
     # Frames and loop counts
 
     def frames(self) -> list[Frame]:
@@ -187,12 +201,15 @@ class RunTransaction:
     # Documents
 
     def documents(self, ids: Iterable[str]) -> dict[str, Json]:
-        """The bodies of those documents that exist, by id."""
+        """The bodies of those documents that exist, by id; also those of earlier runs of the same conversation."""
         wanted = list(dict.fromkeys(ids))
         missing = [name for name in wanted if name not in self._documents]
         if missing:
             rows = self.connection.execute(_DOCUMENTS, {"run_id": self.run.id, "ids": missing})
             self._documents |= {row[0]: row[1] for row in rows}
+            missing = [name for name in missing if name not in self._documents]
+        if missing:
+            self._documents |= earlier_documents(self.connection, self.run, missing)
         return {name: self._documents[name] for name in wanted if name in self._documents}
 
     def put_document(self, id: str, body: Json, parent_id: str | None = None) -> None:
@@ -279,7 +296,8 @@ class RunTransaction:
 
     def _look_at(self, ask_id: str) -> tuple[AskRecord, ReplyRecord | None] | None:
         if ask_id not in self._asks:
-            rows = direct.fetch(self.connection, _ASK, {"run_id": self.run.id, "ask_id": ask_id})
+            given = {"run_id": self.run.id, "ask_id": ask_id, "conversation": self.run.conversation}
+            rows = direct.fetch(self.connection, _ASK, given)
             if not rows:
                 return None
             self._asks[ask_id] = self._learn(rows[0])

@@ -44,7 +44,7 @@ class Answering:
                 tree.agents[ask.agent],
                 claim.agent,
                 registry,
-                lambda: self._histories.load(claim.run.id, claim.agent),
+                lambda: self._histories.load(claim.run.conversation, claim.agent),
             )
             served.agent.lookup_in(find)
             if on_token is not None and served.agent.llm is not None and served.agent.llm.config.stream:
@@ -58,7 +58,7 @@ class Answering:
 
     def accepted(self, claim: Claim, reply: Reply) -> None:
         """Remember a history that was just written, so that the next call need not read it again."""
-        self._histories.accepted(claim.run.id, claim.agent, reply)
+        self._histories.accepted(claim.run.conversation, claim.agent, reply)
 
     def _call(self, claim: Claim, served: ServedAgent, message: ChatDocument | None) -> Reply:
         agent, responder = served.agent, claim.ask.responder
@@ -92,10 +92,11 @@ class Answering:
         )
 
     def _finder(self, claim: Claim, registry: Registry) -> Callable[[str], ChatDocument | None]:
-        """Looks up documents of the run, for tools that hand on what was said before."""
+        """Looks up documents of the conversation, for tools that hand on what was said before."""
+        run = claim.run
 
         def find(document_id: str) -> ChatDocument | None:
-            body = self._store.document(claim.run.id, document_id)
+            body = self._store.document(run.id, document_id) or self._store.earlier_document(run, document_id)
             return decode_document(body, registry, find) if body is not None else None
 
         return find

@@ -20,7 +20,7 @@ class _Entry:
 
 
 class HistoryCache:
-    """The newest histories by run and agent.
+    """The newest histories by conversation and agent.
 
     Rows are only ever appended within an epoch, so what was read in this epoch is right as far as it goes, and only
     what came after has to be read.
@@ -31,22 +31,22 @@ class HistoryCache:
         self._lock = threading.Lock()
         self._entries: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
 
-    def load(self, run_id: str, agent: AgentRecord) -> list[LLMMessage]:
+    def load(self, conversation: str, agent: AgentRecord) -> list[LLMMessage]:
         """The stored messages as `agent` says they are."""
-        key = (run_id, agent.key)
+        key = (conversation, agent.key)
         with self._lock:
             entry = self._entries.get(key)
         known = entry.messages if entry is not None and entry.epoch == agent.history_epoch else ()
         known = known[: agent.history_len]
         if len(known) < agent.history_len:
-            rows = self._store.history(run_id, agent.key, after_idx=len(known) - 1)
+            rows = self._store.history(conversation, agent.key, after_idx=len(known) - 1)
             known = (*known, *(LLMMessage.model_validate(row.body) for row in rows))[: agent.history_len]
             self._keep(key, _Entry(agent.history_epoch, known))
         return list(known)
 
-    def accepted(self, run_id: str, agent: AgentRecord, reply: Reply) -> None:
+    def accepted(self, conversation: str, agent: AgentRecord, reply: Reply) -> None:
         """Take in what a reply appended; forget the history if the reply cut it."""
-        key = (run_id, agent.key)
+        key = (conversation, agent.key)
         if reply.keep_history is not None:
             with self._lock:
                 self._entries.pop(key, None)

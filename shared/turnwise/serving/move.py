@@ -8,7 +8,7 @@ nothing itself.
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -24,6 +24,8 @@ from turnwise.core.state import LLM, USER, document_ids, dump_state, load_state
 from turnwise.entity import StatusCode
 from turnwise.errors import EnvironmentFault
 from turnwise.ids import new_id
+from turnwise.llm.base import LLMMessage
+from turnwise.messages.document import ChatDocument
 from turnwise.messages.toolset import AgentFacts
 from turnwise.runs.database import DATABASE_ERRORS
 from turnwise.runs.records import Json, NewAsk, RunRecord
@@ -39,16 +41,16 @@ from turnwise.tasks.tree import TaskTree
 
 @dataclass(frozen=True, kw_only=True)
 class Moved:
-    """What a committed move leaves to be done and told: the ask to publish, the run as it is now, what happened."""
+    """What a committed move leaves to be done and told: the ask to publish, the run as it is now, what happened.
+
+    `ended`: it was this move that ended the run. `next_run` is the run of its session that waited for that.
+    """
 
     run: RunRecord
     ask: AskEnvelope | None = None
     trace: tuple[Trace, ...] = ()
-
-    @property
-    def ended(self) -> bool:
-        """Whether this move ended the run."""
-        return self.run.ended and bool(self.trace or self.run.error)
+    ended: bool = False
+    next_run: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +70,13 @@ class Mover:
         """
         if tx.run.ended:
             return Moved(run=tx.run)
+        moved = self._moved(tx)
+        return replace(moved, ended=True, next_run=tx.run_after()) if moved.run.ended else moved
+
+    def _moved(self, tx: RunTransaction) -> Moved:
+        if tx.run.started_at is None and (before := tx.run_before()) is not None:
+            wait_in_line(tx, before)
+            return Moved(run=tx.run)
         try:
             tree = self.app.tree(tx.run.task)
             return _Move(self, tx, tree).make()
@@ -86,6 +95,30 @@ def fail(tx: RunTransaction, error: Json, status: StatusCode = StatusCode.ERROR)
         tx.pop_frame(frame.no)
     tx.finish("failed", status.value, error=error)
     tx.event("run.failed", data={"status": status.value, "error": error})
+
+
+def wait_in_line(tx: RunTransaction, before: str) -> None:
+    """Let a run of a session wait until the run before it has ended.
+
+    If it is to end it does so here, because the conversation is still the other's.
+    """
+    if tx.run.cancel_requested_at is not None:
+        _end_unbegun(tx, StatusCode.KILL)
+    elif out_of_time(tx):
+        _end_unbegun(tx, StatusCode.TIMEOUT)
+    else:
+        tx.change(waiting_for={"kind": "session", "run": before}, move_due_at=None)
+
+
+def _end_unbegun(tx: RunTransaction, status: StatusCode) -> None:
+    ended = run_status(status)
+    tx.finish(ended, status.value)
+    tx.event(f"run.{ended}", data={"status": status.value})
+
+
+def out_of_time(tx: RunTransaction) -> bool:
+    """Whether the run's deadline has passed."""
+    return tx.run.deadline_at is not None and tx.now >= tx.run.deadline_at
 
 
 class _Move:
@@ -128,9 +161,18 @@ class _Move:
 
     def _first(self) -> StackMove:
         run = self.tx.run
-        message = self.documents.decode(run.message) if run.message else None
+        message = self.documents.decode(run.message) if run.message else self._last_said()
         self.tx.change(status="running", started_at=self.tx.now)
         return stack.start(self.tree.root, message, self._facts(), turns=run.turns or -1)
+
+    def _last_said(self) -> ChatDocument | None:
+        """What a run without a message goes on from, as `Task.run` does: the last message of its conversation."""
+        root = self.tree.root
+        length = 0 if root.restart else self.tx.agent(root.agent).history_len
+        if not length:
+            return None
+        row = self.tx.history_row(root.agent, length - 1)
+        return ChatDocument.from_LLMMessage(LLMMessage.model_validate(row.body))
 
     def _next(self) -> StackMove | None:
         answer = self._answer()
@@ -157,15 +199,11 @@ class _Move:
                 return None
             document = self.documents.find(reply.document_id) if reply.document_id else None
             return Reply(document)
-        if tx.run.cancel_requested_at is not None or self._out_of_time():
+        if tx.run.cancel_requested_at is not None or out_of_time(tx):
             if tx.run.awaiting:
                 tx.close_ask(tx.run.awaiting, "cancelled")
             return Look()
         return None
-
-    def _out_of_time(self) -> bool:
-        deadline = self.tx.run.deadline_at
-        return deadline is not None and self.tx.now >= deadline
 
     def _facts(self) -> Facts:
         run = self.tx.run
@@ -178,7 +216,7 @@ class _Move:
             max_tokens=run.max_tokens or 0,
             max_turns=run.max_turns or 0,
             killed=run.cancel_requested_at is not None,
-            out_of_time=self._out_of_time(),
+            out_of_time=out_of_time(self.tx),
             overrides=self.overrides,
         )
 

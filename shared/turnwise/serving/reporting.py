@@ -24,9 +24,11 @@ class Reporter:
         self._metrics = metrics
 
     def moved(self, moved: Moved) -> None:
-        """Publish the ask of a move, tell listeners how far the run is, count its turns."""
+        """Publish the ask of a move, wake who waited for the run's end, tell listeners, count its turns."""
         if moved.ask is not None:
             self.publish(moved.ask)
+        if moved.next_run is not None:
+            self.wake(moved.next_run)
         if moved.trace or moved.ended:
             run = moved.run
             self._try("notify", run.id, lambda: self._bus.notify(RunNotice(run=run.id, seq=run.last_seq)))

@@ -1,0 +1,95 @@
+"""Sessions as a whole: what they remember, and their end."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from turnwise.errors import ConflictError, NotFoundError
+from turnwise.runs.base import StoreBase
+from turnwise.runs.records import UNFINISHED, AgentRecord, SessionRecord, SessionTask, Usage
+from turnwise.runs.rows import AGENT, agent_of
+from turnwise.runs.schema import agent_states, histories, runs, sessions
+
+_BY_ID = sa.select(sessions.c.key, sessions.c.created_at, sessions.c.used_at).where(
+    sessions.c.tenant == sa.bindparam("tenant"), sessions.c.id == sa.bindparam("session_id")
+)
+# A session that was deleted and begun again has the same id, and none of the runs from before.
+_OF_IT = (runs.c.session_id == sa.bindparam("session_id"), runs.c.session_key == sa.bindparam("session_key"))
+_UNFINISHED = sa.func.sum(sa.case((runs.c.status.in_(UNFINISHED), 1), else_=0))
+_SUMS = tuple(
+    sa.func.sum(runs.c[name])
+    for name in ("prompt_tokens", "cached_tokens", "completion_tokens", "calls", "unpriced_calls")
+)
+_TASKS = (
+    sa.select(runs.c.task, runs.c.conversation_id, sa.func.count(), _UNFINISHED, *_SUMS)
+    .where(*_OF_IT)
+    .group_by(runs.c.task, runs.c.conversation_id)
+    .order_by(runs.c.task)
+)
+_COSTS = sa.select(runs.c.cost).where(*_OF_IT)
+_AGENTS = sa.select(*AGENT).where(agent_states.c.conversation == sa.bindparam("conversation")).order_by(AGENT[0])
+_ONE_UNFINISHED = (
+    sa.select(runs.c.id).where(*_OF_IT, runs.c.status.in_(UNFINISHED)).order_by(runs.c.session_no).limit(1)
+)
+
+
+class Sessions(StoreBase):
+    """Looks at sessions and ends them; runs begin them (`submit`)."""
+
+    def session(self, session_id: str, tenant: str = "default") -> SessionRecord:
+        """A session; raises `NotFoundError` if there is none."""
+        with self.database.read() as connection:
+            key, created_at, used_at = self._known(connection, _BY_ID, session_id, tenant)
+            given = {"session_id": session_id, "session_key": key}
+            rows = connection.execute(_TASKS, given).all()
+            # Summed here, because SQLite keeps money as text.
+            cost = sum(connection.execute(_COSTS, given).scalars(), Decimal(0))
+            tasks = tuple(
+                SessionTask(task=row[0], runs=row[2], agents=self._agents(connection, row[1])) for row in rows
+            )
+        sums = [int(sum(row[at] for row in rows)) for at in range(2, 9)]
+        used = Usage(prompt_tokens=sums[2], cached_tokens=sums[3], completion_tokens=sums[4], calls=sums[5], cost=cost)
+        return SessionRecord(
+            id=session_id,
+            created_at=created_at,
+            used_at=used_at,
+            runs=sums[0],
+            unfinished=sums[1],
+            usage=used,
+            unpriced_calls=sums[6],
+            tasks=tasks,
+        )
+
+    def delete_session(self, session_id: str, tenant: str = "default") -> None:
+        """Forget what the session's agents remember; its runs stay on record. A later run of that id begins anew.
+
+        Raises `NotFoundError`, and `ConflictError` (`session_in_use`) while a run of it has not ended.
+        """
+        with self.database.begin() as connection:
+            key, _, _ = self._known(connection, _BY_ID.with_for_update(), session_id, tenant)
+            given = {"session_id": session_id, "session_key": key}
+            running = connection.execute(_ONE_UNFINISHED, given).scalar_one_or_none()
+            if running is not None:
+                raise ConflictError(
+                    f"the run {running} of the session {session_id!r} has not ended; cancel it or wait for its end",
+                    code="session_in_use",
+                )
+            conversations = sa.select(runs.c.conversation_id).where(*_OF_IT)
+            for table in (histories, agent_states):
+                connection.execute(sa.delete(table).where(table.c.conversation.in_(conversations)), given)
+            connection.execute(sa.delete(sessions).where(sessions.c.tenant == tenant, sessions.c.id == session_id))
+
+    def _known(
+        self, connection: Connection, statement: sa.Select[Any], session_id: str, tenant: str
+    ) -> tuple[str, float, float]:
+        row = connection.execute(statement, {"tenant": tenant, "session_id": session_id}).first()
+        if row is None:
+            raise NotFoundError(f"there is no session {session_id!r}; a run submitted with that session_id begins it")
+        return row[0], row[1], row[2]
+
+    def _agents(self, connection: Connection, conversation: str) -> tuple[AgentRecord, ...]:
+        return tuple(agent_of(row) for row in connection.execute(_AGENTS, {"conversation": conversation}))

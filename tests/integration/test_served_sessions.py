@@ -1,0 +1,290 @@
+"""Runs of a session: each begins where the one before ended, and none begins before that."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+from tests.databases import NoPostgresError, fresh_postgres
+from tests.served_parts import Desk
+from tests.services import missing
+
+from turnwise import App, ChatAgent, ChatAgentConfig, Entity, MockLMConfig, RewindTool, Task, ToolMessage
+from turnwise.bus.envelope import AskEnvelope, MoveEnvelope
+from turnwise.ids import new_id
+from turnwise.runs.database import Database
+from turnwise.runs.records import NewRun
+from turnwise.runs.store import Store
+
+
+@pytest.fixture(scope="module")
+def postgres_url() -> Iterator[str]:
+    try:
+        with fresh_postgres() as url:
+            database = Database(url)
+            database.migrate()
+            database.close()
+            yield url
+    except NoPostgresError as error:
+        missing(str(error))
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param == "postgres":
+        made = Database(request.getfixturevalue("postgres_url"))
+    else:
+        made = Database(f"sqlite:///{tmp_path / 'turnwise.db'}")
+        made.migrate()
+    yield Store(made)
+    made.close()
+
+
+class Note(ToolMessage):
+    request: str = "note"
+    purpose: str = "To note something down."
+
+
+class Clerk(ChatAgent):
+    """Notes how often it was asked to, which is what lasts of it."""
+
+    class State(BaseModel):
+        notes: int = 0
+
+    state: State
+
+    def note(self, _tool: Note) -> str:
+        self.state.notes += 1
+        return f"{self.state.notes} noted"
+
+
+def _app(task: Callable[[], Task]) -> App:
+    app = App("tests")
+    app.task(name="desk")(task)
+    return app
+
+
+def _clerk(restart: bool = False) -> Task:
+    """A model that has each message noted, and is then done."""
+    model = MockLMConfig(response_fn=lambda said: f"DONE {said}" if "noted" in said else '{"request": "note"}')
+    agent = Clerk(ChatAgentConfig(name="desk", llm=model))
+    agent.enable_message(Note)
+    return Task(agent, interactive=False, restart=restart)
+
+
+def _asking() -> Task:
+    return Task(_agent("which one?"), interactive=True, restart=False)
+
+
+def _agent(answer: str | Callable[[str], str]) -> ChatAgent:
+    model = MockLMConfig(default_response=answer) if isinstance(answer, str) else MockLMConfig(response_fn=answer)
+    return ChatAgent(ChatAgentConfig(name="desk", llm=model))
+
+
+def _said(store: Store, run_id: str) -> list[str]:
+    return [row.body.get("content", "") for row in store.history(store.run(run_id).conversation, "desk")]
+
+
+def _result(desk: Desk, run_id: str) -> str:
+    return str((desk.go_on(run_id).result or {}).get("content"))
+
+
+def _woken(desk: Desk) -> list[str]:
+    """The runs that somebody asked a coordinator to move, which forgets them."""
+    woken = []
+    while desk.bus.waiting("coordinator"):
+        work = desk.bus._take(["coordinator"], threading.Event())
+        assert isinstance(work, MoveEnvelope)
+        woken.append(work.run)
+    return woken
+
+
+def test_a_run_goes_on_with_history_and_state_of_the_run_before(store: Store) -> None:
+    with Desk(store, _app(_clerk)) as desk:
+        session = new_id("session")
+        first = desk.submit("desk", "one", session_id=session)
+        assert _result(desk, first) == "1 noted"
+
+        with Desk(store, desk.app, beside=desk) as other:  # a process that knows nothing of the first run
+            second = other.submit("desk", "two", session_id=session)
+            assert _result(other, second) == "2 noted"
+
+        third = desk.submit("desk", "three", session_id=session)  # and one whose memory is a run old
+        assert _result(desk, third) == "3 noted"
+        alone = desk.submit("desk", "four")
+        assert _result(desk, alone) == "1 noted"
+
+        assert _said(store, third)[::4] == ["one", "two", "three"]
+        assert len(_said(store, third)) == 12
+        assert len(_said(store, alone)) == 4
+
+
+def test_a_task_that_restarts_begins_each_run_of_a_session_afresh(store: Store) -> None:
+    with Desk(store, _app(lambda: _clerk(restart=True))) as desk:
+        session = new_id("session")
+        for text in ("one", "two"):
+            run = desk.submit("desk", text, session_id=session)
+            assert _result(desk, run) == "1 noted"
+
+        assert _said(store, run)[0] == "two"
+        assert len(_said(store, run)) == 4
+
+
+def test_a_run_without_a_message_goes_on_from_the_last_one_as_in_one_process(store: Store) -> None:
+    def task() -> Task:
+        root = Task(_agent(lambda said: f"you said {said}"), interactive=False, restart=False, single_round=True)
+        root.add_sub_task(Task(_agent(lambda said: f"hm, {said}"), name="helper", interactive=False, single_round=True))
+        return root
+
+    local = task()
+    expected = [getattr(local.run(message), "content", None) for message in ("one", None, None)]
+    with Desk(store, _app(task)) as desk:
+        session = new_id("session")
+        served = []
+        for message in ("one", None, None):
+            if message is None:
+                new = NewRun(id=new_id("run"), task="desk", version="1", message={}, session_id=session)
+                run = store.submit(new)[0].id
+            else:
+                run = desk.submit("desk", message, session_id=session)
+            served.append((desk.go_on(run).result or {}).get("content"))
+
+    assert served == expected
+
+
+def test_a_model_may_rewind_what_it_said_in_an_earlier_run(store: Store) -> None:
+    rewind = '{"request": "rewind_tool", "n": 1, "content": "better"}'
+
+    def task() -> Task:
+        agent = _agent(lambda said: rewind if said == "think again" else "DONE well")
+        agent.enable_message(RewindTool)
+        return Task(agent, interactive=False, restart=False, done_if_response=[Entity.AGENT])
+
+    local = task()
+    local.run("hello")
+    expected = local.run("think again")
+    with Desk(store, _app(task)) as desk:
+        session = new_id("session")
+        first = desk.go_on(desk.submit("desk", "hello", session_id=session))
+        second = desk.go_on(desk.submit("desk", "think again", session_id=session))
+
+    assert second.result is not None
+    assert first.result is not None
+    assert second.result["content"] == expected.content == "better"
+    assert _said(store, second.id) == ["hello", "better"]
+    # It answers what its older self answered: a message of the first run.
+    rewound = next(body for body in store.transcript_documents(second.id) if body["content"] == "better")
+    assert store.document(second.id, rewound["metadata"]["parent_id"]) is None
+    assert store.document(first.id, rewound["metadata"]["parent_id"]) is not None
+
+
+def test_a_run_waits_until_the_one_before_has_ended_and_is_woken_then(store: Store) -> None:
+    with Desk(store, _app(_asking)) as desk:
+        session = new_id("session")
+        first, second, third = (desk.submit("desk", text, session_id=session) for text in ("one", "two", "three"))
+        assert desk.go_on(first).status == "waiting"
+
+        for run, before in ((third, second), (second, first)):
+            waiting = desk.go_on(run)
+            assert (waiting.status, waiting.waiting_for) == ("queued", {"kind": "session", "run": before})
+        assert _said(store, first) == ["one", "which one?"]
+        assert second not in store.due_moves(limit=1000, patience=0)
+
+        desk.store.request_cancel(first)
+        _woken(desk)
+        assert desk.go_on(first).status == "cancelled"
+        assert _woken(desk) == [second]
+        assert desk.go_on(second).status == "waiting"
+        assert _said(store, second) == ["one", "which one?", "two", "which one?"]
+
+
+def test_a_run_whose_waking_was_lost_is_found_by_a_sweep(store: Store) -> None:
+    with Desk(store, _app(_asking)) as desk:
+        session = new_id("session")
+        first, second = (desk.submit("desk", text, session_id=session) for text in ("one", "two"))
+        for run in (first, second):
+            desk.go_on(run)
+        desk.store.request_cancel(first)
+        with store.locked(first) as transaction:  # by a coordinator that dies before it can wake anybody
+            desk.coordinator._mover.move(transaction)
+
+        desk.coordinator._sweeper.sweep()
+
+        assert store.run(second).status == "running"
+
+
+@pytest.mark.parametrize(("ended_by", "status"), [("KILL", "cancelled"), ("TIMEOUT", "failed")])
+def test_a_run_that_waits_for_another_can_end_and_leaves_the_conversation_alone(
+    store: Store, ended_by: str, status: str
+) -> None:
+    with Desk(store, _app(lambda: Task(_agent("which one?"), interactive=True, restart=True))) as desk:
+        session = new_id("session")
+        first = desk.submit("desk", "one", session_id=session)
+        second = desk.submit("desk", "two", session_id=session, deadline=0.001 if ended_by == "TIMEOUT" else None)
+        third = desk.submit("desk", "three", session_id=session)
+        for run in (first, third):
+            desk.go_on(run)
+        if ended_by == "KILL":
+            desk.store.request_cancel(second)
+        _woken(desk)
+
+        ended = desk.go_on(second)
+
+        assert (ended.status, ended.status_code, ended.started_at) == (status, ended_by, None)
+        assert desk.events(second) == ["run.accepted", f"run.{status}"]
+        assert _woken(desk) == [third]
+        assert desk.go_on(third).waiting_for == {"kind": "session", "run": first}
+        assert _said(store, first) == ["one", "which one?"]
+
+
+def test_a_failed_run_leaves_what_was_committed(store: Store) -> None:
+    def task() -> Task:
+        def answer(said: str) -> str:
+            if said == "go" and fail:
+                raise RuntimeError("no model today")
+            return "DONE well" if said == "go" else f"heard {said}"
+
+        model = MockLMConfig(response_fn=answer)
+        agent = ChatAgent(ChatAgentConfig(name="desk", llm=model, handle_llm_no_tool="go"))
+        return Task(agent, interactive=False, restart=False)
+
+    fail = True
+    with Desk(store, _app(task)) as desk:
+        session = new_id("session")
+        assert desk.go_on(desk.submit("desk", "one", session_id=session)).status == "failed"
+        fail = False
+        second = desk.submit("desk", "two", session_id=session)
+
+        assert desk.go_on(second).status == "completed"
+        assert _said(store, second) == ["one", "heard one", "two", "heard two", "go", "DONE well"]
+
+
+def test_runs_submitted_at_once_never_interleave_whoever_moves_them(store: Store) -> None:
+    def task() -> Task:
+        model = MockLMConfig(response_fn=lambda said: "DONE" if said == "go" else f"heard {said}")
+        agent = ChatAgent(ChatAgentConfig(name="desk", llm=model, handle_llm_no_tool="go"))
+        return Task(agent, interactive=False, restart=False)
+
+    session, texts = new_id("session"), [str(n) for n in range(6)]
+    with Desk(store, _app(task)) as one, Desk(store, _app(task), beside=one) as two, ThreadPoolExecutor(4) as threads:
+        runs = list(threads.map(lambda text: one.submit("desk", text, session_id=session), texts))
+
+        def work(desk: Desk) -> None:
+            permits: list[AskEnvelope] = []
+            while not all(store.run(run).ended for run in runs):
+                asks = [desk.coordinator.move(run).ask for run in runs]
+                permits += [ask for ask in asks if ask is not None]
+                # A claim gives up on a run that others hold.
+                permits = [permit for permit in permits if not desk.responders.answer(permit)]
+
+        for done in [threads.submit(work, desk) for desk in (one, two, one, two)]:
+            done.result(60)
+
+    in_order = sorted((store.run(run) for run in runs), key=lambda run: run.session_no or 0)
+    assert {run.status for run in in_order} == {"completed"}
+    spoken = [run.message["content"] for run in in_order]
+    assert _said(store, runs[0]) == [said for text in spoken for said in (text, f"heard {text}", "go", "DONE")]
