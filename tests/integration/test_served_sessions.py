@@ -174,6 +174,7 @@ def test_a_model_may_rewind_what_it_said_in_an_earlier_run(store: Store) -> None
 
     assert second.result is not None
     assert first.result is not None
+    assert expected is not None
     assert second.result["content"] == expected.content == "better"
     assert _said(store, second.id) == ["hello", "better"]
     # It answers what its older self answered: a message of the first run.
