@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from turnwise.llm.openai_config import OpenAIGPTConfig
     from turnwise.messages.document import ChatDocLoggerFields, ChatDocMetaData, ChatDocument
     from turnwise.messages.tool_message import ToolMessage
+    from turnwise.messages.xml.tool_message import XMLToolMessage
     from turnwise.tasks.callbacks import TaskCallbacks
     from turnwise.tasks.config import TaskConfig
     from turnwise.tasks.task import Task
@@ -115,6 +116,7 @@ __all__ = [
     "TaskConfig",
     "ToolMessage",
     "TurnwiseError",
+    "XMLToolMessage",
     "agent_response_batch",
     "llm_response_batch",
     "quiet_mode",
@@ -162,6 +164,7 @@ _NAMES_BY_MODULE = {
     "turnwise.llm.openai_config": ["OpenAIGPTConfig"],
     "turnwise.messages.document": ["ChatDocLoggerFields", "ChatDocMetaData", "ChatDocument"],
     "turnwise.messages.tool_message": ["ToolMessage"],
+    "turnwise.messages.xml.tool_message": ["XMLToolMessage"],
     "turnwise.tasks.callbacks": ["TaskCallbacks"],
     "turnwise.tasks.config": ["TaskConfig"],
     "turnwise.tasks.task": ["Task"],

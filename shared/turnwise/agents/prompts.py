@@ -9,12 +9,13 @@ from turnwise.messages.toolset import ToolSets
 
 
 def tool_rules(sets: ToolSets) -> str:
-    """How to write each usable tool as JSON; "" if the model may use none."""
-    usable = {name: sets.known[name] for name in sorted(sets.usable)}
-    if not usable:
-        return ""
-    formats = "\n\n".join(tool.format_instructions(tool=name not in sets.bare) for name, tool in usable.items())
-    return next(iter(usable.values())).json_group_instructions().replace("{format_instructions}", formats)
+    """How to write each usable tool, those of one form together; "" if the model may use none."""
+    groups: dict[str, list[str]] = {}
+    for name in sorted(sets.usable):
+        tool = sets.known[name]
+        formats = groups.setdefault(tool.json_group_instructions(), [])
+        formats.append(tool.format_instructions(tool=name not in sets.bare))
+    return "\n".join(group.replace("{format_instructions}", "\n\n".join(formats)) for group, formats in groups.items())
 
 
 def tool_advice(sets: ToolSets) -> str:

@@ -278,13 +278,20 @@ _alive: WeakValueDictionary[str, ChatDocument] = WeakValueDictionary()
 def addressee(text: str) -> tuple[str, str]:
     """Split an addressed text into (recipient, text): `TO[name]: text`, or JSON objects with a `recipient` field.
 
-    JSON objects must agree on the recipient; the text stays whole then. ("", text) if nobody is addressed.
+    Tools in XML may have it, too. All must agree on the recipient; the text stays whole then. ("", text) if nobody is
+    addressed.
     """
     match = _ADDRESSED.match(text)
     if match:
         return match.group(1).strip(), match.group(2).strip()
-    if "recipient" in text and "{" in text:
-        names = {str(item.get("recipient") or "") for item, _, _ in located_json_objects(text)}
+    if "recipient" in text:
+        names: set[str] = set()
+        if "{" in text:
+            names = {str(item.get("recipient") or "") for item, _, _ in located_json_objects(text)}
+        elif "<recipient>" in text:
+            from turnwise.messages.xml.finding import recipients
+
+            names = recipients(text)
         if len(names) == 1:
             return names.pop(), text
     return "", text

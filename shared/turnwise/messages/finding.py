@@ -7,8 +7,9 @@ tools that the agent's model may use. That filter is here and nowhere else, so i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -60,7 +61,7 @@ def untrusted(doc: ChatDocument) -> bool:
 def find_tools(doc: ChatDocument, agent: AgentFacts) -> Found:
     """The tools in `doc` as `agent` sees them; remembered on the document until its text or the agent's sets change."""
     attached = doc.tool_messages
-    if not attached and not doc.oai_tool_calls and doc.function_call is None and "{" not in doc.content:
+    if not attached and not doc.oai_tool_calls and doc.function_call is None and not _may_hold_tools(doc, agent):
         return _NOTHING
     key = (doc.content, agent.tools, agent.name, agent.accept_user_tools, untrusted(doc), len(attached))
     cached = doc._found
@@ -69,6 +70,10 @@ def find_tools(doc: ChatDocument, agent: AgentFacts) -> Found:
     found = _find(doc, agent)
     doc._found = (key, found)
     return found
+
+
+def _may_hold_tools(doc: ChatDocument, agent: AgentFacts) -> bool:
+    return "{" in doc.content or ("<" in doc.content and bool(agent.tools.xml))
 
 
 def tool_attempt(doc: ChatDocument, agent: AgentFacts) -> bool:
@@ -105,7 +110,7 @@ def _find(doc: ChatDocument, agent: AgentFacts) -> Found:
     distrusted = untrusted(doc)
     faults: list[ToolFault] = []
     called = doc.oai_tool_calls or doc.function_call is not None
-    if distrusted and not agent.accept_user_tools and not called and doc.json_objects():
+    if distrusted and not agent.accept_user_tools and not called and _typed_a_tool(doc, agent):
         # Attached or not: what another agent found in a human's text is still only text here.
         return _NOTHING
     if doc.tool_messages:
@@ -126,18 +131,57 @@ def _find(doc: ChatDocument, agent: AgentFacts) -> Found:
     return Found(tuple(tools), mine, tuple(faults), present)
 
 
+def _typed_a_tool(doc: ChatDocument, agent: AgentFacts) -> bool:
+    """Whether the text holds what could be a tool, for this agent or another one."""
+    if doc.json_objects():
+        return True
+    if "<" not in doc.content:
+        return False
+    from turnwise.messages.xml.finding import holds_elements
+
+    return holds_elements(doc.content, {*agent.tools.xml, *(tool.request for tool in doc.tool_messages)})
+
+
 def _from_text(doc: ChatDocument, agent: AgentFacts, faults: list[ToolFault]) -> Iterator[ToolMessage]:
-    for item in doc.json_objects():
-        # Some models wrap the fields in a copy of the schema they were shown.
-        inner = item.get("properties")
-        fields = inner if isinstance(inner, dict) else item
-        request = fields.get("request")
-        if request is None:
-            tool = _inferred(fields, agent, untrusted(doc))
+    if agent.tools.xml and "<" in doc.content:
+        yield from _from_xml(doc, agent, faults)
+    else:
+        for item in doc.json_objects():
+            yield from _from_json(item, doc, agent, faults)
+
+
+def _from_xml(doc: ChatDocument, agent: AgentFacts, faults: list[ToolFault]) -> Iterator[ToolMessage]:
+    """Tools in XML and in JSON, as they come."""
+    # Loaded only for agents that know a tool in XML.
+    from turnwise.messages.xml.finding import fields_of, pieces, requested
+
+    for piece in pieces(doc.content, agent.tools.xml):
+        if isinstance(piece, dict):
+            yield from _from_json(piece, doc, agent, faults)
+            continue
+        request = requested(piece)
+        tool_class = agent.tools.known.get(request)
+        if tool_class is not None:
+            yield from _parsed(request, {**fields_of(piece, tool_class), "request": request}, agent, faults)
+        elif not request:
+            tool = _inferred(partial(fields_of, piece), agent, untrusted(doc))
             if tool is not None:
                 yield tool
-        elif isinstance(request, str):
-            yield from _parsed(request, fields, agent, faults)
+
+
+def _from_json(
+    item: dict[str, Any], doc: ChatDocument, agent: AgentFacts, faults: list[ToolFault]
+) -> Iterator[ToolMessage]:
+    # Some models wrap the fields in a copy of the schema they were shown.
+    inner = item.get("properties")
+    fields = inner if isinstance(inner, dict) else item
+    request = fields.get("request")
+    if request is None:
+        tool = _inferred(lambda _: fields, agent, untrusted(doc))
+        if tool is not None:
+            yield tool
+    elif isinstance(request, str):
+        yield from _parsed(request, fields, agent, faults)
 
 
 def _from_calls(calls: list[OpenAIToolCall], agent: AgentFacts, faults: list[ToolFault]) -> Iterator[ToolMessage]:
@@ -170,17 +214,20 @@ def _parsed(
     yield tool
 
 
-def _inferred(fields: dict[str, Any], agent: AgentFacts, distrusted: bool) -> ToolMessage | None:
-    """The tool meant by an object without `request`: the only handled one that these fields fit.
+def _inferred(
+    read: Callable[[type[ToolMessage]], dict[str, Any]], agent: AgentFacts, distrusted: bool
+) -> ToolMessage | None:
+    """The tool meant by an object without `request`: the only handled one that its fields, as it reads them, fit.
 
     The object may have no field that the tool lacks, and must have one that tells it from others.
     """
-    names = set(fields)
     candidates: list[ToolMessage] = []
     for request in sorted(agent.tools.handled):
         tool_class = agent.tools.known.get(request)
         if tool_class is None or (distrusted and request not in agent.tools.usable):
             continue
+        fields = read(tool_class)
+        names = set(fields)
         own = set(tool_class.model_fields) - tool_class.common_fields
         if not names & own or names - set(tool_class.model_fields):
             continue

@@ -21,17 +21,34 @@ def json_objects(text: str) -> list[dict[str, Any]]:
 def located_json_objects(text: str) -> list[tuple[dict[str, Any], int, int]]:
     """The same, each with the half-open range `[start, end)` that it takes up in `text`."""
     found: list[tuple[dict[str, Any], int, int]] = []
-    braces = _Braces(text)
-    at = text.find("{")
-    while at != -1:
-        end = -1
-        if not braces.known_open(at):
-            value, end = _object_at(text, at, braces)
-            if isinstance(value, dict):
-                found.append((value, at, end))
-        # An unbalanced brace is prose; whatever follows it may still hold an object.
-        at = text.find("{", end if end > at else at + 1)
+    scan = ObjectScan(text)
+    at = 0
+    while (item := scan.first(at, len(text))) is not None:
+        found.append(item)
+        at = item[2]
     return found
+
+
+class ObjectScan:
+    """Reads objects one after the other."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._braces = _Braces(text)
+
+    def first(self, at: int, before: int) -> tuple[dict[str, Any], int, int] | None:
+        """The first object that begins in `[at, before)`, with its range; it may end behind that."""
+        text, braces = self._text, self._braces
+        at = text.find("{", at, before)
+        while at != -1:
+            end = -1
+            if not braces.known_open(at):
+                value, end = _object_at(text, at, braces)
+                if isinstance(value, dict):
+                    return value, at, end
+            # An unbalanced brace is prose; whatever follows it may still hold an object.
+            at = text.find("{", end if end > at else at + 1, before)
+        return None
 
 
 def _object_at(text: str, start: int, braces: _Braces) -> tuple[Any, int]:

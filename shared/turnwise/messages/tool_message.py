@@ -38,6 +38,9 @@ class ToolMessage(BaseModel):
     _handler: str = ""
     _max_result_tokens: int | None = None
 
+    # How a model writes it as text: "json" or "xml".
+    _form: ClassVar[str] = "json"
+
     # Fields that belong to every tool, so tell nothing about which one an object is.
     common_fields: ClassVar[frozenset[str]] = frozenset({"request", "purpose", "id"})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from turnwise.llm.base import OpenAIToolCall
 from turnwise.messages.tool_message import ToolMessage
@@ -20,6 +21,11 @@ class ToolSets:
     usable: frozenset[str] = frozenset()
     handled: frozenset[str] = frozenset()
     bare: frozenset[str] = frozenset()
+
+    @cached_property
+    def xml(self) -> frozenset[str]:
+        """Names of the known tools that a model writes as XML."""
+        return frozenset(name for name, tool in self.known.items() if tool._form == "xml")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
