@@ -250,7 +250,7 @@ class ChatDocument(BaseModel):
             kind, tool = "OAI_TOOL", ", ".join(c.function.name for c in self.oai_tool_calls if c.function)
         elif self.function_call is not None:
             kind, tool = "FUNC", self.function_call.name
-        elif names := self.get_json_tools():
+        elif names := self.get_json_tools() or [tool.request for tool in self.tool_messages]:
             kind, tool = "TOOL", names[0]
         meta = self.metadata
         return ChatDocLoggerFields(
@@ -264,15 +264,22 @@ class ChatDocument(BaseModel):
         )
 
     def tsv_str(self) -> str:
-        """The log line as tab-separated values; tabs and line ends of the text are escaped."""
-        return "\t".join(
-            str(value).replace("\t", "\\t").replace("\r", "\\r").replace("\n", "\\n")
-            for value in self.log_fields().model_dump().values()
-        )
+        """The log line as tab-separated values; see `tsv_field`."""
+        return "\t".join(tsv_field(str(value)) for value in self.log_fields().model_dump().values())
 
 
 # Weak: a message lives as long as somebody holds it, and ids never keep a conversation in memory.
 _alive: WeakValueDictionary[str, ChatDocument] = WeakValueDictionary()
+
+
+def tsv_field(text: str) -> str:
+    """The text as one field of a line: tabs, line ends and backslashes become backslash escapes.
+
+    They are those of PostgreSQL's COPY in text format, and can be undone.
+    """
+    if "\\" in text:
+        text = text.replace("\\", "\\\\")
+    return text.replace("\t", "\\t").replace("\r", "\\r").replace("\n", "\\n")
 
 
 def addressee(text: str) -> tuple[str, str]:

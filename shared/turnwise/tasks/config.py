@@ -15,6 +15,10 @@ class TaskConfig(BaseModel):
     as frequent as the rest. `restart_as_subtask`: begin afresh at each call of a caller. `addressing_prefix`: text
     such as "|@|" before a name addresses it. `recognize_string_signals`: read DONE, PASS and SEND in texts.
     `done_if_tool`: any known tool ends the task. `done_sequences`: see `parse_done_sequence`.
+
+    `logs_dir`: a folder for the logs of runs in this process, None (the default) for none. A root's runs are written
+    there, sub-tasks included, as `<task>.log` (coloured text), `<task>.tsv` and `<task>.html`; an older run's files are
+    kept as `<task>.1.log` and so on. `enable_loggers=False` writes none of them, `enable_html_logging=False` no page.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -28,3 +32,6 @@ class TaskConfig(BaseModel):
     recognize_string_signals: bool = True
     done_if_tool: bool = False
     done_sequences: list[str | DoneSequence] | None = None
+    logs_dir: str | None = None
+    enable_loggers: bool = True
+    enable_html_logging: bool = True

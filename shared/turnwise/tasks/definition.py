@@ -71,6 +71,7 @@ class TaskDefinition(Generic[R]):
         self.done_if_no_response = _entities(done_if_no_response)
         self.done_if_response = _entities(done_if_response)
         self.callbacks = TaskCallbacks()
+        self.color_log = True
         self.sub_tasks: list[Task[Any]] = []
         self._restart_as_subtask: list[bool] = []
         # Of the run that goes on, or was the last.
@@ -139,6 +140,10 @@ class TaskDefinition(Generic[R]):
         self.agent.init_state()
         for sub in self.sub_tasks:
             sub.reset_all_sub_tasks()
+
+    def set_color_log(self, enable: bool = True) -> None:
+        """Write the `.log` file of this task's runs in colours (the default), or plain, which suits notebooks."""
+        self.color_log = enable
 
     def tree(self) -> TaskTree:
         """This task with all below it, as values; raises `ApplicationError` if it contains itself."""

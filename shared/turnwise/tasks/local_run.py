@@ -26,6 +26,7 @@ from turnwise.tasks.tree import TaskTree
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
+    from turnwise.run_log.run_log import RunLog
 
 
 @dataclass
@@ -41,6 +42,7 @@ class LocalRun:
     max_tokens: int = 0
     deadline: float | None = None
     killed: Callable[[], bool] = lambda: False
+    log: RunLog | None = None
     usage: LLMTokenUsage = field(default_factory=LLMTokenUsage)
     counters: dict[int, Counter[str]] = field(default_factory=dict)
 
@@ -51,7 +53,15 @@ class LocalRun:
         return root.restart if self.caller is None else root.restart_as_subtask
 
     def drive(self, message: ChatDocument | None, turns: int) -> Steps[StackMove]:
-        """Carry asks and answers between the machine and the agents until the root finishes; returns that move."""
+        """Hold the conversation until the root finishes, and keep its log where there is one; returns the last move."""
+        if self.log is None:
+            return (yield from self._drive(message, turns))
+        with self.log:
+            move = yield from self._drive(message, turns)
+            self.log.ended(move.action)
+            return move
+
+    def _drive(self, message: ChatDocument | None, turns: int) -> Steps[StackMove]:
         root = self.tree.root
         move = stack.start(root, message, self.facts(), turns=turns, caller=self.caller)
         return (yield from self.carry(root, move))
@@ -137,13 +147,20 @@ class LocalRun:
 
     def _observe(self, item: Trace) -> None:
         tell_tasks(self.tree.tasks, item)
+        if item.parent is not None and item.document is not None and not item.parent.metadata.child_id:
+            item.parent.metadata.child_id = item.document.metadata.id
+        if self.log is None:
+            self._log_message(item)
+        else:
+            self.log.about(item, lambda: self._log_message(item))
+
+    def _log_message(self, item: Trace) -> None:
+        """Tell the task of the message, if that is what happened."""
         task = self.tree.tasks[item.path]
         if item.kind == "started":
             if item.document is not None:
                 task.log_message(Entity.USER, item.document)
         elif item.kind in ("taken", "passed", "rejected", "null"):
-            if item.parent is not None and item.document is not None and not item.parent.metadata.child_id:
-                item.parent.metadata.child_id = item.document.metadata.id
             responder = Entity.named(item.responder) or task.sub_task_named(item.responder)
             assert responder is not None, f"nobody of task {item.path!r} is called {item.responder!r}"
             task.log_message(responder, item.document, mark=item.kind != "rejected")

@@ -16,9 +16,11 @@ from turnwise.entity import Entity, StatusCode
 from turnwise.errors import InfiniteLoopException
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.return_value import value_of_type
+from turnwise.run_log.current import writing
 from turnwise.tasks.definition import R
 from turnwise.tasks.entry import first_message
 from turnwise.tasks.kill_switch import KillSwitch, sessions
+from turnwise.tasks.local_log import local_log
 from turnwise.tasks.local_run import LocalRun
 from turnwise.tasks.overrides import TaskOverrides
 from turnwise.tasks.rules import TaskRules
@@ -176,6 +178,7 @@ class Task(TaskRules[R]):
         if isinstance(msg, ChatDocument) and msg.metadata.recipient not in ("", self.name):
             return None
         run = self._begun(caller, max_cost, max_tokens, max_time, session_id, allow_restart)
+        run.log = local_log(self)
         message = first_message(msg, self.agent, afresh=run.afresh, caller=caller is not None)
         move = yield from run.drive(message, turns)
         self._view = (run.tree.root, move.state, run.facts())
@@ -281,4 +284,11 @@ class Task(TaskRules[R]):
         return self._stepped
 
     def log_message(self, resp: Entity | Task[Any], msg: ChatDocument | None = None, mark: bool = False) -> None:
-        """Told of each message that is tried; `mark` says that it was taken. Override it to watch a run."""
+        """Write down a message that was tried; `mark` says that it was taken.
+
+        Called for each, whether or not a log is kept. Override it to watch a run, or to log something else: what
+        `super().log_message` is given is what the log says. Outside a run it does nothing.
+        """
+        write = writing.get()
+        if write is not None and msg is not None:
+            write(resp.value if isinstance(resp, Entity) else resp.name, msg, mark)

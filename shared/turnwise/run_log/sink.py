@@ -1,0 +1,101 @@
+"""Where a log is written while its run goes on."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Protocol, TextIO
+
+from turnwise.run_log.entry import Entry, RunTitle
+from turnwise.run_log.files import LogFiles
+from turnwise.run_log.form import Form
+
+logger = logging.getLogger(__name__)
+
+
+class Sink(Protocol):
+    """Takes the entries of one run."""
+
+    def open(self, title: RunTitle) -> None:
+        """Begin."""
+
+    def add(self, entry: Entry) -> None:
+        """Take the next entry."""
+
+    def close(self) -> None:
+        """End."""
+
+
+class FolderSink:
+    """Files in a folder, one for each form by its ending; see `LogFiles` for their names.
+
+    Raises `ConfigurationError` if they can not be made. A later failure, such as a full disk, is told once to `logging`
+    and ends that file: a run that has cost money is not given up for its log.
+    """
+
+    def __init__(self, folder: Path, forms: dict[str, Form]) -> None:
+        self._folder = folder
+        self._forms = forms
+        self._files: dict[str, IO[str]] = {}
+
+    def open(self, title: RunTitle) -> None:
+        """Make the files."""
+        self._files = LogFiles(self._folder, title.task).make(self._forms)
+        self._write({ending: form.head(title) for ending, form in self._forms.items()})
+
+    def add(self, entry: Entry) -> None:
+        """Write the entry, so that it outlives a crash of this process."""
+        self._write({ending: self._forms[ending].part(entry) for ending in self._files})
+
+    def close(self) -> None:
+        """Finish the files."""
+        self._write({ending: self._forms[ending].tail() for ending in self._files})
+        for file in self._files.values():
+            file.close()
+        self._files = {}
+
+    def _write(self, pieces: dict[str, str]) -> None:
+        for ending, piece in pieces.items():
+            file = self._files[ending]
+            try:
+                file.write(piece)
+                file.flush()
+            except OSError as error:
+                self._give_up(ending, error)
+
+    def _give_up(self, ending: str, error: OSError) -> None:
+        file = self._files.pop(ending)
+        logger.warning(
+            "The run goes on without %s, which can not be written: %s",
+            file.name,
+            error,
+            extra={"action": "run_log_failed", "file": file.name},
+        )
+        # Closing tries to write what is left, and fails as before; that was told.
+        with suppress(OSError):
+            file.close()
+
+
+class ScreenSink:
+    """A terminal."""
+
+    def __init__(self, screen: TextIO, form: Form) -> None:
+        self._screen = screen
+        self._form = form
+
+    def open(self, title: RunTitle) -> None:
+        """Begin."""
+        self._show(self._form.head(title))
+
+    def add(self, entry: Entry) -> None:
+        """Show the entry."""
+        self._show(self._form.part(entry))
+
+    def close(self) -> None:
+        """End."""
+        self._show(self._form.tail())
+
+    def _show(self, text: str) -> None:
+        self._screen.write(text)
+        self._screen.flush()

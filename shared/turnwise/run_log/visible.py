@@ -1,0 +1,30 @@
+"""Texts of models and strangers, safe to look at."""
+
+from __future__ import annotations
+
+import re
+
+# Control characters (a terminal obeys them) but for tab and line end, marks that turn the direction of what follows,
+# and halves of surrogate pairs, which no encoding has bytes for.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_LINE_END = re.compile(r"\r\n?")
+LINE = 160
+
+
+def visible(text: str) -> str:
+    """The text with what can not be seen as an escape such as \\x1b; every line end is a newline."""
+    if "\r" in text:
+        text = _LINE_END.sub("\n", text)
+    return _UNSEEN.sub(_escape, text)
+
+
+def first_line(text: str, width: int = LINE) -> str:
+    """The beginning of the text on one line of at most `width` characters."""
+    line = " ".join(text[: 4 * width].split())
+    cut = len(line) > width or len(text) > 4 * width
+    return f"{line[: width - 1]}…" if cut else line
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
