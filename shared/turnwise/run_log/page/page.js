@@ -5,6 +5,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const main = document.querySelector("main");
   const messages = [...main.querySelectorAll("details.m")];
   const query = at("query");
+  let pattern = null;
   let hits = [];
   let here = -1;
 
@@ -28,21 +29,33 @@ document.addEventListener("DOMContentLoaded", () => {
 
   // --- search ---
 
-  function ranges(pattern) {
-    const found = [];
-    for (const message of hits) {
-      const walker = document.createTreeWalker(message, NodeFilter.SHOW_TEXT);
-      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-        for (const match of node.data.matchAll(pattern)) {
-          const range = new Range();
-          range.setStart(node, match.index);
-          range.setEnd(node, match.index + match[0].length);
-          found.push(range);
-          if (found.length >= 10000) return found;
-        }
+  // Only what is on the screen is painted: thousands of ranges would make every later change slow.
+  const near = new Set();
+  const screen = new IntersectionObserver(
+    (changes) => {
+      for (const { target, isIntersecting } of changes) near[isIntersecting ? "add" : "delete"](target);
+      paint();
+    },
+    { rootMargin: "50% 0px" },
+  );
+
+  function paint() {
+    if (!CSS.highlights) return;
+    const found = new Highlight();
+    for (const message of near) for (const range of ranges(message)) found.add(range);
+    CSS.highlights.set("found", found);
+  }
+
+  function* ranges(message) {
+    const walker = document.createTreeWalker(message, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      for (const match of node.data.matchAll(pattern)) {
+        const range = new Range();
+        range.setStart(node, match.index);
+        range.setEnd(node, match.index + match[0].length);
+        yield range;
       }
     }
-    return found;
   }
 
   function search() {
@@ -51,18 +64,17 @@ document.addEventListener("DOMContentLoaded", () => {
     here = -1;
     const words = query.value.trim().replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
     const shown = at("rejected").checked ? messages : messages.filter((one) => !one.classList.contains("rejected"));
+    screen.disconnect();
+    near.clear();
+    paint();
     if (words) {
-      // Not global: a global pattern remembers where it stopped.
-      const pattern = new RegExp(words, "iu");
-      hits = shown.filter((message) => pattern.test(message.textContent));
+      pattern = new RegExp(words, "giu");
+      hits = shown.filter((message) => message.textContent.search(pattern) >= 0);
     }
     for (const message of hits) {
+      screen.observe(message);
       message.classList.add("hit");
       for (let task = message.parentElement; task !== main; task = task.parentElement) task.classList.add("has-hit");
-    }
-    if (CSS.highlights) {
-      CSS.highlights.delete("found");
-      if (hits.length) CSS.highlights.set("found", new Highlight(...ranges(new RegExp(words, "giu"))));
     }
     main.classList.toggle("only", Boolean(words) && at("only").checked);
     if (words && at("only").checked) for (const task of main.querySelectorAll(".task.has-hit")) task.open = true;
