@@ -275,6 +275,7 @@ def test_a_disk_that_fails_later_ends_the_log_and_not_the_run(
     with caplog.at_level(logging.WARNING):
         result = team(tmp_path).run("begin")
 
+    assert result is not None
     assert result.content == "It was a heron."
     assert [record.message for record in caplog.records if "can not be written" in record.message]
     assert "It was a heron." in (tmp_path / "lead.log").read_text()
@@ -296,6 +297,7 @@ def test_a_task_that_overrides_log_message_decides_what_is_logged(tmp_path: Path
 
     result = discreet.run("go")
 
+    assert result is not None
     assert result.content == "the secret is 4"
     found = rows(tmp_path / "discreet.tsv")
     assert [(row["responder"], row["content"]) for row in found if row["number"]] == [("LLM", "(left out)")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -110,15 +111,33 @@ def runs(
         print_runs(page["items"])
 
 
-def show(run: RunArgument, as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
-    """Print a run, what was said in it, and its result.
+def show(
+    run: RunArgument,
+    html: Annotated[bool, typer.Option("--html", help="As a page that unfolds and can be searched.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="As text, every message in full.")] = False,
+    tsv: Annotated[bool, typer.Option("--tsv", help="As a table with tabs.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there, not to standard output.")
+    ] = None,
+    as_json: JsonOption = False,
+    url: UrlOption = DEFAULT_URL,
+) -> None:
+    """Print a run, what was said in it, and its result; or all of its log, also of what was rejected.
 
-    Example: turnwise show run_01j...
+    Example: turnwise show run_01j... --html -o run.html
     """
     from turnwise.cli.remote import connect
     from turnwise.cli.run_text import print_run, print_transcript
 
+    forms = [name for name, wanted in (("html", html), ("text", text), ("tsv", tsv)) if wanted]
+    if len(forms) + as_json > 1 or (output is not None and not forms):
+        raise typer.BadParameter("give one of --html, --text, --tsv and --json; --output goes with the first three")
     with connect(url) as client:
+        if forms:
+            from turnwise.cli.run_file import write_log
+
+            write_log(client, run, forms[0], output)
+            return
         found, transcript = client.run(run), client.transcript(run)
     if as_json:
         typer.echo(_json({"run": found, "transcript": transcript}))

@@ -18,10 +18,11 @@ Kind = Literal["started", "none", "finished", "ended"] | MessageKind
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunTitle:
-    """What a log is about: the root task, and the run's id where it was served."""
+    """What a log is about: the root task, and of a served run its id, and its status if it goes on."""
 
     task: str
     run: str = ""
+    state: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

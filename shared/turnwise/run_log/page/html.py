@@ -31,7 +31,7 @@ _HEAD = """<!doctype html>
 </head>
 <body>
 <header>
-<h1>{task}</h1><span id="state"></span><span id="run">{run}</span><span id="totals"></span>
+<h1>{task}</h1><span id="state">{state}</span><span id="run">{run}</span><span id="totals"></span>
 <form id="tools" role="search" hidden>
 <input id="query" type="search" placeholder="Search" aria-label="Search the messages" title="Search ( / )" \
 autocomplete="off" spellcheck="false">
@@ -67,6 +67,7 @@ class Page:
             script=SCRIPT,
             task=_text(title.task),
             run=_text(title.run),
+            state=_text(title.state),
         )
 
     def part(self, entry: Entry) -> str:

@@ -18,7 +18,8 @@ document.addEventListener("DOMContentLoaded", () => {
       summary.append(end.querySelector(".totals").cloneNode(true));
     }
     const end = main.querySelector(".run-end");
-    at("state").textContent = end ? end.querySelector("b").textContent : "no end on record";
+    const going = at("state").textContent;
+    at("state").textContent = end ? end.querySelector("b").textContent : going || "no end on record";
     at("state").className = end ? end.classList[1] : "cut";
     at("totals").textContent = end ? end.querySelector(".totals").textContent : `${messages.length} messages`;
   }

@@ -1,0 +1,61 @@
+"""A run's log as the `show` command writes it: a page, a table or text, to a file or standard output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from turnwise.cli.message_text import Json
+from turnwise.errors import ConfigurationError
+from turnwise.run_log.entry import RunTitle
+from turnwise.run_log.form import Form, written
+from turnwise.run_log.from_events import entries_of
+from turnwise.run_log.page.html import Page
+from turnwise.run_log.text import Text
+from turnwise.run_log.tsv import Tsv
+
+if TYPE_CHECKING:
+    from turnwise.client import Client
+
+
+def write_log(client: Client, run_id: str, form: str, output: Path | None) -> None:
+    """Write what the run has said so far as `form`: html, tsv or text.
+
+    Raises `ConfigurationError` if `output` can not be written.
+    """
+    run = client.run(run_id)
+    title = RunTitle(task=run["task"], run=run["id"], state="" if run["finished_at"] else run["status"])
+    pieces = written(_form(form, output), title, entries_of(_events_so_far(client, run)))
+    if output is None:
+        for piece in pieces:
+            typer.echo(piece, nl=False)
+        return
+    try:
+        with output.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(pieces)
+    except OSError as error:
+        raise ConfigurationError(
+            f"the log can not be written to {str(output)!r}: {error}; name another file"
+        ) from error
+
+
+def _form(name: str, output: Path | None) -> Form:
+    if name == "html":
+        return Page()
+    if name == "tsv":
+        return Tsv()
+    return Text(color=output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+
+
+def _events_so_far(client: Client, run: Json) -> Iterator[Json]:
+    """The events up to the last one that the run has now; a run that goes on is not waited for."""
+    for event in client.events(run["id"]):
+        if "seq" in event:
+            yield event
+            if event["seq"] >= run["last_event"]:
+                return
