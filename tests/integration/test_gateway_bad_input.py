@@ -69,7 +69,14 @@ def test_what_is_not_json_is_refused(gateway: Served, body: bytes) -> None:
         ({"limits": {"deadline": float("inf")}}, "body.limits.deadline"),
         ({"limits": {"max_runs": 1}}, "body.limits.max_runs"),
         ({"webhook": "http://example.org"}, "body.webhook"),
-        ({"session_id": "s"}, "body.session_id"),
+        ({"session_id": ""}, "body.session_id"),
+        ({"session_id": ".."}, "body.session_id"),
+        ({"session_id": "a/b"}, "body.session_id"),
+        ({"session_id": "a b"}, "body.session_id"),
+        ({"session_id": "a\n"}, "body.session_id"),
+        ({"session_id": "größe"}, "body.session_id"),
+        ({"session_id": "s" * 129}, "body.session_id"),
+        ({"session_id": 7}, "body.session_id"),
     ],
 )
 def test_a_field_that_can_not_be_taken_is_named(gateway: Served, change: dict[str, Any], where: str) -> None:
@@ -111,7 +118,10 @@ def test_a_form_is_refused_with_the_type_that_is_expected(gateway: Served) -> No
     assert (response.status_code, response.json()["code"]) == (415, "unsupported_media_type")
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/v1/runs/run_0", "/v1/runs/%00", "/v1/runs/run_0/events"])
+@pytest.mark.parametrize(
+    "path",
+    ["/nothing", "/v1/runs/run_0", "/v1/runs/%00", "/v1/runs/run_0/events", "/v1/sessions/s", "/v1/sessions/%00"],
+)
 def test_what_does_not_exist_is_a_problem_too(gateway: Served, path: str) -> None:
     response = gateway.http.get(path)
 

@@ -160,7 +160,14 @@ def test_tasks_workers_and_queues_are_listed(gateway: Served) -> None:
     queues = gateway.http.get("/v1/queues").json()["items"]
     metrics = gateway.http.get("/metrics").text
 
-    assert tasks == [{"name": "desk", "application": "tests", "version": "7", "paths": ["desk"]}]
+    [task] = tasks
+    assert task == {
+        "name": "desk",
+        "application": "tests",
+        "version": "7",
+        "paths": ["desk"],
+        "keeps_conversation": False,
+    }
     assert [(one["id"], one["state"]) for one in workers] == [(worker, "alive")]
     assert queues == []
     assert 'turnwise_workers{queue="llm",state="alive"} 1.0' in metrics

@@ -16,7 +16,7 @@ from turnwise.bus.base import Bus
 from turnwise.metrics import Metrics, RecordCollector
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings
-from turnwise_gateway import answers, events, fleet, health, runs
+from turnwise_gateway import answers, events, fleet, health, runs, sessions
 from turnwise_gateway.auth import BearerAuth
 from turnwise_gateway.body_limit import BodyLimit
 from turnwise_gateway.gateway import Gateway
@@ -48,7 +48,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
     # The middleware does the guarding; this tells /docs of it.
     guarded = settings.auth == "token"
     guard = [Security(HTTPBearer(auto_error=False))] if guarded else []
-    for part in (runs, events, answers, fleet):
+    for part in (runs, events, answers, sessions, fleet):
         api.include_router(part.router, dependencies=guard, responses=problems(401) if guarded else None)
     api.include_router(health.router)
     _describe_problems(api)

@@ -56,6 +56,9 @@ def _text(value: str) -> str:
     return value
 
 
+# Letters, digits and a few signs: it is a part of paths and queries, and never one of dots alone.
+SESSION_ID = r"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"
+
 Tag = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_plain)]
 Money = Annotated[Decimal | None, BeforeValidator(_money, json_schema_input_type=str | None)]
 
@@ -82,6 +85,12 @@ class Submission(_Body):
     message: Annotated[str, AfterValidator(_text), AfterValidator(_said)] = Field(
         examples=["I was charged twice for May."]
     )
+    session_id: str | None = Field(
+        None,
+        pattern=SESSION_ID,
+        description="The run goes on where the last run of this session and task ended, once all before it have ended.",
+        examples=["customer-17"],
+    )
     limits: Limits = Limits()
     priority: int = Field(0, ge=-100, le=100, description="Higher is sooner.")
     tags: list[Tag] = Field([], max_length=20)
@@ -91,7 +100,9 @@ class Submission(_Body):
 
     def digest(self) -> str:
         """The same for two bodies that mean the same."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        # Left out where there is none, so that the digests of bodies from before there were sessions still hold.
+        without = {"session_id"} if self.session_id is None else None
+        text = json.dumps(self.model_dump(mode="json", exclude=without), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
 

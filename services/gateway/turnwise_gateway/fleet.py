@@ -7,6 +7,7 @@ from datetime import datetime
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from turnwise.app import App
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.problem import problems
 from turnwise_gateway.views import Page, when
@@ -21,6 +22,7 @@ class TaskView(BaseModel):
     application: str
     version: str
     paths: list[str]
+    keeps_conversation: bool = Field(description="Whether a run of a session goes on with the one before it.")
 
 
 class WorkerView(BaseModel):
@@ -51,12 +53,17 @@ class QueueView(BaseModel):
 @router.get("/tasks", responses=problems(503))
 def list_tasks(gateway: Here) -> Page[TaskView]:
     """What runs can be made of."""
-    app = gateway.app
-    return Page(
-        items=[
-            TaskView(name=name, application=app.name, version=app.version, paths=list(app.tree(name).tasks))
-            for name in app.tasks
-        ]
+    return Page(items=[_task(gateway.app, name) for name in gateway.app.tasks])
+
+
+def _task(app: App, name: str) -> TaskView:
+    tree = app.tree(name)
+    return TaskView(
+        name=name,
+        application=app.name,
+        version=app.version,
+        paths=list(tree.tasks),
+        keeps_conversation=not tree.root.restart,
     )
 
 

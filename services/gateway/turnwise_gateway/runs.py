@@ -86,6 +86,7 @@ def _submit(gateway: Gateway, body: Submission, key: str | None) -> RunRecord:
             priority=body.priority,
             tags=tuple(body.tags),
             metadata=body.metadata,
+            session_id=body.session_id,
             max_cost=settings.max_cost if limits.max_cost is None else limits.max_cost,
             max_tokens=settings.max_tokens if limits.max_tokens is None else limits.max_tokens,
             turns=limits.turns,
@@ -132,6 +133,7 @@ def list_runs(
     status: Status | None = None,
     task: Filter = None,
     tag: Filter = None,
+    session: Filter = None,
     created_after: datetime | None = None,
     cursor: Cursor = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
@@ -140,7 +142,11 @@ def list_runs(
     if created_after is not None and created_after.tzinfo is None:
         raise InvalidRequestError(f"created_after is {created_after.isoformat()}; add Z or an offset from UTC")
     filters = RunFilter(
-        status=status, task=task, tag=tag, created_after=created_after.timestamp() if created_after else None
+        status=status,
+        task=task,
+        tag=tag,
+        session_id=session,
+        created_after=created_after.timestamp() if created_after else None,
     )
     found, following = gateway.store.runs(filters, cursor, limit)
     return Page(items=[run_view(run) for run in found], next_cursor=following)

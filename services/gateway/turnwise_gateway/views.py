@@ -79,6 +79,7 @@ class RunView(BaseModel):
     version: str = Field(description="Of the application that the run began with.")
     status: Status
     status_code: str | None = Field(description="How the root task ended.")
+    session_id: str | None
     message: dict[str, Any]
     priority: int
     tags: list[str]
@@ -159,6 +160,7 @@ def _fields(run: RunRecord) -> Json:
         "version": run.version,
         "status": run.status,
         "status_code": run.status_code,
+        "session_id": run.session_id,
         "message": readable(run.message),
         "priority": run.priority,
         "tags": run.tags,

@@ -13,6 +13,9 @@ AppOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
+SessionOption = Annotated[
+    str | None, typer.Option("--session", metavar="ID", help="Go on with the conversation of this session.")
+]
 UrlOption = Annotated[
     str, typer.Option("--url", envvar="TURNWISE_URL", help="The gateway.", show_default=True, show_envvar=True)
 ]

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from turnwise.cli.options import DEFAULT_URL, JsonOption, RunArgument, UrlOption
+from turnwise.cli.options import DEFAULT_URL, JsonOption, RunArgument, SessionOption, UrlOption
 
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="Name of a task of the application.")]
 
@@ -38,6 +38,7 @@ def submit(
     max_tokens: Annotated[int | None, typer.Option(help="Limit of input and output tokens together.")] = None,
     turns: Annotated[int | None, typer.Option(help="Limit of turns of the task.")] = None,
     deadline: Annotated[float | None, typer.Option(help="Limit in seconds from now.")] = None,
+    session: SessionOption = None,
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
@@ -51,7 +52,9 @@ def submit(
     text = sys.stdin.read() if message == "-" else message
     cost = _usd(max_cost)
     with connect(url) as client:
-        run = client.submit(task, text, max_cost=cost, max_tokens=max_tokens, turns=turns, deadline=deadline)
+        run = client.submit(
+            task, text, max_cost=cost, max_tokens=max_tokens, turns=turns, deadline=deadline, session_id=session
+        )
         if wait:
             raise typer.Exit(follow(client, str(run["id"]), as_json=as_json))
         typer.echo(_json(run) if as_json else run["id"])
@@ -74,24 +77,24 @@ def chat(
     message: Annotated[
         str | None, typer.Argument(metavar="[MESSAGE]", help="The first message; asked for if left out.")
     ] = None,
+    session: SessionOption = None,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
-    """Start a run and talk with it: its questions are asked here until it ends.
+    """Talk with a task: its questions are asked here, and a task that keeps its conversation is told more and more.
 
     Example: turnwise chat triage
     """
-    from turnwise.cli.follow import follow
     from turnwise.cli.remote import connect
+    from turnwise.cli.talk import talk
 
     with connect(url) as client:
-        first = message if message is not None else typer.prompt("You", prompt_suffix="> ")
-        run = client.submit(task, first)
-        raise typer.Exit(follow(client, str(run["id"]), ask=True))
+        raise typer.Exit(talk(client, task, message, session))
 
 
 def runs(
     status: Annotated[str | None, typer.Option(help="Only runs of that status.")] = None,
     task: Annotated[str | None, typer.Option(help="Only runs of that task.")] = None,
+    session: Annotated[str | None, typer.Option(metavar="ID", help="Only runs of that session.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=200, help="How many, the newest first.")] = 20,
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
@@ -104,7 +107,7 @@ def runs(
     from turnwise.cli.run_text import print_runs
 
     with connect(url) as client:
-        page = client.runs(status=status, task=task, limit=limit)
+        page = client.runs(status=status, task=task, session=session, limit=limit)
     if as_json:
         typer.echo(_json(page))
     else:

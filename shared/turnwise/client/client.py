@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from types import TracebackType
 from typing import Any, TypeAlias
+from urllib.parse import quote
 
 import httpx2
 
@@ -45,13 +46,15 @@ class Client:
         priority: int = 0,
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
+        session_id: str | None = None,
         idempotency_key: str | None = None,
         wait: float = 0,
     ) -> Json:
         """Submit a run and get it as accepted, or as it is at most `wait` seconds later.
 
-        `max_cost` is in US dollars, `deadline` in seconds from now. A call that failed may be repeated under the same
-        `idempotency_key` without making a second run.
+        `max_cost` is in US dollars, `deadline` in seconds from now. With `session_id` (letters, digits and `._:@-`, at
+        most 128) the run goes on where the last run of that session and task ended. A call that failed may be repeated
+        under the same `idempotency_key` without making a second run.
         """
         limits = {
             "max_cost": None if max_cost is None else format(max_cost, "f"),
@@ -66,6 +69,7 @@ class Client:
             "priority": priority,
             "tags": list(tags),
             "metadata": dict(metadata or {}),
+            **({} if session_id is None else {"session_id": session_id}),
         }
         return self._call(
             "POST",
@@ -86,6 +90,7 @@ class Client:
         status: str | None = None,
         task: str | None = None,
         tag: str | None = None,
+        session: str | None = None,
         created_after: str | None = None,
         cursor: str | None = None,
         limit: int = 50,
@@ -95,6 +100,7 @@ class Client:
             "status": status,
             "task": task,
             "tag": tag,
+            "session": session,
             "created_after": created_after,
             "cursor": cursor,
             "limit": limit,
@@ -121,6 +127,14 @@ class Client:
     def cancel(self, run_id: str) -> Json:
         """Ask for the run's end."""
         return self._call("POST", run_path(run_id, "cancel"))
+
+    def session(self, session_id: str) -> Json:
+        """What a session remembers, task by task, and what its runs used."""
+        return self._call("GET", session_path(session_id))
+
+    def delete_session(self, session_id: str) -> None:
+        """Forget a session's conversations; `ConflictError` (`session_in_use`) while a run of it has not ended."""
+        self._request("DELETE", session_path(session_id))
 
     def inbox(self, limit: int = 100) -> list[Json]:
         """Open questions, oldest first."""
@@ -155,11 +169,19 @@ class Client:
         return items
 
     def _call(self, method: str, path: str, **request: Any) -> Json:
+        body: Json = self._request(method, path, **request).json()
+        return body
+
+    def _request(self, method: str, path: str, **request: Any) -> httpx2.Response:
         try:
             response = self._http.request(method, path, **request)
         except httpx2.TransportError as error:
             raise unavailable(self.base_url, error) from error
         if response.is_error:
             raise error_of(response)
-        body: Json = response.json()
-        return body
+        return response
+
+
+def session_path(session_id: str) -> str:
+    """The path of a session, whatever its id is made of."""
+    return f"/v1/sessions/{quote(session_id, safe='')}"

@@ -1,0 +1,84 @@
+"""Sessions from the command line, over an embedded server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cli import Terminal, terminal
+
+from turnwise import App, ChatAgent, ChatAgentConfig, ChatDocument, Entity, MockLMConfig, Role, Task
+from turnwise.cli.embedded import EmbeddedServer
+from turnwise.client import Client
+from turnwise.service_settings import load_settings
+
+__all__ = ["terminal"]
+
+
+def _task(*, restart: bool) -> Task:
+    """One answer to each message: how many its model has seen."""
+
+    class Counting(ChatAgent):
+        def handle_message_fallback(self, msg: str | ChatDocument) -> str | None:
+            heard = sum(message.role == Role.USER for message in self.message_history)
+            said_by_model = isinstance(msg, ChatDocument) and msg.metadata.sender == Entity.LLM
+            return f"DONE {heard} heard" if said_by_model else None
+
+    return Task(Counting(ChatAgentConfig(name="desk", llm=MockLMConfig())), interactive=False, restart=restart)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    app = App("tests")
+    app.task(name="keeping")(lambda: _task(restart=False))
+    app.task(name="forgetting")(lambda: _task(restart=True))
+    folder: Path = tmp_path_factory.mktemp("server")
+    settings = load_settings(database_url=f"sqlite:///{folder / 'runs.db'}", bind="127.0.0.1:0")
+    with EmbeddedServer(settings, app) as made:
+        yield made
+
+
+def test_a_chat_with_a_task_that_keeps_its_conversation_is_one_session(
+    terminal: Terminal, server: EmbeddedServer
+) -> None:
+    out = terminal.run("chat", "keeping", "one", "--url", server.url, input="two\nthree\nq\n")
+
+    assert re.findall(r"^\d heard", out, re.MULTILINE) == ["1 heard", "2 heard", "3 heard"]
+    with Client(server.url) as client:
+        [session] = {run["session_id"] for run in client.runs(task="keeping", limit=3)["items"]}
+        assert session.startswith("chat_")
+        assert client.session(session)["runs"] == 3
+
+
+def test_a_chat_goes_on_with_a_session_that_is_named(terminal: Terminal, server: EmbeddedServer) -> None:
+    terminal.run("submit", "keeping", "one", "--session", "mine", "--wait", "--url", server.url)
+
+    out = terminal.run("chat", "keeping", "two", "--session", "mine", "--url", server.url)
+
+    assert "2 heard" in out
+    listed = terminal.run("runs", "--session", "mine", "--url", server.url)
+    assert len(re.findall("^run_", listed, re.MULTILINE)) == 2
+
+
+def test_a_chat_with_a_task_that_begins_afresh_is_one_run(terminal: Terminal, server: EmbeddedServer) -> None:
+    out = terminal.run("chat", "forgetting", "one", "--url", server.url, input="two\n")
+
+    assert "1 heard" in out
+    with Client(server.url) as client:
+        [run] = client.runs(task="forgetting")["items"]
+    assert run["session_id"] is None
+
+
+def test_runs_submitted_at_once_are_answered_one_after_another(server: EmbeddedServer) -> None:
+    with Client(server.url) as client:
+        runs = [client.submit("keeping", str(n), session_id="busy") for n in range(8)]
+        ended = [client.submit("keeping", "last", session_id="busy", wait=20)]
+        assert ended[0]["result"]["content"] == "9 heard"
+        results = [client.run(run["id"])["result"]["content"] for run in runs]
+
+        assert results == [f"{n} heard" for n in range(1, 9)]
+        assert client.session("busy")["unfinished"] == 0
+        client.delete_session("busy")
+        assert client.submit("keeping", "anew", session_id="busy", wait=20)["result"]["content"] == "1 heard"
