@@ -144,7 +144,7 @@ document.addEventListener("DOMContentLoaded", () => {
   at("collapse").addEventListener("click", collapse);
   const keys = { "/": () => query.focus(), e: expand, c: collapse, j: () => move(1), k: () => move(-1) };
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, button")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target === query) return;
     if (keys[event.key]) {
       event.preventDefault();
       keys[event.key]();
