@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from turnwise.tasks.callbacks import TaskCallbacks
     from turnwise.tasks.config import TaskConfig
     from turnwise.tasks.task import Task
+    from turnwise.tools.mcp.server import MCPTools
     from turnwise.tools.orchestration import (
         AgentDoneTool,
         AgentSendTool,
@@ -98,6 +99,7 @@ __all__ = [
     "LLMResponse",
     "LLMTokenUsage",
     "LanguageModel",
+    "MCPTools",
     "MockLMConfig",
     "NonToolAction",
     "OpenAIGPTConfig",
@@ -179,6 +181,7 @@ _NAMES_BY_MODULE = {
         "ResultTool",
         "SendTool",
     ],
+    "turnwise.tools.mcp.server": ["MCPTools"],
     "turnwise.tools.recipient": ["AddRecipientTool", "RecipientTool"],
     "turnwise.tools.rewind": ["RewindTool"],
 }

@@ -1,7 +1,7 @@
 """An event loop in a thread of its own, for coroutines that synchronous code waits for.
 
 There is one for the process, so that what a coroutine leaves open (a connection, a session) is at hand when the next
-one runs, whichever thread asks for it. It is started by the first call, and anew in a forked child.
+one runs, whichever thread or loop asks for it. It is started by the first call, and anew in a forked child.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -21,30 +21,69 @@ T = TypeVar("T")
 def run_in_background(call: Callable[[], Awaitable[T]]) -> T:
     """Wait for what `call` awaits, in the context of the caller; its errors are raised here.
 
-    A caller that is interrupted cancels it. Must not be called from a coroutine that runs on this very loop.
+    A caller that is interrupted cancels it. Raises `RuntimeError` in a coroutine of this very loop, which would wait
+    for itself.
     """
-    loop = background_loop()
-    result: Future[T] = Future()
-    context = contextvars.copy_context()
-
-    async def follow() -> None:
-        try:
-            value = await call()
-        except BaseException as error:  # noqa: BLE001 - raised where somebody waits for it
-            if not result.cancelled():
-                result.set_exception(error)
-        else:
-            if not result.cancelled():
-                result.set_result(value)
-
-    tasks: list[asyncio.Task[None]] = []
-    loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(follow(), context=context)))
+    if on_background_loop():
+        raise RuntimeError(
+            "a synchronous call from a coroutine that runs in the background would wait for itself; "
+            "await the asynchronous form instead"
+        )
+    call_in_background = _Call(call)
     try:
-        return result.result()
+        return call_in_background.result.result()
     except BaseException:
         # Whether the coroutine failed or the waiting was interrupted: nothing of it goes on.
-        loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+        call_in_background.cancel()
         raise
+
+
+async def await_in_background(call: Callable[[], Awaitable[T]]) -> T:
+    """Await what `call` awaits, on the background loop, from any other one."""
+    if on_background_loop():
+        return await call()
+    call_in_background = _Call(call)
+    try:
+        return await asyncio.wrap_future(call_in_background.result)
+    except BaseException:
+        call_in_background.cancel()
+        raise
+
+
+class _Call(Generic[T]):
+    """A coroutine on its way; `result` is set by it."""
+
+    def __init__(self, call: Callable[[], Awaitable[T]]) -> None:
+        self.result: Future[T] = Future()
+        self._call = call
+        self._loop = background_loop()
+        self._task: asyncio.Task[None] | None = None
+        context = contextvars.copy_context()
+        self._loop.call_soon_threadsafe(self._start, context)
+
+    def cancel(self) -> None:
+        self._loop.call_soon_threadsafe(lambda: self._task.cancel() if self._task is not None else None)
+
+    def _start(self, context: contextvars.Context) -> None:
+        self._task = self._loop.create_task(self._follow(), context=context)
+
+    async def _follow(self) -> None:
+        try:
+            value = await self._call()
+        except BaseException as error:  # noqa: BLE001 - raised where somebody waits for it
+            if not self.result.cancelled():
+                self.result.set_exception(error)
+        else:
+            if not self.result.cancelled():
+                self.result.set_result(value)
+
+
+def on_background_loop() -> bool:
+    """Whether the caller runs on the process's loop."""
+    try:
+        return asyncio.get_running_loop() is _loops.get(os.getpid())
+    except RuntimeError:  # on no loop at all
+        return False
 
 
 def background_loop() -> asyncio.AbstractEventLoop:

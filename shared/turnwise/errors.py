@@ -14,6 +14,7 @@ TurnwiseError
 │   ├── SchemaVersionError        the database was made by another version
 │   ├── BrokerUnavailableError
 │   ├── GatewayUnavailableError
+│   ├── ToolServerUnavailableError  a server of tools (MCP) does not answer
 │   ├── AddressInUseError
 │   └── AlreadyServedError        another embedded server holds the database file
 ├── ConversationError             the conversation's: it went where it can not go on
@@ -113,6 +114,12 @@ class GatewayUnavailableError(EnvironmentFault):
     """No gateway answers where one was expected."""
 
     code = "gateway_unavailable"
+
+
+class ToolServerUnavailableError(EnvironmentFault):
+    """A server of tools (MCP) does not answer, or went away during a call."""
+
+    code = "tool_server_unavailable"
 
 
 class AddressInUseError(EnvironmentFault):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, Self
 from weakref import WeakValueDictionary
@@ -20,7 +20,7 @@ from turnwise.llm.create import create_model
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.tools.orchestration import HANDLED_BY_DEFAULT
 
-ToolClasses = type[ToolMessage] | list[type[ToolMessage]] | None
+ToolClasses = type[ToolMessage] | Sequence[type[ToolMessage]] | None
 
 
 class Agent:
@@ -153,7 +153,7 @@ class Agent:
     def _classes(self, message_class: ToolClasses) -> list[type[ToolMessage]]:
         if message_class is None:
             return list(self.toolbox.known.values())
-        return message_class if isinstance(message_class, list) else [message_class]
+        return [message_class] if isinstance(message_class, type) else list(message_class)
 
 
 # Weak: an agent lives as long as somebody holds it.

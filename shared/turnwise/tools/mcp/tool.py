@@ -1,0 +1,123 @@
+"""A server's tool as a class of tool messages."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
+
+from pydantic import ConfigDict, Field
+
+from turnwise.errors import ConfigurationError
+from turnwise.llm.base import LLMFunctionSpec
+from turnwise.messages.function_tool import field_names, tool_class
+from turnwise.messages.tool_message import ToolMessage
+from turnwise.tools.mcp.schema import type_of
+
+if TYPE_CHECKING:
+    from turnwise.agents.chat_agent import ChatAgent
+    from turnwise.messages.document import ChatDocument
+
+
+class Caller(Protocol):
+    """Who calls the server."""
+
+    def call(self, agent: ChatAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument: ...
+
+    async def call_async(self, agent: ChatAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remote:
+    """The tool at the server: its name and schema there, and the argument that each field stands for."""
+
+    caller: Caller
+    name: str
+    schema: dict[str, Any]
+    arguments: Mapping[str, str]
+
+
+class MCPTool(ToolMessage):
+    """Base class of the tools of MCP servers; the classes are made from what a server lists."""
+
+    request: str = ""
+    # No method of an agent is called so: whatever names a server gives, its tools are handled here.
+    _handler: str = "(a tool of an MCP server)"
+    _remote: ClassVar[Remote]
+
+    def handle(self, agent: ChatAgent) -> ChatDocument:
+        """What the server answers."""
+        return self._remote.caller.call(agent, self._remote.name, self.arguments())
+
+    async def handle_async(self, agent: ChatAgent) -> ChatDocument:
+        """The same, without blocking the event loop."""
+        return await self._remote.caller.call_async(agent, self._remote.name, self.arguments())
+
+    def arguments(self) -> dict[str, Any]:
+        """What is sent to the server: optional fields only if they have a value."""
+        remote = self._remote
+        required = remote.schema.get("required", [])
+        values = {argument: getattr(self, field) for field, argument in remote.arguments.items()}
+        given = {name: value for name, value in values.items() if value is not None or name in required}
+        return {**(self.model_extra or {}), **given}
+
+    @classmethod
+    def llm_function_schema(cls, request: bool = False, defaults: bool = True) -> LLMFunctionSpec:
+        """The server's own schema; only arguments that tools need the names of are called differently."""
+        remote = cls._remote
+        parameters = copy.deepcopy(remote.schema)
+        listed = parameters.get("properties", {})
+        needed = parameters.get("required", [])
+        shown = {field: name for field, name in remote.arguments.items() if defaults or name in needed}
+        parameters["type"] = "object"
+        parameters["properties"] = {field: listed[name] for field, name in shown.items()}
+        parameters["required"] = [field for field, name in shown.items() if name in needed]
+        if request:
+            parameters["properties"]["request"] = {"type": "string", "enum": [cls.name()]}
+            parameters["required"].insert(0, "request")
+        purpose = str(cls.default_value("purpose") or f"Tool for {cls.name()}")
+        return LLMFunctionSpec(name=cls.name(), description=purpose, parameters=parameters)
+
+
+class OpenMCPTool(MCPTool):
+    """One whose schema allows arguments that it does not list."""
+
+    model_config = ConfigDict(extra="allow", validate_default=True)
+
+
+def class_of(definition: Any, caller: Caller, name: str) -> type[MCPTool]:
+    """The class for a tool that a server listed, called `name`."""
+    schema: dict[str, Any] = dict(definition.input_schema or {})
+    properties: dict[str, Any] = schema.get("properties") or {}
+    required = schema.get("required", [])
+    base = OpenMCPTool if schema.get("additionalProperties") else MCPTool
+    names = field_names(base, list(properties))
+    fields = {names[argument]: _field(properties[argument], argument in required) for argument in properties}
+    made = tool_class(base, name, definition.description or definition.title or "", fields, module=__name__)
+    made._remote = Remote(
+        caller=caller,
+        name=definition.name,
+        schema=schema,
+        arguments={field: argument for argument, field in names.items()},
+    )
+    return made
+
+
+def _field(schema: Any, required: bool) -> tuple[Any, Any]:
+    hint = type_of(schema)
+    text = schema.get("description") if isinstance(schema, Mapping) else None
+    hint = hint if required or hint is Any else hint | None
+    return Annotated[hint, Field(description=text)], ... if required else None
+
+
+def name_for(definition: Any, prefix: str) -> str:
+    """The name that a model calls the tool by; raises `ConfigurationError` for one that no API takes."""
+    name = prefix + re.sub(r"[^a-zA-Z0-9_-]", "_", definition.name)
+    if len(name) > 64:
+        raise ConfigurationError(
+            f"the tool {definition.name!r} of an MCP server would be called {name!r}, but names have at most 64 "
+            "characters; leave it out with exclude=[...], or take a shorter prefix"
+        )
+    return name

@@ -1,0 +1,116 @@
+"""How a server is reached: a command to start, a URL, or a server in this process."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from turnwise.errors import ConfigurationError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """Where a server is.
+
+    `server` is a URL, a command line, the words of a command, or a server object of the protocol's library. `headers`
+    go with every request to a URL; `env` (on top of what is safe to inherit) and `cwd` are the command's.
+    """
+
+    server: Any
+    headers: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | Path | None = None
+
+    def __str__(self) -> str:
+        if self.url is not None:
+            # Whoever puts credentials into a URL does not want them in a log.
+            return self.url.split("?")[0]
+        return shlex.join(self.command) if self.command is not None else f"{type(self.server).__name__} in this process"
+
+    @property
+    def url(self) -> str | None:
+        """The URL, if it is one."""
+        is_url = isinstance(self.server, str) and self.server.startswith(("http://", "https://"))
+        return self.server if is_url else None
+
+    @property
+    def command(self) -> list[str] | None:
+        """The words of the command, if it is one."""
+        if isinstance(self.server, str):
+            return None if self.url is not None else shlex.split(self.server)
+        return [str(word) for word in self.server] if isinstance(self.server, Sequence) else None
+
+    def check(self) -> None:
+        """Raise `ConfigurationError` for what can not be right."""
+        if self.command == []:
+            raise ConfigurationError("the command of an MCP server is empty; give it as 'program argument ...'")
+        if self.headers and self.url is None:
+            raise ConfigurationError(f"headers are for the URL of an MCP server, but {self} is none")
+        if (self.env or self.cwd) and self.command is None:
+            raise ConfigurationError(f"env and cwd are for the command of an MCP server, but {self} is none")
+
+
+async def opened(address: Address, stack: AsyncExitStack, timeout: float, on_end: Callable[[], None]) -> Any:
+    """A connected client of the protocol's library, closed with `stack`.
+
+    `timeout` is for each of its requests that brings none of its own. `on_end` tells that a process went away."""
+    from mcp import Client, StdioServerParameters
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    server = address.server
+    if address.url is not None and address.headers:
+        http = await stack.enter_async_context(create_mcp_http_client(headers=dict(address.headers)))
+        server = streamable_http_client(address.url, http_client=http)
+    elif address.command is not None:
+        program, *arguments = address.command
+        parameters = StdioServerParameters(
+            command=program, args=arguments, env=dict(address.env) or None, cwd=address.cwd
+        )
+        server = _process(parameters, on_end)
+    return await stack.enter_async_context(Client(server, read_timeout_seconds=timeout))
+
+
+@asynccontextmanager
+async def _process(parameters: Any, on_end: Callable[[], None]) -> AsyncIterator[Any]:
+    from mcp import stdio_client
+
+    started: AbstractAsyncContextManager[Any] = stdio_client(parameters, sys.__stderr__ or sys.stderr)
+    async with started as (read, write):
+        yield _Watched(read, on_end), write
+
+
+class _Watched:
+    """A stream of messages that tells when the other side has ended it."""
+
+    def __init__(self, stream: Any, on_end: Callable[[], None]) -> None:
+        self._stream = stream
+        self._on_end = on_end
+
+    def __aiter__(self) -> _Watched:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self._stream.__anext__()
+        except StopAsyncIteration:
+            self._on_end()
+            raise
+
+    async def receive(self) -> Any:
+        return await self._stream.receive()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> _Watched:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> Any:
+        return await self._stream.__aexit__(*error)

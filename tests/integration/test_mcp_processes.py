@@ -1,0 +1,178 @@
+"""Tools of MCP servers in processes of their own: over stdio and over HTTP, in served runs, and when they die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.served_parts import Desk
+
+from turnwise import (
+    App,
+    ChatAgent,
+    ChatAgentConfig,
+    ChatDocMetaData,
+    ChatDocument,
+    Entity,
+    MCPTools,
+    MockLMConfig,
+    Task,
+)
+from turnwise.errors import ToolServerUnavailableError
+from turnwise.runs.database import Database
+from turnwise.runs.store import Store
+
+SCRIPT = str(Path(__file__).parents[1] / "mcp_server.py")
+COMMAND = [sys.executable, SCRIPT]
+
+
+def ask(agent: ChatAgent, text: str) -> str:
+    message = ChatDocument(content=text, metadata=ChatDocMetaData(sender=Entity.LLM, tools_from_agent=True))
+    doc = agent.agent_response(message)
+    assert doc is not None
+    return doc.content
+
+
+def agent_with(server: MCPTools, **config: Any) -> ChatAgent:
+    agent = ChatAgent(ChatAgentConfig(name="Bot", **config))
+    agent.enable_message(server.tools())
+    return agent
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_a_command_is_started_once_given_its_environment_and_ended() -> None:
+    with MCPTools(COMMAND, env={"COLOUR": "green"}) as server:
+        agent = agent_with(server)
+        pids = {ask(agent, '{"request": "process"}') for _ in range(3)}
+        colour = ask(agent, '{"request": "environment", "name": "COLOUR"}')
+
+    (pid,) = pids
+    assert colour == "green"
+    assert gone(int(pid))
+
+
+def test_a_server_that_dies_is_started_again_but_no_call_is_made_twice() -> None:
+    with MCPTools(COMMAND) as server:
+        agent = agent_with(server)
+        first = int(ask(agent, '{"request": "process"}'))
+
+        with pytest.raises(ToolServerUnavailableError, match="went away during a call of 'die'; whether"):
+            ask(agent, '{"request": "die"}')
+        second = int(ask(agent, '{"request": "process"}'))
+        os.kill(second, signal.SIGKILL)
+        third = _after_the_end_is_seen(server, lambda: int(ask(agent, '{"request": "process"}')))
+
+    assert len({first, second, third}) == 3
+
+
+def _after_the_end_is_seen(server: MCPTools, call: Callable[[], int]) -> int:
+    session = next(iter(server._connections.values()))._session
+    assert session is not None
+    deadline = time.monotonic() + 10
+    while not session.ended and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return call()
+
+
+class HTTPServer:
+    """A server that can be stopped and started again at the same port."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+        self.start()
+
+    def start(self) -> None:
+        self._process = subprocess.Popen([*COMMAND, str(self.port)], stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return
+            except ConnectionRefusedError:
+                time.sleep(0.05)
+        raise AssertionError("the server did not start")
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+@pytest.fixture
+def over_http() -> Iterator[HTTPServer]:
+    server = HTTPServer()
+    yield server
+    server.stop()
+
+
+def test_a_server_over_http_may_be_restarted_between_calls(over_http: HTTPServer) -> None:
+    with MCPTools(over_http.url, headers={"X-Who": "tests"}, timeout=20) as server:
+        agent = agent_with(server)
+        before = ask(agent, '{"request": "process"}')
+        over_http.stop()
+        with pytest.raises(ToolServerUnavailableError, match="can not be reached"):
+            ask(agent, '{"request": "process"}')
+        over_http.start()
+        after = ask(agent, '{"request": "process"}')
+
+    assert before != after
+
+
+def test_in_a_served_run_the_responder_opens_its_own_connection(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(MCPTools(COMMAND, include=["add"]))
+
+        def desk() -> Task:
+            replies = {"2 and 3": '{"request": "add", "a": 2, "b": 3}', "5": "DONE It is 5."}
+            return Task(agent_with(server, llm=MockLMConfig(response_dict=replies)), name="desk", interactive=False)
+
+        app = App("tests")
+        app.task(desk)
+        app.tree("desk")
+        server.close()
+        database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
+        database.migrate()
+        stack.callback(database.close)
+        store = Store(database)
+        with Desk(store, app) as served:
+            run = served.go_on(served.submit("desk", "2 and 3"))
+
+    assert run.status == "completed", run
+    assert run.result is not None
+    assert run.result["content"] == "It is 5."
+
+
+SCRIPT_THAT_ENDS = f"""
+import os
+from turnwise import ChatAgent, MCPTools
+server = MCPTools({COMMAND!r}, include=["process"])
+agent = ChatAgent()
+agent.enable_message(server.tools())
+print(agent.agent_response('{{"request": "process"}}').content)
+"""
+
+
+def test_the_end_of_the_program_ends_the_command_quietly() -> None:
+    ran = subprocess.run([sys.executable, "-W", "error", "-c", SCRIPT_THAT_ENDS], capture_output=True, text=True)
+
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+    assert gone(int(ran.stdout))
