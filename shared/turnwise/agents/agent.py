@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from turnwise.agents.callbacks import Callbacks
 from turnwise.agents.config import ChatAgentConfig
+from turnwise.agents.output_format import OutputFormat
 from turnwise.agents.record import AgentRecord
 from turnwise.agents.toolbox import Toolbox
 from turnwise.errors import ConfigurationError
@@ -39,6 +40,10 @@ class Agent:
         self.toolbox = Toolbox()
         self.record = AgentRecord()
         self.usage = LLMTokenUsage()
+        # The agent that this one is a copy of with another output format: what a copy uses is its usage, too.
+        self.copied_from: Agent | None = None
+        # What the model's answers have to be; None for any text.
+        self.answer_format: OutputFormat | None = None
         self.default_human_response: str | None = None
         self.state: Any = self._fresh_state()
         self._llm: LanguageModel | None = create_model(self.config.llm)
@@ -73,7 +78,8 @@ class Agent:
         other.toolbox = self.toolbox.copy()
         other.callbacks = copy(self.callbacks)
         other.default_human_response = self.default_human_response
-        kept = {"system_message", "user_message", "forced_tool"}
+        other.answer_format = self.answer_format
+        kept = {"system_message", "user_message", "forced_tool", "output_format"}
         other.record = AgentRecord(**self.record.model_dump(include=kept))
         return other
 
@@ -97,6 +103,12 @@ class Agent:
         """Take over a state written by `dump_state`; None begins with a fresh one."""
         kind = self.State
         self.state = self._fresh_state() if kind is None or data is None else kind.model_validate(data)
+
+    def count_usage(self, usage: LLMTokenUsage) -> None:
+        """Add what a model call used."""
+        self.usage = self.usage.plus(usage)
+        if self.copied_from is not None:
+            self.copied_from.count_usage(usage)
 
     @property
     def oai_tool_calls(self) -> list[OpenAIToolCall]:

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from turnwise.agents import dispatch, model_turn
+from turnwise.agents.format_setting import FormatSetting
 from turnwise.agents.human_reply import human_reply
-from turnwise.agents.responses import Responses
 from turnwise.effects import Steps, run_async, run_sync
 from turnwise.entity import Entity
 from turnwise.messages.document import ChatDocument
@@ -20,7 +20,7 @@ Responder = Callable[[str | ChatDocument | None], ChatDocument | None]
 AsyncResponder = Callable[[str | ChatDocument | None], Awaitable[ChatDocument | None]]
 
 
-class ChatAgent(Responses):
+class ChatAgent(FormatSetting):
     """A model with tools and a history.
 
     Handlers of tools are methods named like the tool's `request`. A subclass may override `agent_response`,
@@ -36,6 +36,7 @@ class ChatAgent(Responses):
             silent=self.is_silent(),
             respond_tools_only=self.config.respond_tools_only,
             accept_user_tools=self.config.accept_user_tools,
+            infers_tools=self.answer_format is None or self.answer_format.tool is not None,
             open_calls=tuple(self.record.open_calls),
             history_len=len(self._history or ()),
         )
@@ -45,6 +46,7 @@ class ChatAgent(Responses):
         mine, base = type(self), ChatAgent
         return (
             self.config.handle_llm_no_tool is None
+            and self.answer_format is None
             and self.toolbox.fallback is None
             and mine.handle_message_fallback is base.handle_message_fallback
             and mine.agent_response is base.agent_response

@@ -40,7 +40,13 @@ class ChatAgentConfig(AgentConfig):
 
     `handle_llm_no_tool` says what the tool handler answers to a model's message without any tool: a `NonToolAction`,
     a text or a tool to answer with, or a function from the message to any of these. `use_tools` tells the model to
-    write tools as text; `use_functions_api` gives them as functions of the API (as `tools` with `use_tools_api`).
+    write tools as text; `use_functions_api` gives them as functions of the API (as `tools` with `use_tools_api`,
+    as the deprecated `functions` without).
+
+    `output_format` is a tool or another pydantic model that the model's answers have to be; the five settings with
+    that word in their name are the defaults of `set_output_format`, and whether the model is told of fields with
+    defaults. With `strict_recovery`, a model that wrote a tool with bad fields is held to that tool's schema when it
+    writes it again, where its server can do that.
     """
 
     system_message: str = "You are a helpful assistant."
@@ -52,3 +58,10 @@ class ChatAgentConfig(AgentConfig):
     allow_multiple_tools: bool = True
     enable_orchestration_tool_handling: bool = True
     recognize_recipient_in_content: bool = True
+    output_format: type[BaseModel] | None = None
+    use_output_format: bool = True
+    handle_output_format: bool = True
+    instructions_output_format: bool = True
+    use_tools_on_output_format: bool = True
+    output_format_include_defaults: bool = True
+    strict_recovery: bool = True

@@ -97,7 +97,8 @@ class Conversation(Agent):
 
     def system_and_tools_message(self) -> LLMMessage:
         """The system message as the model gets it."""
-        return system_message(self.system_message, self.toolbox.sets, use_tools=self.config.use_tools)
+        output = self.answer_format
+        return system_message(self.system_message, self.toolbox.sets, use_tools=self.config.use_tools, output=output)
 
     @property
     def task_messages(self) -> list[LLMMessage]:

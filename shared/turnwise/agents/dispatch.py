@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwise.agents.config import NonToolAction
 from turnwise.agents.handlers import handler_call
+from turnwise.agents.output_format import take_in
 from turnwise.agents.showing import show_agent_answer, tell_error
 from turnwise.constants import DONE, PASS, SEND_TO
 from turnwise.effects import Steps
@@ -45,13 +46,15 @@ def _answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
     if len(calls) > 1 and found.attempted:
         result = yield from _many_calls(agent, doc, found)
     elif found.faults:
+        if agent.config.strict_recovery and not calls and doc.function_call is None:
+            agent.record.mending = found.faults[0].tool
         result = _text(agent, doc, explain(found.faults[0]))
     elif len(found.mine) == 1:
         result = yield from _handled(agent, found.mine[0], doc)
     elif found.mine:
         result = yield from _many(agent, doc, found)
     else:
-        value = _fallback(agent, doc)
+        value = _format_fault(agent, doc) or _fallback(agent, doc)
         result = yield from _as_document(agent, value, None, doc)
     if result is None:
         return None
@@ -183,6 +186,13 @@ def _by_id(agent: ChatAgent, results: list[tuple[str, str]]) -> ChatDocument:
     response = agent.create_agent_response("")
     response.oai_tool_id2result = dict(results)
     return response
+
+
+def _format_fault(agent: ChatAgent, doc: ChatDocument) -> str:
+    """What is wrong with the form of what the model said; "" for nothing, or where no form was wanted."""
+    if agent.answer_format is None or doc.metadata.sender != Entity.LLM:
+        return ""
+    return take_in(agent.answer_format, doc, agent.found(doc).tools)
 
 
 def _fallback(agent: ChatAgent, doc: ChatDocument) -> Any:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from turnwise.agents.output_format import take_in
 from turnwise.agents.showing import begin, tell_error
+from turnwise.agents.tool_choice import tool_choice
 from turnwise.effects import Effect, Steps
 from turnwise.entity import Entity
 from turnwise.llm.base import (
     LanguageModel,
-    LLMFunctionSpec,
     LLMMessage,
     LLMResponse,
     OpenAIToolCall,
@@ -19,7 +19,6 @@ from turnwise.llm.base import (
     ToolChoice,
 )
 from turnwise.messages.document import ChatDocument
-from turnwise.messages.toolset import ToolSets
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
@@ -33,7 +32,7 @@ def answer(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDo
     showing = None
     try:
         showing = yield from begin(agent)
-        response = yield _call(agent, model, _tool_choice(agent, message), showing.sink)
+        response = yield _call(agent, model, tool_choice(agent, model, message), showing.sink)
     except BaseException as error:
         if showing is not None:
             showing.cancelled()
@@ -96,30 +95,11 @@ def _with_every_call_answered(added: list[LLMMessage], open_calls: list[OpenAITo
     return [*results, *missing, *(m for m in added if m.role != Role.TOOL)]
 
 
-def _tool_choice(agent: ChatAgent, message: str | ChatDocument | None) -> ToolChoice | None:
-    """The functions that the API is told of; None without `use_functions_api`."""
-    config, sets = agent.config, agent.toolbox.sets
-    if not config.use_functions_api or not sets.usable:
-        return None
-    choice: Any = message.oai_tool_choice if isinstance(message, ChatDocument) else "auto"
-    forced = agent.record.forced_tool
-    if forced in sets.usable:
-        choice = forced
-    elif isinstance(choice, dict):
-        choice = choice.get("function", {}).get("name", "auto")
-    return ToolChoice(tools=_specs(sets), choice=str(choice), legacy=not config.use_tools_api)
-
-
-@lru_cache(maxsize=256)
-def _specs(sets: ToolSets) -> list[LLMFunctionSpec]:
-    """The usable tools for the API; schemas are slow to make, and the sets of an agent rarely change."""
-    return [sets.known[name].llm_function_schema(defaults=name not in sets.bare) for name in sorted(sets.usable)]
-
-
 def _taken_in(agent: ChatAgent, response: LLMResponse, message: str | ChatDocument | None) -> ChatDocument:
     doc = ChatDocument.from_LLMResponse(response, recognize_recipient=agent.config.recognize_recipient_in_content)
-    agent.usage = agent.usage.plus(response.usage)
+    agent.count_usage(response.usage)
     agent.record.open_calls = list(response.oai_tool_calls or [])
+    agent.record.mending = ""
     meta = doc.metadata
     meta.agent_id = agent.id
     said = LLMMessage(
@@ -134,4 +114,6 @@ def _taken_in(agent: ChatAgent, response: LLMResponse, message: str | ChatDocume
     if isinstance(message, ChatDocument):
         meta.tool_ids = list(message.metadata.tool_ids)
     assert meta.sender is Entity.LLM
+    if agent.answer_format is not None:
+        take_in(agent.answer_format, doc, agent.found(doc).tools)
     return doc

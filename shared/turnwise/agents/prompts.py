@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from turnwise.agents.output_format import OutputFormat
 from turnwise.llm.base import LLMMessage, Role
 from turnwise.messages.toolset import ToolSets
 
@@ -25,12 +26,15 @@ def tool_advice(sets: ToolSets) -> str:
 
 
 @lru_cache(maxsize=512)
-def system_message(own: str, sets: ToolSets, *, use_tools: bool) -> LLMMessage:
+def system_message(own: str, sets: ToolSets, *, use_tools: bool, output: OutputFormat | None = None) -> LLMMessage:
     """The whole system message; kept by its arguments, because schemas are slow to make and rarely change."""
-    return LLMMessage(role=Role.SYSTEM, content=system_text(own, sets, use_tools=use_tools))
+    return LLMMessage(role=Role.SYSTEM, content=system_text(own, sets, use_tools=use_tools, output=output))
 
 
-def system_text(own: str, sets: ToolSets, *, use_tools: bool) -> str:
+def system_text(own: str, sets: ToolSets, *, use_tools: bool, output: OutputFormat | None = None) -> str:
     """The text of the system message."""
-    parts = [own, tool_rules(sets) if use_tools else "", tool_advice(sets)]
+    as_text = use_tools or (output is not None and output.force_tools)
+    parts = [own, tool_rules(sets) if as_text else "", tool_advice(sets)]
+    if output is not None and output.instructions:
+        parts.append(output.rules())
     return "\n\n".join(part for part in parts if part)

@@ -16,11 +16,28 @@ class KeptMessage(BaseModel):
     tainted: bool = False
 
 
+class FormatRecord(BaseModel):
+    """A format of answers that was set after the agent was made; see `OutputFormat`.
+
+    `kind` is the class as module:qualified.name, `tool` its name if it is a tool; both are "" for no format.
+    """
+
+    kind: str = ""
+    tool: str = ""
+    instructions: bool = True
+    force_tools: bool = True
+    defaults: bool = True
+    usable: bool = False
+    handled: bool = False
+
+
 class AgentRecord(BaseModel):
     """The framework's own memory of an agent; small, and JSON between turns of a served run.
 
     `tools` lists the names in the three sets where they differ from what the agent began with. `system_message` and
-    `user_message` override the configuration's. `fitted` is that of the history, kept here between turns.
+    `user_message` override the configuration's; `output_format` is None where the configuration's holds. `mending` is
+    the tool whose fields were wrong in the model's last answer. `fitted` is that of the history, kept here between
+    turns.
     """
 
     system_message: str | None = None
@@ -29,6 +46,8 @@ class AgentRecord(BaseModel):
     forced_tool: str | None = None
     kept_message: KeptMessage | None = None
     tools: dict[str, list[str]] | None = None
+    output_format: FormatRecord | None = None
+    mending: str = ""
     fitted: int = 0
 
     def dump(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from turnwise.fake_llm.answer import Answer, Fault
 from turnwise.fake_llm.request import ChatRequest
 from turnwise.fake_llm.script import Answerer
 from turnwise.fake_llm.stats import Stats
+from turnwise.fake_llm.strict import schema_faults
 
 MODEL = "turnwise-fake"
 
@@ -33,6 +34,8 @@ def create_app(answerer: Answerer, stats: Stats) -> FastAPI:
         except ValidationError as error:
             faults = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
             return _error(Fault(status=400, message=f"not a chat request: {faults}"))
+        if wrong := schema_faults(request):
+            return _error(Fault(status=400, message="; ".join(wrong)))
         with stats.call(request):
             answer = _ask(answerer, request)
             if answer.delay:

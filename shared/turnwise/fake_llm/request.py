@@ -19,6 +19,7 @@ class ChatRequest(BaseModel):
     messages: list[dict[str, Any]] = Field(min_length=1)
     tools: list[dict[str, Any]] | None = None
     functions: list[dict[str, Any]] | None = None
+    response_format: dict[str, Any] | None = None
     stream: bool = False
     stream_options: dict[str, Any] | None = None
     max_tokens: int | None = Field(None, gt=0)
@@ -46,6 +47,12 @@ class ChatRequest(BaseModel):
         """Names of the tools and functions that the model may call."""
         tools = [tool.get("function") or {} for tool in self.tools or ()]
         return [str(function.get("name", "")) for function in [*tools, *(self.functions or ())]]
+
+    @property
+    def output_schema(self) -> dict[str, Any] | None:
+        """The JSON schema that the answer has to follow."""
+        wanted = (self.response_format or {}).get("json_schema") or {}
+        return wanted.get("schema")
 
     @property
     def output_limit(self) -> int | None:

@@ -156,16 +156,29 @@ class LLMResponse(BaseModel):
         return [(text, kind) for text, kind in parts if text]
 
 
+class ResponseFormat(BaseModel):
+    """The JSON that an answer has to be; `strict` holds the model to every word of a schema that allows it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    description: str = ""
+    json_schema: dict[str, Any]
+    strict: bool = True
+
+
 class ToolChoice(BaseModel):
-    """What the model is told of the API's tools in one call.
+    """What the model is told that its answer to one call may be, besides text.
 
     `tools` become `tools` of the request (or `functions`, with `legacy`); `choice` is `auto`, `none`, `required` or
-    the name of the one function that must be called.
+    the name of the one function that must be called. A text has to be in `response_format`; only models that
+    `supports_json_schema` are given one.
     """
 
     tools: list[LLMFunctionSpec] = Field(default_factory=list)
     choice: str = "auto"
     legacy: bool = False
+    response_format: ResponseFormat | None = None
 
 
 class LLMConfig(BaseModel):
@@ -220,6 +233,11 @@ class LanguageModel(ABC):
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
         """The same, without blocking the event loop; `on_token` may return something to await."""
+
+    @property
+    def supports_json_schema(self) -> bool:
+        """Whether the model can be held to a `ResponseFormat`."""
+        return False
 
     def close(self) -> None:  # noqa: B027 - a client without connections has nothing to do
         """Give back connections; the client may not be used afterwards."""

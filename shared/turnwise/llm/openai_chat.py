@@ -97,6 +97,10 @@ class OpenAIGPT(LanguageModel):
                             await pass_on(sink, text, kind)
         return self._response(parts.completion(), messages)
 
+    @property
+    def supports_json_schema(self) -> bool:
+        return self.config.holds_to_schema
+
     def price(self, usage: LLMTokenUsage) -> Decimal | None:
         config = self.config
         own = None

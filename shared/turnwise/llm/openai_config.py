@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from decimal import Decimal
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -14,6 +15,9 @@ from turnwise.llm.base import LLMConfig
 
 OPENAI_URL = "https://api.openai.com/v1"
 
+# https://platform.openai.com/docs/guides/structured-outputs: gpt-4o-2024-08-06 and later.
+_TOO_OLD_FOR_SCHEMAS = re.compile(r"gpt-3|gpt-4$|gpt-4-|gpt-4o-2024-05-13|o1-mini|o1-preview")
+
 
 class OpenAIGPTConfig(LLMConfig):
     """A model behind the chat-completions API, OpenAI's own or any server that speaks it.
@@ -23,6 +27,8 @@ class OpenAIGPTConfig(LLMConfig):
     the client would send. `output_limit` names the field for the output limit; `auto` takes `max_completion_tokens`
     for OpenAI itself, whose newer models refuse the older `max_tokens` that other servers know. `stream_usage`
     asks for token counts at the end of a stream; switch it off for servers that refuse `stream_options`.
+    `supports_json_schema` says whether the server holds the model to a schema (`response_format`); None assumes it of
+    OpenAI itself, but for models older than that. Set it for other servers that do, such as vLLM.
 
     Prices: `input_price` and `output_price` are USD per million tokens, both or none. Without them the price is
     looked up by provider and model; `provider` (such as `openai`) names the provider where `api_base` is a proxy.
@@ -39,6 +45,7 @@ class OpenAIGPTConfig(LLMConfig):
     parallel_tool_calls: bool | None = None
     output_limit: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
     stream_usage: bool = True
+    supports_json_schema: bool | None = None
     provider: str | None = None
     input_price: Decimal | None = Field(None, ge=0)
     output_price: Decimal | None = Field(None, ge=0)
@@ -53,9 +60,19 @@ class OpenAIGPTConfig(LLMConfig):
         """The request's field for the greatest number of output tokens."""
         if self.output_limit != "auto":
             return self.output_limit
+        return "max_completion_tokens" if self._at_openai else "max_tokens"
+
+    @property
+    def holds_to_schema(self) -> bool:
+        """Whether answers can be held to a JSON schema: `supports_json_schema`, or what is known of the model."""
+        if self.supports_json_schema is not None:
+            return self.supports_json_schema
+        return self._at_openai and not _TOO_OLD_FOR_SCHEMAS.match(self.chat_model)
+
+    @property
+    def _at_openai(self) -> bool:
         host = urlsplit(self.base_url).hostname or ""
-        own = host.endswith((".openai.com", ".openai.azure.com"))
-        return "max_completion_tokens" if own else "max_tokens"
+        return host.endswith((".openai.com", ".openai.azure.com"))
 
 
 def is_loopback(url: str) -> bool:

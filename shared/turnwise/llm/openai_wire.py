@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnwise.errors import ModelUnavailableError
-from turnwise.llm.base import LLMFunctionCall, LLMMessage, LLMResponse, LLMTokenUsage, OpenAIToolCall, ToolChoice
+from turnwise.llm.base import (
+    LLMFunctionCall,
+    LLMMessage,
+    LLMResponse,
+    LLMTokenUsage,
+    OpenAIToolCall,
+    ResponseFormat,
+    ToolChoice,
+)
 from turnwise.llm.openai_config import OpenAIGPTConfig
 
 Json = dict[str, Any]
@@ -27,6 +35,8 @@ def request_body(
             body[name] = value
     if tools is not None and tools.tools:
         body.update(_legacy_functions(tools) if tools.legacy else _tools(tools, config.parallel_tool_calls))
+    if tools is not None and tools.response_format is not None:
+        body["response_format"] = _response_format(tools.response_format)
     if config.stream:
         body["stream"] = True
         if config.stream_usage:
@@ -43,6 +53,13 @@ def _tools(tools: ToolChoice, parallel: bool | None) -> Json:
     if parallel is not None:
         body["parallel_tool_calls"] = parallel
     return body
+
+
+def _response_format(wanted: ResponseFormat) -> Json:
+    named = {"name": wanted.name, "strict": wanted.strict, "schema": wanted.json_schema}
+    if wanted.description:
+        named["description"] = wanted.description
+    return {"type": "json_schema", "json_schema": named}
 
 
 def _legacy_functions(tools: ToolChoice) -> Json:

@@ -63,7 +63,15 @@ def find_tools(doc: ChatDocument, agent: AgentFacts) -> Found:
     attached = doc.tool_messages
     if not attached and not doc.oai_tool_calls and doc.function_call is None and not _may_hold_tools(doc, agent):
         return _NOTHING
-    key = (doc.content, agent.tools, agent.name, agent.accept_user_tools, untrusted(doc), len(attached))
+    key = (
+        doc.content,
+        agent.tools,
+        agent.name,
+        agent.accept_user_tools,
+        untrusted(doc),
+        len(attached),
+        agent.infers_tools,
+    )
     cached = doc._found
     if cached is not None and all(a is b or a == b for a, b in zip(cached[0], key, strict=True)):
         return cached[1]  # type: ignore[no-any-return]
@@ -176,7 +184,7 @@ def _from_json(
     inner = item.get("properties")
     fields = inner if isinstance(inner, dict) else item
     request = fields.get("request")
-    if request is None:
+    if request is None and (agent.infers_tools or doc.metadata.sender != Entity.LLM):
         tool = _inferred(lambda _: fields, agent, untrusted(doc))
         if tool is not None:
             yield tool

@@ -28,6 +28,8 @@ def clean_schema(schema: dict[str, Any], *, hidden: set[str], defaults: bool) ->
     Without `defaults`, fields with a default are left out. Definitions stay only if something refers to them.
     """
     plain = without_titles(schema)
+    if "$ref" in plain:  # of a model that refers to itself
+        plain = {**plain["$defs"][plain["$ref"].removeprefix("#/$defs/")], "$defs": plain["$defs"]}
     required = [name for name in plain.get("required", []) if name not in hidden]
     properties = {
         name: value

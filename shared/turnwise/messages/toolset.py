@@ -33,7 +33,8 @@ class AgentFacts:
     """An agent as the rules of a task see it: a value, taken when a move is made.
 
     `silent` says that the tool handler certainly answers nothing to a message without a tool of its own: there is
-    no fallback and no override. `history_len` counts the messages of its history.
+    no fallback and no override. `infers_tools`: an object without `request` that the model wrote may be a tool.
+    `history_len` counts the messages of its history.
     """
 
     name: str
@@ -42,5 +43,6 @@ class AgentFacts:
     silent: bool = True
     respond_tools_only: bool = False
     accept_user_tools: bool = True
+    infers_tools: bool = True
     open_calls: tuple[OpenAIToolCall, ...] = ()
     history_len: int = 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from turnwise.agents.chat_agent import ChatAgent
+from turnwise.agents.format_setting import check_lasting
 from turnwise.agents.history import History
 from turnwise.agents.record import AgentRecord
 from turnwise.llm.base import LLMMessage, LLMTokenUsage, Role
@@ -33,12 +34,13 @@ def over_template(
     agent.toolbox = template.toolbox.copy()
     if agent.record.tools is not None:
         agent.toolbox.load(agent.record.tools, registry)
+    agent.restore_format(registry)
     agent.callbacks = copy.copy(template.callbacks)
     agent.usage = LLMTokenUsage()
     agent.load_state(saved.state)
     agent.history_source = lambda: _history(agent, saved, load_history)
     agent.message_history_unread()
-    return ServedAgent(agent, template, saved)
+    return ServedAgent(agent, template, saved, registry)
 
 
 def _history(agent: ChatAgent, saved: records.AgentRecord, load: LoadHistory | None) -> History:
@@ -57,6 +59,7 @@ class ServedAgent:
     agent: ChatAgent
     template: ChatAgent
     saved: records.AgentRecord
+    registry: Registry
 
     def facts(self) -> AgentFacts:
         """As the rules see it; the system message counts as part of a history that has begun."""
@@ -64,8 +67,9 @@ class ServedAgent:
         return replace(self.agent.facts(), history_len=length + 1 if length else 0)
 
     def record(self) -> Json | None:
-        """The framework's record, if it is not what was saved."""
+        """The framework's record, if it is not what was saved; raises `ConfigurationError` for what can not last."""
         agent = self.agent
+        check_lasting(agent.record.output_format, self.registry)
         history = agent.held_history()
         if history is not None:
             agent.record.fitted = history.fitted
