@@ -173,3 +173,13 @@ def heavy() -> Task:
 @app.task
 def odd_text() -> Task:
     return Task(_calculating("oddball"), interactive=False)
+
+
+@app.task
+def diary() -> Task:
+    """Goes on in the next run where it was: its agents, what they keep in their state, and its sub-task's."""
+    agent = Counter(config("diarist"))
+    agent.enable_message([Note, Report])
+    root = Task(agent, interactive=False, restart=False)
+    root.add_sub_task(Task(_talking("bob"), interactive=False))
+    return root

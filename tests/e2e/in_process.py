@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from unittest import mock
 
@@ -9,7 +10,7 @@ from tests.e2e.application import app
 from tests.e2e.scenarios import Scenario
 from tests.e2e.transcript import WHAT, Line, Names, Transcript
 
-from turnwise import ChatDocument, InfiniteLoopException
+from turnwise import ChatDocument, InfiniteLoopException, Task
 from turnwise.core.actions import Trace
 from turnwise.messages.wire import encode_document
 from turnwise.tasks.local_run import LocalRun
@@ -21,6 +22,16 @@ def play(scenario: Scenario) -> Transcript:
     answers = iter(scenario.answers)
     for task in root.tree().tasks.values():
         task.agent.callbacks.get_user_response = lambda *_, **__: next(answers)
+    return _run(root, scenario)
+
+
+def play_session(scenarios: Sequence[Scenario]) -> list[Transcript]:
+    """Run one after the other with the same task."""
+    root = app.build(scenarios[0].task)
+    return [_run(root, scenario) for scenario in scenarios]
+
+
+def _run(root: Task, scenario: Scenario) -> Transcript:
     seen = _Seen()
     with mock.patch("turnwise.tasks.task.LocalRun", seen.run_class()):
         try:

@@ -13,9 +13,11 @@ from turnwise.client import Client
 Json = dict[str, Any]
 
 
-def submit(client: Client, scenario: Scenario) -> str:
+def submit(client: Client, scenario: Scenario, session: str | None = None) -> str:
     """Start a run; its id."""
-    run = client.submit(scenario.task, scenario.message, turns=scenario.turns, max_tokens=scenario.max_tokens)
+    run = client.submit(
+        scenario.task, scenario.message, turns=scenario.turns, max_tokens=scenario.max_tokens, session_id=session
+    )
     return str(run["id"])
 
 
