@@ -6,6 +6,7 @@ import time
 
 from bench.result import Result
 from bench.tool_loop import first_message, loop, turns_of
+from turnwise import quiet_mode
 
 
 def measure(turns: int, repeats: int = 5) -> Result:
@@ -14,7 +15,8 @@ def measure(turns: int, repeats: int = 5) -> Result:
     for _ in range(repeats):
         task = loop()
         cpu, begun = time.process_time(), time.perf_counter()
-        task.run(first_message(turns))
+        with quiet_mode():
+            task.run(first_message(turns))
         seconds, used = time.perf_counter() - begun, time.process_time() - cpu
         done = turns_of(turns)
         if best is None or seconds < best.seconds:

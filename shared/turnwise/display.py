@@ -10,7 +10,11 @@ from pydantic import BaseModel
 
 
 class Settings(BaseModel):
-    """`max_turns`: steps after which any task ends with MAX_TURNS (0: never); read when a run starts."""
+    """What holds for all runs of this process.
+
+    `max_turns`: steps after which any task ends with MAX_TURNS (0: never). `quiet`: show nothing on a terminal of a
+    run's messages, or of how far a batch is. Both are read when a run starts.
+    """
 
     max_turns: int = 0
     quiet: bool = False

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import sys
+from contextvars import ContextVar
+
+# The text that was shown or typed last, which need not be shown again.
+on_screen: ContextVar[str] = ContextVar("turnwise_on_screen", default="")
 
 
 def ask_on_terminal(question: str) -> str:
@@ -10,8 +14,11 @@ def ask_on_terminal(question: str) -> str:
     if not sys.stdin or not sys.stdin.isatty():
         return ""
     try:
-        sys.stdout.write(f"\n{question}\n> " if question else "\n> ")
+        shown = not question or question == on_screen.get()
+        sys.stdout.write("> " if shown else f"\n{question}\n> ")
         sys.stdout.flush()
-        return sys.stdin.readline().strip()
+        answer = sys.stdin.readline().strip()
     except KeyboardInterrupt:
         return "q"
+    on_screen.set(answer)
+    return answer

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from turnwise.batch.pool import ExceptionHandling, run_pool
+from turnwise.display import quiet_mode
 from turnwise.messages.document import ChatDocument
 from turnwise.tasks.task import Task
 
@@ -76,7 +77,9 @@ def run_batch_task_gen(
             # It was meant for the original; its copy goes by another name.
             given = ChatDocument.deepcopy(given)
             given.metadata.recipient = task.name
-        result = await task.run_async(given, turns=turns, max_cost=max_cost, max_tokens=max_tokens)
+        # Runs side by side would mix on the terminal, which shows how far the batch is.
+        with quiet_mode():
+            result = await task.run_async(given, turns=turns, max_cost=max_cost, max_tokens=max_tokens)
         return output_map(result)
 
     return run_pool(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Protocol, TextIO
+from typing import IO, Protocol
 
 from turnwise.run_log.entry import Entry, RunTitle
 from turnwise.run_log.files import LogFiles
@@ -75,27 +75,3 @@ class FolderSink:
         # Closing tries to write what is left, and fails as before; that was told.
         with suppress(OSError):
             file.close()
-
-
-class ScreenSink:
-    """A terminal."""
-
-    def __init__(self, screen: TextIO, form: Form) -> None:
-        self._screen = screen
-        self._form = form
-
-    def open(self, title: RunTitle) -> None:
-        """Begin."""
-        self._show(self._form.head(title))
-
-    def add(self, entry: Entry) -> None:
-        """Show the entry."""
-        self._show(self._form.part(entry))
-
-    def close(self) -> None:
-        """End."""
-        self._show(self._form.tail())
-
-    def _show(self, text: str) -> None:
-        self._screen.write(text)
-        self._screen.flush()

@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from turnwise.display import current_settings
 
 if TYPE_CHECKING:
     from turnwise.run_log.form import Form
     from turnwise.run_log.run_log import RunLog
+    from turnwise.run_log.sink import Sink
     from turnwise.tasks.task import Task
 
 
 def local_log(task: Task[Any]) -> RunLog | None:
-    """The log of a run of this root, as its configuration says; None for none, which costs a run nothing."""
+    """The log of a run of this root: files as its configuration says, and the terminal, unless it has to be quiet.
+
+    None for none of both, which costs a run nothing.
+    """
     config = task.config
-    if config.logs_dir is None or not config.enable_loggers:
+    to_files = config.logs_dir is not None and config.enable_loggers
+    to_screen = not current_settings().quiet and sys.stdout is not None and sys.stdout.isatty()
+    if not (to_files or to_screen):
         return None
     # Loaded only where it is used.
     from turnwise.run_log.run_log import RunLog
+
+    sinks: list[Sink] = []
+    if config.logs_dir is not None and to_files:
+        sinks.append(_files(task, Path(config.logs_dir)))
+    if to_screen:
+        from turnwise.run_log.screen import ScreenSink
+
+        sinks.append(ScreenSink(sys.stdout, color=not os.environ.get("NO_COLOR")))
+    return RunLog(task.name, sinks)
+
+
+def _files(task: Task[Any], folder: Path) -> Sink:
     from turnwise.run_log.sink import FolderSink
     from turnwise.run_log.text import Text
     from turnwise.run_log.tsv import Tsv
 
     forms: dict[str, Form] = {"log": Text(color=task.color_log), "tsv": Tsv()}
-    if config.enable_html_logging:
+    if task.config.enable_html_logging:
         from turnwise.run_log.page.html import Page
 
         forms["html"] = Page()
-    return RunLog(task.name, [FolderSink(Path(config.logs_dir), forms)])
+    return FolderSink(folder, forms)
