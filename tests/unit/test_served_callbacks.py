@@ -12,6 +12,7 @@ from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.bus.envelope import Notice, TokenNotice
+from turnwise.display import current_settings
 from turnwise.runs.database import Database
 from turnwise.runs.store import Store
 
@@ -131,3 +132,18 @@ def test_a_task_callback_that_fails_is_logged_and_the_run_goes_on(
 
     assert run.status == "completed"
     assert "A callback failed after a move" in caplog.text
+
+
+def test_whatever_a_handler_runs_on_the_side_is_not_shown_on_a_server_s_terminal(store: Store) -> None:
+    quiet: list[bool] = []
+
+    class Ask(Look):
+        def handle(self) -> str:
+            quiet.append(current_settings().quiet)
+            return "nothing there"
+
+    with Desk(store, desk_app([], Ask)) as desk:
+        desk.go_on(desk.submit("desk"))
+
+    assert quiet == [True]
+    assert not current_settings().quiet

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from turnwise.app import App
+from turnwise.display import quiet_mode
 from turnwise.errors import DatabaseUnavailableError, TurnwiseError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import decode_document, encode_document
@@ -63,7 +64,9 @@ class Answering:
     def _call(self, claim: Claim, served: ServedAgent, message: ChatDocument | None) -> Reply:
         agent, responder = served.agent, claim.ask.responder
         try:
-            value: Any = agent.llm_response(message) if responder == "llm" else agent.agent_response(message)
+            # A task that a handler runs on the side has no business among a server's lines.
+            with quiet_mode():
+                value: Any = agent.llm_response(message) if responder == "llm" else agent.agent_response(message)
             document = _as_document(served, responder, value)
             body = encode_document(document) if document is not None else None
             record, state = served.record(), served.state()
