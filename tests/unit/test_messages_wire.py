@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from decimal import Decimal
 from typing import Any
 
@@ -209,3 +211,14 @@ def test_any_json_value_crosses_unchanged(value: Any) -> None:
     read = through_json(ChatDocument(content="", content_any=value, tool_messages=[Draw(data={"value": value})]))
     assert read.content_any == (value if value != "" else None)
     assert read.tool_messages == [Draw(data={"value": value})]
+
+
+def test_a_copy_of_a_message_knows_what_it_answers_and_a_pickled_one_asks_again() -> None:
+    parent = ChatDocument(content='{"n": 1}')
+    child = ChatDocument(content="2")
+    child.answers(parent)
+    for other in (child.model_copy(), copy.copy(child), copy.deepcopy(child)):
+        assert other.parent is not None and other.parent.content == parent.content
+    read = pickle.loads(pickle.dumps(parent))  # noqa: S301 - our own bytes
+    assert read.parent is None
+    assert read.json_objects() == [{"n": 1}]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
 
 from turnwise.core.actions import Action, Edit, Move, Trace
 from turnwise.core.done import answer_valid, task_done
@@ -49,12 +48,14 @@ class Scratch:
         self.facts = facts
         self.edits = edits
         self.trace: list[Trace] = []
-        for name in _FIELDS:
-            setattr(self, name, getattr(state, name))
+        vars(self).update(vars(state))
 
     def frozen(self) -> TaskState:
-        values: dict[str, Any] = {name: getattr(self, name) for name in _FIELDS}
-        return TaskState(**values)
+        mine = vars(self)
+        state = object.__new__(TaskState)
+        # What its constructor would do, field by field: a move is made for every answer, so it counts.
+        vars(state).update({name: mine[name] for name in _FIELDS})
+        return state
 
     def move(self, action: Action) -> Move:
         return Move(self.frozen(), action, tuple(self.edits), tuple(self.trace))

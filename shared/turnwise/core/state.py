@@ -15,7 +15,7 @@ LLM = Entity.LLM.value
 USER = Entity.USER.value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class TaskState:
     """The state of one task between two moves; bounded, whatever the length of the conversation.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakValueDictionary
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SkipValidation
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from turnwise.entity import Entity, StatusCode
 from turnwise.ids import new_id
@@ -18,6 +18,7 @@ from turnwise.messages.tool_message import ToolMessage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_MEMORY = ("_find_parent", "_found", "_objects", "_parent")
 _ADDRESSED = re.compile(r"^\s*TO\s*\[\s*([^\]]+?)\s*\]\s*:(.*)$", re.DOTALL)
 
 
@@ -93,15 +94,42 @@ class ChatDocument(BaseModel):
     files: list[Any] = Field(default_factory=list)
     metadata: ChatDocMetaData = Field(default_factory=ChatDocMetaData)
 
-    # What this answers, if it is in this process; elsewhere `_find_parent` looks it up by id.
-    _parent: ChatDocument | None = PrivateAttr(None)
-    _find_parent: Callable[[str], ChatDocument | None] | None = PrivateAttr(None)
-    # (text, JSON objects in it) and (text, tool sets, tools found): scanning a text once is enough.
-    _objects: tuple[str, list[dict[str, Any]]] | None = PrivateAttr(None)
-    _found: tuple[Any, ...] | None = PrivateAttr(None)
+    # Slots, because private attributes of pydantic make a document twice as slow to create and to look at.
+    __slots__ = ("__weakref__", "_find_parent", "_found", "_objects", "_parent")
+    if TYPE_CHECKING:
+        # What this answers, if it is in this process; elsewhere `_find_parent` looks it up by id.
+        _parent: ChatDocument | None
+        _find_parent: Callable[[str], ChatDocument | None] | None
+        # (text, JSON objects in it) and (text, tool sets, tools found): scanning a text once is enough.
+        _objects: tuple[str, list[dict[str, Any]]] | None
+        _found: tuple[Any, ...] | None
 
     def model_post_init(self, _context: Any, /) -> None:
         _alive[self.metadata.id] = self
+        self._remember(None)
+
+    def __copy__(self) -> Self:
+        other = super().__copy__()
+        other._remember(self)
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        other = super().__deepcopy__(memo)
+        other._remember(self)
+        return other
+
+    def __setstate__(self, state: dict[Any, Any]) -> None:
+        super().__setstate__(state)
+        self._remember(None)
+
+    def forget_findings(self) -> None:
+        """Let go of what was read out of the text; it is read again if somebody asks."""
+        self._found = self._objects = None
+
+    def _remember(self, other: ChatDocument | None) -> None:
+        """Fill the slots: with nothing, or with what `other`, of which this is a copy, knows."""
+        for name in _MEMORY:
+            object.__setattr__(self, name, None if other is None else getattr(other, name))
 
     def __str__(self) -> str:
         name = self.metadata.sender_name

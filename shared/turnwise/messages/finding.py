@@ -55,7 +55,7 @@ _NOTHING = Found()
 def untrusted(doc: ChatDocument) -> bool:
     """Whether tools in the message may be a human's doing."""
     meta = doc.metadata
-    return meta.tainted or (meta.sender == Entity.USER and not meta.tools_from_agent)
+    return meta.tainted or (not meta.tools_from_agent and meta.sender == Entity.USER)
 
 
 def find_tools(doc: ChatDocument, agent: AgentFacts) -> Found:
@@ -73,7 +73,7 @@ def find_tools(doc: ChatDocument, agent: AgentFacts) -> Found:
         agent.infers_tools,
     )
     cached = doc._found
-    if cached is not None and all(a is b or a == b for a, b in zip(cached[0], key, strict=True)):
+    if cached is not None and cached[0] == key:
         return cached[1]  # type: ignore[no-any-return]
     found = _find(doc, agent)
     doc._found = (key, found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -20,8 +19,10 @@ from turnwise.entity import Entity
 from turnwise.ids import new_id
 from turnwise.llm.base import LLMTokenUsage
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.toolset import AgentFacts
 from turnwise.tasks.callbacks import tell_tasks
 from turnwise.tasks.overrides import TaskOverrides
+from turnwise.tasks.tally import Tally
 from turnwise.tasks.tree import TaskTree
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class LocalRun:
     killed: Callable[[], bool] = lambda: False
     log: RunLog | None = None
     usage: LLMTokenUsage = field(default_factory=LLMTokenUsage)
-    counters: dict[int, Counter[str]] = field(default_factory=dict)
+    tallies: dict[int, Tally] = field(default_factory=dict)
 
     @property
     def afresh(self) -> bool:
@@ -76,9 +77,9 @@ class LocalRun:
                 self._edit(edit)
             for item in move.trace:
                 self._observe(item)
-            if len(self.counters) > len(move.stack):
+            if len(self.tallies) > len(move.stack):
                 live = {frame.no for frame in move.stack}
-                self.counters = {no: counter for no, counter in self.counters.items() if no in live}
+                self.tallies = {no: tally for no, tally in self.tallies.items() if no in live}
             action = move.action
             if isinstance(action, (Finish, Pause)):
                 return move
@@ -94,8 +95,17 @@ class LocalRun:
 
     def facts(self) -> Facts:
         """The run and its agents as they are now."""
+        known: dict[str, AgentFacts] = {}
+
+        def agent(key: str) -> AgentFacts:
+            # No agent changes while a move is made, and a move asks a dozen times.
+            facts = known.get(key)
+            if facts is None:
+                facts = known[key] = self.tree.agents[key].facts()
+            return facts
+
         return Facts(
-            agent=lambda key: self.tree.agents[key].facts(),
+            agent=agent,
             new_id=_new_document_id,
             cost=self.usage.cost or Decimal(0),
             tokens=self.usage.total_tokens,
@@ -131,9 +141,9 @@ class LocalRun:
         return doc
 
     def _counted(self, frame: int, count: Count) -> Counts:
-        counter = self.counters.setdefault(frame, Counter())
-        counter[count.hash] += 1
-        return Counts(tuple(counter.most_common(count.n)) if count.n else ())
+        tally = self.tallies.setdefault(frame, Tally())
+        tally.add(count.hash)
+        return Counts(tally.commonest(count.n))
 
     def _edit(self, edit: Edit) -> None:
         agent = self.tree.agents[edit.agent]
@@ -161,6 +171,9 @@ class LocalRun:
             if item.document is not None:
                 task.log_message(Entity.USER, item.document)
         elif item.kind in ("taken", "passed", "rejected", "null"):
+            if item.kind == "taken" and item.parent is not None:
+                # Answered: it stays as somebody's parent, and thousands of them should not be more than they have to.
+                item.parent.forget_findings()
             responder = Entity.named(item.responder) or task.sub_task_named(item.responder)
             assert responder is not None, f"nobody of task {item.path!r} is called {item.responder!r}"
             task.log_message(responder, item.document, mark=item.kind != "rejected")
