@@ -18,7 +18,8 @@ TurnwiseError
 │   ├── AddressInUseError
 │   └── AlreadyServedError        another embedded server holds the database file
 ├── ConversationError             the conversation's: it went where it can not go on
-│   └── InfiniteLoopException     a task repeats itself
+│   ├── InfiniteLoopException     a task repeats itself
+│   └── ContextOverflowError      it is longer than its model can read
 └── ModelError                    the model provider's
     ├── ModelUnavailableError     no connection, a time-out, or a 5xx
     ├── ModelRateLimitError       429
@@ -144,6 +145,12 @@ class InfiniteLoopException(ConversationError):
     """A task repeats itself; see `TaskConfig.inf_loop_cycle_len` and its neighbours."""
 
     code = "infinite_loop"
+
+
+class ContextOverflowError(ConversationError):
+    """An agent's conversation does not fit its model's context, even shortened."""
+
+    code = "context_overflow"
 
 
 class ModelError(TurnwiseError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, SerializeAsAny
 
@@ -47,6 +47,9 @@ class ChatAgentConfig(AgentConfig):
     that word in their name are the defaults of `set_output_format`, and whether the model is told of fields with
     defaults. With `strict_recovery`, a model that wrote a tool with bad fields is held to that tool's schema when it
     writes it again, where its server can do that.
+
+    `context_overflow_strategy` says what a model is sent of a conversation that is longer than its context:
+    "truncate" shortens the oldest messages, "drop_turns" leaves out whole turns.
     """
 
     system_message: str = "You are a helpful assistant."
@@ -65,3 +68,4 @@ class ChatAgentConfig(AgentConfig):
     use_tools_on_output_format: bool = True
     output_format_include_defaults: bool = True
     strict_recovery: bool = True
+    context_overflow_strategy: Literal["truncate", "drop_turns"] = "truncate"

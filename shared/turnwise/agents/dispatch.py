@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from turnwise.agents.config import NonToolAction
 from turnwise.agents.handlers import handler_call
 from turnwise.agents.output_format import take_in
+from turnwise.agents.retention import of_results
 from turnwise.agents.showing import show_agent_answer, tell_error
 from turnwise.constants import DONE, PASS, SEND_TO
 from turnwise.effects import Steps
@@ -92,6 +93,8 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
     limit = tool.private_default("_max_result_tokens")
     if limit:
         result.content = shortened(result.content, limit)
+    if result is not doc:
+        result.metadata.max_retained_tokens = of_results([(tool, result.content)])
     steers = any(kind.__module__.startswith("turnwise.tools.") for kind in type(tool).__mro__)
     if steers and doc.metadata.tainted:
         # What an orchestration tool says is what it was given: it stays as tainted as that was.
@@ -145,6 +148,7 @@ def _many(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[ChatDocume
     else:
         paragraphs = [f"Result from {tool.request}: {text}" for tool, text in results]
         response = _text(agent, doc, "\n\n".join(paragraphs))
+        response.metadata.max_retained_tokens = of_results(results)
     response.metadata.tainted = tainted
     return response
 

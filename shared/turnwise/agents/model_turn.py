@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turnwise.agents.output_format import take_in
+from turnwise.agents.retention import marked, retains
+from turnwise.agents.sending import Prompt, learn, prompt
 from turnwise.agents.showing import begin, tell_error
 from turnwise.agents.tool_choice import tool_choice
 from turnwise.effects import Effect, Steps
@@ -31,23 +33,25 @@ def answer(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDo
         return None
     showing = None
     try:
+        tools = tool_choice(agent, model, message)
+        sent = prompt(agent, model, tools)
         showing = yield from begin(agent)
-        response = yield _call(agent, model, tool_choice(agent, model, message), showing.sink)
+        response = yield _call(model, sent, tools, showing.sink)
     except BaseException as error:
         if showing is not None:
             showing.cancelled()
         tell_error(agent, error)
         raise
+    learn(agent, sent, response.usage)
     doc = _taken_in(agent, response, message)
     showing.finished(doc)
     return doc
 
 
-def _call(agent: ChatAgent, model: LanguageModel, tools: ToolChoice | None, sink: TokenSink | None) -> Effect:
-    history, limit = agent.message_history, model.config.max_output_tokens
+def _call(model: LanguageModel, sent: Prompt, tools: ToolChoice | None, sink: TokenSink | None) -> Effect:
     return Effect(
-        sync=lambda: model.chat(history, limit, tools, sink),
-        awaited=lambda: model.achat(history, limit, tools, sink),
+        sync=lambda: model.chat(sent.messages, sent.max_tokens, tools, sink),
+        awaited=lambda: model.achat(sent.messages, sent.max_tokens, tools, sink),
     )
 
 
@@ -80,6 +84,8 @@ def _prepare(agent: ChatAgent, message: str | ChatDocument | None) -> bool:
     added = ChatDocument.to_LLMMessage(message, open_calls, last.name if last is not None else None)
     if not any(m.content.strip() or m.role == Role.TOOL for m in added):
         return False
+    if retains(agent.toolbox.sets):
+        added = marked(added, message, agent.toolbox.sets, open_calls)
     agent.message_history.extend(_with_every_call_answered(added, open_calls))
     agent.record.open_calls = []
     return True

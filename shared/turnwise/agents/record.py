@@ -37,7 +37,7 @@ class AgentRecord(BaseModel):
     `tools` lists the names in the three sets where they differ from what the agent began with. `system_message` and
     `user_message` override the configuration's; `output_format` is None where the configuration's holds. `mending` is
     the tool whose fields were wrong in the model's last answer. `fitted` is that of the history, kept here between
-    turns.
+    turns. `token_scale` is how many tokens the provider has counted for one of the estimate, where that was more.
     """
 
     system_message: str | None = None
@@ -49,6 +49,7 @@ class AgentRecord(BaseModel):
     output_format: FormatRecord | None = None
     mending: str = ""
     fitted: int = 0
+    token_scale: float = 1.0
 
     def dump(self) -> dict[str, Any]:
         """What differs from a fresh record, as JSON-able data."""

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from enum import Enum
+from functools import cached_property
 from inspect import isawaitable
 from typing import Any
 
@@ -66,6 +67,11 @@ class LLMFunctionSpec(BaseModel):
     description: str
     parameters: dict[str, Any]
 
+    @cached_property
+    def as_json(self) -> str:
+        """The whole as text; written once."""
+        return self.model_dump_json()
+
 
 class LLMTokenUsage(BaseModel):
     """Tokens and money of one or more calls.
@@ -109,6 +115,8 @@ class LLMMessage(BaseModel):
     function_call: LLMFunctionCall | None = None
     # The ChatDocument this came from, where there is one.
     chat_document_id: str = ""
+    # Once the model has answered it, so many tokens of it are sent.
+    max_retained_tokens: int | None = None
 
     def api_dict(self) -> dict[str, Any]:
         """The message in the form of the OpenAI chat-completions API."""
@@ -166,6 +174,11 @@ class ResponseFormat(BaseModel):
     json_schema: dict[str, Any]
     strict: bool = True
 
+    @cached_property
+    def as_json(self) -> str:
+        """The whole as text; written once."""
+        return self.model_dump_json()
+
 
 class ToolChoice(BaseModel):
     """What the model is told that its answer to one call may be, besides text.
@@ -181,17 +194,26 @@ class ToolChoice(BaseModel):
     response_format: ResponseFormat | None = None
 
 
+# The context of a model that has no limit, or none that is known: nothing is counted or shortened for it.
+UNLIMITED_CONTEXT = 1_000_000_000
+
+
 class LLMConfig(BaseModel):
     """Settings that every model client understands.
 
-    `type` chooses the client. `max_output_tokens` bounds an answer, `timeout` is in seconds.
+    `type` chooses the client, `timeout` is in seconds. `max_output_tokens` bounds an answer; where the context is
+    nearly full, it is asked to be shorter, but not shorter than `min_output_tokens`. `chat_context_length` is the
+    length of the model's context in tokens, prompt and answer together; None for what is known of the model, and no
+    limit where nothing is.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     type: str = "openai"
     chat_model: str = ""
-    max_output_tokens: int = 4_096
+    max_output_tokens: int = Field(4_096, gt=0)
+    min_output_tokens: int = Field(500, gt=0)
+    chat_context_length: int | None = Field(None, gt=0)
     temperature: float | None = None
     timeout: float = 120.0
     stream: bool = False
@@ -246,6 +268,14 @@ class LanguageModel(ABC):
         """USD that `usage` costs (its own `cost` is not read), or None where no price is known."""
         return None
 
+    def chat_context_length(self) -> int:
+        """Tokens that prompt and answer may have together; `UNLIMITED_CONTEXT` where no limit is known."""
+        return self.config.chat_context_length or UNLIMITED_CONTEXT
+
+    def tokenizer(self) -> Callable[[str], int] | None:
+        """What counts the tokens of a text exactly, or None where only an estimate can be had."""
+        return None
+
     def count_tokens(self, text: str) -> int:
-        """The tokens in `text`: an estimate, unless a client has a tokenizer at hand."""
-        return estimated_tokens(text)
+        """The tokens in `text`, by the tokenizer where there is one, else an estimate."""
+        return (self.tokenizer() or estimated_tokens)(text)

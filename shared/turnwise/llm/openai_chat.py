@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from decimal import Decimal
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import openai
 
 from turnwise.llm.base import (
+    UNLIMITED_CONTEXT,
     LanguageModel,
     LLMMessage,
     LLMResponse,
@@ -20,12 +21,14 @@ from turnwise.llm.base import (
     ToolChoice,
     pass_on,
 )
+from turnwise.llm.context_lengths import known_context_length
 from turnwise.llm.openai_config import OpenAIGPTConfig
 from turnwise.llm.openai_connections import Connections
 from turnwise.llm.openai_errors import told_as_model_errors
 from turnwise.llm.openai_stream import StreamAssembler
 from turnwise.llm.openai_wire import parse_completion, request_body
 from turnwise.llm.prices import price
+from turnwise.llm.tokenizer import tokenizer_for
 
 _PATH = "/chat/completions"
 # Connections, not clients: made on demand, keyed by process, and nothing that a test would have to patch.
@@ -50,6 +53,7 @@ class OpenAIGPT(LanguageModel):
     def __init__(self, config: OpenAIGPTConfig, connections: Connections | None = None) -> None:
         super().__init__(config)
         self._connections = connections or _shared
+        self._context_length = config.chat_context_length
 
     def chat(
         self,
@@ -107,6 +111,17 @@ class OpenAIGPT(LanguageModel):
         if config.input_price is not None and config.output_price is not None:
             own = {config.chat_model: (config.input_price, config.output_price)}
         return price(config.chat_model, usage, provider=config.provider, base_url=config.base_url, overrides=own)
+
+    def chat_context_length(self) -> int:
+        """By the configuration, else by what is known of the model's name; looked up once."""
+        if self._context_length is None:
+            config = self.config
+            known = known_context_length(config.chat_model, provider=config.provider, base_url=config.base_url)
+            self._context_length = known or UNLIMITED_CONTEXT
+        return self._context_length
+
+    def tokenizer(self) -> Callable[[str], int] | None:
+        return tokenizer_for(self.config.chat_model)
 
     def _telling_errors(self) -> AbstractContextManager[None]:
         return told_as_model_errors(self.config.chat_model, self.config.base_url)

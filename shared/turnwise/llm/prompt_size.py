@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from turnwise.llm.base import LLMFunctionCall, LLMFunctionSpec, LLMMessage
+from turnwise.llm.base import LLMFunctionCall, LLMMessage, ToolChoice
 from turnwise.llm.tokens import estimated_tokens
 
 # What a chat-completions API adds to each message (its role and its ends), and to each call in one. OpenAI's cookbook,
@@ -29,9 +29,12 @@ def message_tokens(message: LLMMessage, count: Count = estimated_tokens) -> int:
     return total
 
 
-def spec_tokens(spec: LLMFunctionSpec, count: Count = estimated_tokens) -> int:
-    """What a function takes of a prompt; providers write schemas shorter than JSON does, so this is an upper bound."""
-    return PER_CALL + count(spec.model_dump_json())
+def choice_tokens(choice: ToolChoice | None, count: Count = estimated_tokens) -> int:
+    """What functions and format take of a prompt; providers write schemas shorter than JSON is, so it is the most."""
+    if choice is None:
+        return 0
+    total = sum(PER_CALL + count(spec.as_json) for spec in choice.tools)
+    return total + (count(choice.response_format.as_json) if choice.response_format is not None else 0)
 
 
 def _call_tokens(call: LLMFunctionCall, count: Count) -> int:

@@ -31,7 +31,8 @@ class ChatDocMetaData(BaseModel):
 
     `sender` is an entity, `sender_name` the task or function behind it; `recipient` is "" for anyone. `block` names
     an entity that may not answer. `tainted`: the text goes back to a human or to the outside (see `Trust` in the
-    docs); `tools_from_agent`: tools in it were put there by a model or a handler, not typed.
+    docs); `tools_from_agent`: tools in it were put there by a model or a handler, not typed. `max_retained_tokens`: of
+    a tool's result, how much of it a model's history keeps once it is answered.
     """
 
     model_config = ConfigDict(validate_default=False)
@@ -52,6 +53,7 @@ class ChatDocMetaData(BaseModel):
     status: StatusCode | None = None
     tainted: bool = False
     tools_from_agent: bool = False
+    max_retained_tokens: int | None = None
     source: Entity | str = ""
 
 

@@ -25,7 +25,8 @@ class ToolMessage(BaseModel):
 
     - `_allow_llm_use = False`: no model may use it, whatever an agent enables;
     - `_handler = "other"`: another name of the handling method;
-    - `_max_result_tokens`: the handler's result is truncated to so many tokens.
+    - `_max_result_tokens`: the handler's result is truncated to so many tokens;
+    - `_max_retained_tokens`: once the model has answered the result, it is sent so many tokens of it in later calls.
     """
 
     model_config = ConfigDict(validate_default=True)
@@ -37,6 +38,7 @@ class ToolMessage(BaseModel):
     _allow_llm_use: bool = True
     _handler: str = ""
     _max_result_tokens: int | None = None
+    _max_retained_tokens: int | None = None
 
     # How a model writes it as text: "json" or "xml".
     _form: ClassVar[str] = "json"
