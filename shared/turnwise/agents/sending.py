@@ -18,8 +18,8 @@ from turnwise.llm.tokens import estimated_tokens
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
 
-# An estimate is trusted as far as that: if so many times as much would fit, nothing is counted more closely.
-_DOUBT = 1.5
+# If so many times the estimate would fit, nothing is counted more closely: no text is denser (see `llm.tokens`).
+_DOUBT = 2.5
 # Prompts of fewer tokens say little about how far off the estimate is, and nothing should make it off by more.
 _TELLING, _MOST_SCALE = 1_000, 4.0
 _WAYS: dict[str, type[Truncating | DroppingTurns]] = {"truncate": Truncating, "drop_turns": DroppingTurns}

@@ -18,6 +18,12 @@ _HINTS = {
     404: "check chat_model, and OPENAI_BASE_URL or api_base (it usually ends with /v1)",
     413: "the request is too large for the server",
 }
+# OpenAI's error code, and the words that other servers use.
+_TOO_LONG_CODE, _TOO_LONG_WORDS = "context_length_exceeded", "context length"
+_TOO_LONG = (
+    "set chat_context_length, so that old messages are shortened in time, or max_output_tokens, if the answer takes "
+    "too much of it"
+)
 
 
 @contextmanager
@@ -52,8 +58,12 @@ def _status_error(error: openai.APIStatusError, who: str) -> ModelError:
         return ModelRateLimitError(text, retry_after=_retry_after(error.response.headers))
     if status >= 500 or status == 408:
         return ModelUnavailableError(text)
-    hint = _HINTS.get(status)
+    hint = _TOO_LONG if _is_too_long(error) else _HINTS.get(status)
     return ModelRequestError(f"{text}; {hint}" if hint else text)
+
+
+def _is_too_long(error: openai.APIStatusError) -> bool:
+    return error.status_code == 400 and (error.code == _TOO_LONG_CODE or _TOO_LONG_WORDS in _reason(error).lower())
 
 
 def _reason(error: openai.APIStatusError) -> str:

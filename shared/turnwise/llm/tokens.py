@@ -1,8 +1,8 @@
 """How many tokens a text has, about: cheap, offline, and the same in every process.
 
 The estimate is for deciding whether a conversation may be too long for a model, not for bills: those come from the
-provider's `usage`. English prose has 4 to 5 bytes a token, code and JSON about 3.5, so on most text it is a little
-high; on dense text (digits, base64) it is low.
+provider's `usage`. Measured against o200k: prose has 0.7 to 0.8 tokens for one of the estimate, code 0.9, JSON 1.5, CSV
+with numbers 1.9, base64 2.4.
 """
 
 from __future__ import annotations
