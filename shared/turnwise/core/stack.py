@@ -18,7 +18,6 @@ from turnwise.core.state import TaskState
 from turnwise.entity import Entity, StatusCode
 from turnwise.messages.api_results import assign_results
 from turnwise.messages.document import ChatDocument
-from turnwise.messages.finding import find_tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +149,7 @@ def _too_many_calls(caller: TaskSpec, message: ChatDocument | None, facts: Facts
     if message is None or caller.allow_subtask_multi_oai_tools:
         return None
     agent = facts.agent(caller.agent)
-    if len(agent.open_calls) < 2 or len(find_tools(message, agent).tools) < 2:
+    if len(agent.open_calls) < 2 or len(message.oai_tool_calls or ()) < 2:
         return None
     text = "ERROR: Use ONE tool at a time!"
     result = ChatDocument(

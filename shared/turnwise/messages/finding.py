@@ -123,6 +123,9 @@ def _find(doc: ChatDocument, agent: AgentFacts) -> Found:
         return _NOTHING
     if doc.tool_messages:
         tools = list(doc.tool_messages)
+        # The good ones among several calls were attached; what is wrong with the others is still to be said.
+        for _ in _from_calls(doc.oai_tool_calls or [], agent, faults):
+            pass
     elif doc.oai_tool_calls:
         tools = list(_from_calls(doc.oai_tool_calls, agent, faults))
     elif doc.function_call is not None:

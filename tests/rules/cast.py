@@ -1,0 +1,118 @@
+"""The people of a scenario: scripted models, agents over them, tasks over these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from turnwise import (
+    ChatAgent,
+    ChatAgentConfig,
+    LanguageModel,
+    LLMConfig,
+    LLMMessage,
+    LLMResponse,
+    LLMTokenUsage,
+    Role,
+    Task,
+    TaskConfig,
+    ToolMessage,
+)
+from turnwise.llm.base import TokenSink, ToolChoice
+
+# A text, an answer with calls, or a function of the last message's content to either.
+Line = str | LLMResponse | Callable[[str], str | LLMResponse]
+# By agent, the prompts that its model was sent, in order.
+Prompts = dict[str, list[list[LLMMessage]]]
+
+A = TypeVar("A", bound=ChatAgent)
+
+# What each answer of a scripted model costs.
+PRICE = Decimal("0.01")
+PROMPT_TOKENS, COMPLETION_TOKENS = 10, 5
+
+
+class ScriptedModel(LanguageModel):
+    """Says its n-th line to a history that holds n - 1 answers; the last line alone may be said again.
+
+    The place in the script is read from the history, so a model needs no memory between two turns, and an agent that
+    begins afresh begins its script afresh.
+    """
+
+    def __init__(self, config: LLMConfig, name: str, lines: Sequence[Line], prompts: Prompts) -> None:
+        super().__init__(config)
+        self._name = name
+        self._lines = lines
+        self._prompts = prompts
+
+    def chat(
+        self,
+        messages: Sequence[LLMMessage],
+        max_tokens: int,
+        tools: ToolChoice | None = None,
+        on_token: TokenSink | None = None,
+    ) -> LLMResponse:
+        self._prompts.setdefault(self._name, []).append(list(messages))
+        said = sum(message.role == Role.ASSISTANT for message in messages)
+        if said >= len(self._lines) and not callable(self._lines[-1]):
+            raise AssertionError(f"{self._name} has only {len(self._lines)} lines, but was asked once more")
+        line = self._lines[min(said, len(self._lines) - 1)]
+        answer = line(messages[-1].content) if callable(line) else line
+        response = LLMResponse(message=answer) if isinstance(answer, str) else answer
+        used = LLMTokenUsage(
+            prompt_tokens=PROMPT_TOKENS, completion_tokens=COMPLETION_TOKENS, cost=PRICE, calls=1
+        )
+        if on_token is not None and response.message:
+            on_token(response.message)
+        return response.model_copy(update={"usage": used})
+
+    async def achat(
+        self,
+        messages: Sequence[LLMMessage],
+        max_tokens: int,
+        tools: ToolChoice | None = None,
+        on_token: TokenSink | None = None,
+    ) -> LLMResponse:
+        return self.chat(messages, max_tokens, tools, on_token)
+
+
+class Cast:
+    """Makes the agents and tasks of one scenario; what their models are sent is written to `prompts`."""
+
+    def __init__(self, prompts: Prompts) -> None:
+        self._prompts = prompts
+
+    def agent(
+        self,
+        name: str,
+        *lines: Line,
+        tools: Sequence[type[ToolMessage]] = (),
+        kind: type[ChatAgent] = ChatAgent,
+        llm: LLMConfig | None = None,
+        **config: Any,
+    ) -> Any:
+        """An agent whose model says `lines` (none: it has no model), which uses and handles `tools`."""
+        settings = llm or LLMConfig(type="mock")
+        agent = kind(ChatAgentConfig(name=name, llm=settings if lines else None, **config))
+        if lines:
+            agent.llm = ScriptedModel(settings, name, lines, self._prompts)
+        agent.enable_message(list(tools))
+        return agent
+
+    def task(
+        self,
+        name: str | ChatAgent,
+        *lines: Line,
+        tools: Sequence[type[ToolMessage]] = (),
+        subs: Sequence[Task] = (),
+        kind: type[Task] = Task,
+        agent: dict[str, Any] | None = None,
+        config: TaskConfig | None = None,
+        **arguments: Any,
+    ) -> Task:
+        """A task that is not interactive, over an agent or a new one of that name; `agent` are settings of it."""
+        made = name if isinstance(name, ChatAgent) else self.agent(name, *lines, tools=tools, **(agent or {}))
+        task = kind(made, config=config, **{"interactive": False, **arguments})
+        task.add_sub_task(list(subs))
+        return task
