@@ -19,7 +19,8 @@ WAYS = (RUN, RUN_ASYNC, SERVED)
 class Scenario:
     """`covers` are ids of rules; `says` is the message of each run, `answers` what the human says in turn.
 
-    `transcript` is written as `tests/rules/transcript.py` shows it, `...` stands for any text in a line. `sent` gives,
+    `transcript` is written as `tests/rules/transcript.py` shows it, `...` stands for any
+    text in a line, alone for any lines. `sent` gives,
     for some agents, the last prompt of their model without the system message. `shows` names metadata that the
     transcript tells, `never` the ways in which the scenario is not played, each with the reason.
     """

@@ -36,11 +36,13 @@ def shown(transcript: Transcript, result: str, shows: Sequence[str]) -> list[str
 
 
 def fits(expected: Sequence[str], found: Sequence[str]) -> bool:
-    """Whether the lines are as expected, `...` standing for anything."""
-    return len(expected) == len(found) and all(
-        re.fullmatch(".*".join(map(re.escape, wanted.split("..."))), line)
-        for wanted, line in zip(expected, found, strict=True)
-    )
+    """Whether the lines are as expected; `...` stands for anything in a line, alone for any number of lines."""
+    pattern = "".join(r"(?:.*\n)*" if line == "..." else _line_pattern(line) + r"\n" for line in expected)
+    return re.fullmatch(pattern, "".join(f"{line}\n" for line in found)) is not None
+
+
+def _line_pattern(line: str) -> str:
+    return ".*".join(map(re.escape, line.split("...")))
 
 
 def document_text(document: Json | None, shows: Sequence[str] = ()) -> str:
