@@ -11,7 +11,7 @@ from tests.rules.scenario import Scenario
 from tests.rules.transcript import document_text, flat, shown
 
 from turnwise import ChatDocument, Role
-from turnwise.tasks.return_value import value_of_type
+from turnwise.messages.return_value import value_of_type
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,19 +52,21 @@ class ServedPlayer:
         self._prompts = prompts
 
     def play(self, scenario: Scenario) -> Outcome:
-        """All runs of the scenario; each is one of its own in the record."""
+        """All runs of the scenario, as one session."""
         self._prompts[scenario.id].clear()
         answers = iter(scenario.answers)
-        played = [self._run(scenario, said, answers) for said in scenario.says]
+        session = new_id("session")
+        played = [self._run(scenario, said, answers, session) for said in scenario.says]
         left = list(answers)
         assert not left, f"the human was never asked for {left}"
         return outcome(scenario, played, self._prompts[scenario.id])
 
-    def _run(self, scenario: Scenario, said: Any, answers: Iterator[str]) -> tuple[Transcript, str]:
+    def _run(self, scenario: Scenario, said: Any, answers: Iterator[str], session: str) -> tuple[Transcript, str]:
         new = NewRun(
             id=new_id("run"),
             task=scenario.id,
             version=self._app.version,
+            session_id=session,
             message=encode_document(document_of(said)) if said is not None else {},
             turns=scenario.turns,
             max_turns=scenario.max_turns,

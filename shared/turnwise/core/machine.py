@@ -24,7 +24,7 @@ from turnwise.core.actions import (
 )
 from turnwise.core.facts import Facts
 from turnwise.core.spec import TaskSpec
-from turnwise.core.state import TaskState
+from turnwise.core.state import USER, TaskState
 from turnwise.core.step import Step
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.finding import attach_tools
@@ -38,9 +38,11 @@ def start(
     caller: str | None = None,
     turns: int = -1,
     stepwise: bool = False,
+    said_before: bool = False,
 ) -> Move:
     """Begin the task with a first message (None: its model begins). `caller` is the calling task's name.
 
+    `said_before`: the message is the last one of the agent's history, so who said it does not answer it now.
     With `stepwise` it pauses before each step, the first one too.
     """
     is_root = caller is None
@@ -51,6 +53,7 @@ def start(
         stepwise=stepwise,
         turns=turns if turns > 0 else spec.turns,
         pending=message,
+        pending_sender=message.metadata.sender.value if said_before and message is not None else USER,
         history_start=0 if afresh else facts.agent(spec.agent).history_len,
     )
     if message is not None:

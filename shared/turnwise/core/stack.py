@@ -57,12 +57,15 @@ def start(
     turns: int = -1,
     caller: str | None = None,
     stepwise: bool = False,
+    said_before: bool = False,
 ) -> StackMove:
     """Begin a run of the root task; `caller` names a task outside of this stack that called it.
 
-    With `stepwise` the root pauses before each of its steps.
+    With `stepwise` the root pauses before each of its steps. `said_before`: see `machine.start`.
     """
-    first = machine.start(root, message, facts, caller=caller, turns=turns, stepwise=stepwise)
+    first = machine.start(
+        root, message, facts, caller=caller, turns=turns, stepwise=stepwise, said_before=said_before
+    )
     return _settle(root, (), 1, 1, first, facts)
 
 

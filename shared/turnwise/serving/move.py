@@ -34,6 +34,7 @@ from turnwise.serving.ending import error_record, run_status
 from turnwise.serving.history_edits import apply_edit
 from turnwise.serving.run_documents import RunDocuments
 from turnwise.serving.served_agent import over_template
+from turnwise.tasks.entry import last_said
 from turnwise.tasks.overrides import TaskOverrides
 from turnwise.tasks.task import Task
 from turnwise.tasks.tree import TaskTree
@@ -163,7 +164,9 @@ class _Move:
         run = self.tx.run
         message = self.documents.decode(run.message) if run.message else self._last_said()
         self.tx.change(status="running", started_at=self.tx.now)
-        return stack.start(self.tree.root, message, self._facts(), turns=run.turns or -1)
+        return stack.start(
+            self.tree.root, message, self._facts(), turns=run.turns or -1, said_before=not run.message
+        )
 
     def _last_said(self) -> ChatDocument | None:
         """What a run without a message goes on from, as `Task.run` does: the last message of its conversation."""
@@ -172,7 +175,7 @@ class _Move:
         if not length:
             return None
         row = self.tx.history_row(root.agent, length - 1)
-        return ChatDocument.from_LLMMessage(LLMMessage.model_validate(row.body))
+        return last_said(LLMMessage.model_validate(row.body))
 
     def _next(self) -> StackMove | None:
         answer = self._answer()

@@ -7,6 +7,7 @@ from typing import Any
 from turnwise.agents.chat_agent import ChatAgent
 from turnwise.core.stack import as_from_user
 from turnwise.entity import Entity
+from turnwise.llm.base import LLMMessage
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.history_form import value_as_text
 from turnwise.messages.tool_message import ToolMessage
@@ -22,12 +23,21 @@ def first_message(given: Any, agent: ChatAgent, *, afresh: bool, caller: bool = 
     if given is None:
         if afresh or len(agent.message_history) < 2:
             return None
-        return ChatDocument.from_LLMMessage(agent.message_history[-1])
+        return last_said(agent.message_history[-1])
     if caller and isinstance(given, ChatDocument):
         message = ChatDocument.deepcopy(given)
         as_from_user(message, given)
         return message
     return document_of(given)
+
+
+def last_said(message: LLMMessage) -> ChatDocument:
+    """The last message of a history, to go on from; it keeps its id, so that it is not appended once more."""
+    doc = ChatDocument.from_LLMMessage(message)
+    if message.chat_document_id:
+        doc.metadata.id = message.chat_document_id
+    doc.metadata.tools_from_agent = doc.metadata.sender is Entity.LLM
+    return doc
 
 
 def document_of(given: Any) -> ChatDocument:

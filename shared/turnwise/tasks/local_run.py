@@ -53,18 +53,21 @@ class LocalRun:
         root = self.tree.root
         return root.restart if self.caller is None else root.restart_as_subtask
 
-    def drive(self, message: ChatDocument | None, turns: int) -> Steps[StackMove]:
-        """Hold the conversation until the root finishes, and keep its log where there is one; returns the last move."""
+    def drive(self, message: ChatDocument | None, turns: int, *, said_before: bool = False) -> Steps[StackMove]:
+        """Hold the conversation until the root finishes, and keep its log where there is one; returns the last move.
+
+        `said_before`: the message is the last one of the root's history.
+        """
         if self.log is None:
-            return (yield from self._drive(message, turns))
+            return (yield from self._drive(message, turns, said_before))
         with self.log:
-            move = yield from self._drive(message, turns)
+            move = yield from self._drive(message, turns, said_before)
             self.log.ended(move.action)
             return move
 
-    def _drive(self, message: ChatDocument | None, turns: int) -> Steps[StackMove]:
+    def _drive(self, message: ChatDocument | None, turns: int, said_before: bool) -> Steps[StackMove]:
         root = self.tree.root
-        move = stack.start(root, message, self.facts(), turns=turns, caller=self.caller)
+        move = stack.start(root, message, self.facts(), turns=turns, caller=self.caller, said_before=said_before)
         return (yield from self.carry(root, move))
 
     def carry(self, root: TaskSpec, move: StackMove, sub_turns: int = -1) -> Steps[StackMove]:

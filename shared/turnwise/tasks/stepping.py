@@ -19,12 +19,17 @@ from turnwise.tasks.local_run import LocalRun
 
 
 class Stepping:
-    """Stands between two steps of the root of `run`; begins with the message that waits for an answer."""
+    """Stands between two steps of the root of `run`; begins with the message that waits for an answer.
 
-    def __init__(self, run: LocalRun, message: ChatDocument | None) -> None:
+    `said_before`: the message is the last one of the root's history.
+    """
+
+    def __init__(self, run: LocalRun, message: ChatDocument | None, *, said_before: bool = False) -> None:
         self._run = run
         self._root = run.tree.root
-        self._move: StackMove = stack.start(self._root, message, run.facts(), stepwise=True)
+        self._move: StackMove = stack.start(
+            self._root, message, run.facts(), stepwise=True, said_before=said_before
+        )
 
     @property
     def view(self) -> tuple[TaskSpec, TaskState, Facts]:

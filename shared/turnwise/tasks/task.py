@@ -180,7 +180,7 @@ class Task(TaskRules[R]):
         run = self._begun(caller, max_cost, max_tokens, max_time, session_id, allow_restart)
         run.log = local_log(self)
         message = first_message(msg, self.agent, afresh=run.afresh, caller=caller is not None)
-        move = yield from run.drive(message, turns)
+        move = yield from run.drive(message, turns, said_before=msg is None)
         self._view = (run.tree.root, move.state, run.facts())
         finish = move.action
         assert isinstance(finish, Finish)
@@ -238,7 +238,7 @@ class Task(TaskRules[R]):
         `msg` is what `run` takes. Histories go on as they are: see `reset_all_sub_tasks`.
         """
         run = self._begun(allow_restart=False)
-        self._stepped = Stepping(run, first_message(msg, self.agent, afresh=False))
+        self._stepped = Stepping(run, first_message(msg, self.agent, afresh=False), said_before=msg is None)
         self._view = self._stepped.view
         return self.pending_message
 

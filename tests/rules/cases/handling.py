@@ -750,9 +750,9 @@ class Long(ToolMessage):
     "HANDLE-17",
     """
     Boss LLM: {long}
-    Boss Agent: 01234567890123456789 / [truncated...
+    Boss Agent: 01234567890123456 / [truncated: 183 more characters]
     Boss = FIXED_TURNS
-    => 01234567890123456789 / [truncated...
+    => ...
     """,
     turns=2,
 )

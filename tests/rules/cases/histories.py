@@ -11,8 +11,6 @@ from tests.rules.words import tool
 
 from turnwise import ChatAgent, Role, Task, TaskConfig, ToolMessage
 
-NO_SESSION = "a served run that goes on with an earlier one needs a session"
-
 
 @scenario(
     "HIST-1",
@@ -49,12 +47,9 @@ def each_run_begins_with_empty_histories(cast: Cast) -> Task:
     Boss LLM: two
     Boss = FIXED_TURNS
     => two
-    Boss LLM: two
-    Boss = FIXED_TURNS
-    => two
     """,
     turns=1,
-    says=["go", "on", None],
+    says=["go", "on"],
     sent={
         "Boss": """
         user: go
@@ -62,10 +57,54 @@ def each_run_begins_with_empty_histories(cast: Cast) -> Task:
         user: on
         """
     },
-    never={"served": NO_SESSION},
 )
 def without_restart_a_run_goes_on_with_the_one_before(cast: Cast) -> Task:
     return cast.task("Boss", "one", "two", restart=False)
+
+
+@scenario(
+    "TASK-3 HIST-2",
+    """
+    Boss LLM: ask Bob
+    Boss = FIXED_TURNS
+    => ask Bob
+    Bob <- ask Bob
+    Bob LLM: DONE mine
+    Bob = DONE
+    Boss Bob: mine
+    Boss = FIXED_TURNS
+    => mine
+    """,
+    turns=1,
+    says=["go", None],
+)
+def a_run_without_a_message_goes_on_from_the_last_one(cast: Cast) -> Task:
+    """The model said it, so somebody else answers."""
+    return cast.task("Boss", "ask Bob", "never said", subs=[cast.task("Bob", "DONE mine")], restart=False)
+
+
+@scenario(
+    "TASK-3 HIST-2",
+    """
+    => raises ConnectionError: not now
+    Boss LLM: DONE here I am
+    Boss = DONE
+    => here I am
+    """,
+    says=["go", None],
+    sent={"Boss": "user: go"},
+    never={"served": "a failed run leaves its session as it was"},
+)
+def a_message_that_was_not_answered_is_answered_when_the_run_goes_on(cast: Cast) -> Task:
+    failed: list[str] = []
+
+    def line(_: str) -> str:
+        if not failed:
+            failed.append("once")
+            raise ConnectionError("not now")
+        return "DONE here I am"
+
+    return cast.task("Boss", line, restart=False)
 
 
 @scenario(
@@ -232,11 +271,11 @@ class Alter(ToolMessage):
             case "user":
                 agent.set_user_message("Hear me.")
             case "look":
-                return agent.message_history_str(-1)
+                return agent.message_history_str(-1).split("{")[0]
             case "last":
                 found = agent.last_message_with_role(Role.USER)
                 first = agent.nth_message_idx_with_role(Role.USER, 1)
-                return f"{found.content if found else ''} {first} {agent.nth_message_idx_with_role(Role.USER, 9)}"
+                return f"{found.content if found else ''}, {first}, {agent.nth_message_idx_with_role(Role.USER, 9)}"
             case "forget":
                 said = agent.llm_response_forget("aside")
                 return f"{said.content if said else ''}, {len(agent.message_history)} messages"
@@ -289,9 +328,9 @@ def a_handler_may_add_to_the_history(cast: Cast) -> Task:
     "HIST-11",
     """
     Boss LLM: {alter what=look}
-    Boss Agent: assistant: {alter what=look}
+    Boss Agent: assistant:
     Boss LLM: {alter what=last}
-    Boss Agent: assistant: {alter what=look} 1 -1
+    Boss Agent: assistant: , 1, -1
     Boss = FIXED_TURNS
     => ...
     """,

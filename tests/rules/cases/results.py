@@ -10,7 +10,7 @@ from tests.rules.scenario import scenario
 from tests.rules.tools import Add, Say, Value
 from tests.rules.words import call, calls, tool
 
-from turnwise import ChatDocMetaData, ChatDocument, Entity, ResultTool, Task, TaskConfig, ToolMessage
+from turnwise import ChatDocMetaData, ChatDocument, Entity, FinalResultTool, ResultTool, Task, TaskConfig, ToolMessage
 from turnwise.errors import ApplicationError, ConfigurationError
 
 NOT_SUBMITTED = "a run of a document for another task is not submitted at all"
@@ -102,24 +102,7 @@ class Decide(ToolMessage):
     verdict: str
 
     def handle(self) -> ToolMessage:
-        from turnwise import FinalResultTool
-
         return FinalResultTool.model_validate({"verdict": self.verdict})
-
-
-@scenario(
-    "RESULT-7 TRUST-12",
-    """
-    Boss LLM: hm
-    Boss = FIXED_TURNS
-    => hm (tainted=True)
-    """,
-    says=["hm"],
-    turns=1,
-    shows=("tainted", "tools_from_agent"),
-)
-def placeholder(cast: Cast) -> Task:
-    return cast.task("Boss", "hm")
 
 
 @scenario(
@@ -180,7 +163,7 @@ class Kept(ToolMessage):
         return ResultTool.model_validate({"flag": True, "number": self.number, "word": self.word})
 
 
-@scenario("TYPE-1", "...\n=> str ' 12 '", return_type=str)
+@scenario("TYPE-1", "...\n=> str 'DONE 12 '", return_type=str)
 def a_text_is_given_as_it_is(cast: Cast) -> Task:
     return _valued(cast, "DONE 12 ", config=TaskConfig(recognize_string_signals=False), single_round=True)
 
@@ -392,11 +375,11 @@ def a_tasks_user_message_replaces_the_agents(cast: Cast) -> Task:
     Boss LLM -> Bob: look
     Bob <- look
     Bob LLM: {parents}
-    Bob Agent: look by User, look by LLM, go by User
+    Bob Agent: look by User, go by User
     Bob = FIXED_TURNS
-    Boss Bob: look by User, look by LLM, go by User
+    Boss Bob: look by User, go by User
     Boss = FIXED_TURNS
-    => look by User, look by LLM, go by User
+    => look by User, go by User
     """,
     turns=2,
 )
