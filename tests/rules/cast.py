@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any
 
 from turnwise import (
     ChatAgent,
@@ -19,14 +19,12 @@ from turnwise import (
     TaskConfig,
     ToolMessage,
 )
-from turnwise.llm.base import TokenSink, ToolChoice
+from turnwise.llm.base import TokenSink, ToolChoice, pass_on
 
 # A text, an answer with calls, or a function of the last message's content to either.
 Line = str | LLMResponse | Callable[[str], str | LLMResponse]
 # By agent, the prompts that its model was sent, in order.
 Prompts = dict[str, list[list[LLMMessage]]]
-
-A = TypeVar("A", bound=ChatAgent)
 
 # What each answer of a scripted model costs.
 PRICE = Decimal("0.01")
@@ -34,7 +32,7 @@ PROMPT_TOKENS, COMPLETION_TOKENS = 10, 5
 
 
 class ScriptedModel(LanguageModel):
-    """Says its n-th line to a history that holds n - 1 answers; the last line alone may be said again.
+    """Says its n-th line to a history that holds n - 1 answers; a last line that is a function is said again and again.
 
     The place in the script is read from the history, so a model needs no memory between two turns, and an agent that
     begins afresh begins its script afresh.
@@ -53,19 +51,11 @@ class ScriptedModel(LanguageModel):
         tools: ToolChoice | None = None,
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
-        self._prompts.setdefault(self._name, []).append(list(messages))
-        said = sum(message.role == Role.ASSISTANT for message in messages)
-        if said >= len(self._lines) and not callable(self._lines[-1]):
-            raise AssertionError(f"{self._name} has only {len(self._lines)} lines, but was asked once more")
-        line = self._lines[min(said, len(self._lines) - 1)]
-        answer = line(messages[-1].content) if callable(line) else line
-        response = LLMResponse(message=answer) if isinstance(answer, str) else answer
-        used = LLMTokenUsage(
-            prompt_tokens=PROMPT_TOKENS, completion_tokens=COMPLETION_TOKENS, cost=PRICE, calls=1
-        )
-        if on_token is not None and response.message:
-            on_token(response.message)
-        return response.model_copy(update={"usage": used})
+        response = self._next(messages)
+        if on_token is not None:
+            for text, kind in response.pieces():
+                on_token(text, kind)
+        return response
 
     async def achat(
         self,
@@ -74,7 +64,22 @@ class ScriptedModel(LanguageModel):
         tools: ToolChoice | None = None,
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
-        return self.chat(messages, max_tokens, tools, on_token)
+        response = self._next(messages)
+        if on_token is not None:
+            for text, kind in response.pieces():
+                await pass_on(on_token, text, kind)
+        return response
+
+    def _next(self, messages: Sequence[LLMMessage]) -> LLMResponse:
+        self._prompts.setdefault(self._name, []).append(list(messages))
+        said = sum(message.role == Role.ASSISTANT for message in messages)
+        if said >= len(self._lines) and not callable(self._lines[-1]):
+            raise AssertionError(f"{self._name} has only {len(self._lines)} lines, but was asked once more")
+        line = self._lines[min(said, len(self._lines) - 1)]
+        answer = line if isinstance(line, str | LLMResponse) else line(messages[-1].content)
+        response = LLMResponse(message=answer) if isinstance(answer, str) else answer
+        used = LLMTokenUsage(prompt_tokens=PROMPT_TOKENS, completion_tokens=COMPLETION_TOKENS, cost=PRICE, calls=1)
+        return response.model_copy(update={"usage": used})
 
 
 class Cast:

@@ -35,6 +35,7 @@ def _run(scenario: Scenario, root: Task, said: Any, in_event_loop: bool) -> tupl
         "turns": scenario.turns or -1,
         "max_cost": scenario.max_cost or 0,
         "max_tokens": scenario.max_tokens or 0,
+        "max_time": scenario.max_time or 0,
         "return_type": scenario.return_type,
     }
     seen = Seen()

@@ -37,6 +37,8 @@ class Scenario:
     max_turns: int = 60
     max_cost: Decimal | None = None
     max_tokens: int | None = None
+    # Seconds.
+    max_time: float | None = None
     return_type: Any = None
     never: Mapping[str, str] = field(default_factory=dict)
 

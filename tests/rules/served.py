@@ -72,6 +72,7 @@ class ServedPlayer:
             max_turns=scenario.max_turns,
             max_cost=scenario.max_cost,
             max_tokens=scenario.max_tokens,
+            deadline=scenario.max_time,
         )
         self._store.submit(new)
         self._drive(new.id, answers)

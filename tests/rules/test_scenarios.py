@@ -25,7 +25,9 @@ def played_in(way: str) -> list[object]:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPlayer]:
     database = Database(f"sqlite:///{tmp_path_factory.mktemp('rules') / 'record.db'}")
     database.migrate()
-    with serving(Store(database, lease_seconds=3_600), [each for each in scenarios() if SERVED not in each.never]) as it:
+    with serving(
+        Store(database, lease_seconds=3_600), [each for each in scenarios() if SERVED not in each.never]
+    ) as it:
         yield it
     database.close()
 

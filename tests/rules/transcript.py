@@ -1,17 +1,17 @@
 """A run as text, one line for each thing that happened.
 
-    Bob <- go                       a sub-task begins with this message
-    Boss LLM: {add a=1, b=2}        an answer taken: JSON of a tool in short
-    Boss Agent: 3                   the next one
-    Boss Bob (LLM) -> Eve: hello    who gave it, as whom he speaks where that differs, to whom
-    Boss LLM: x + [add a=1]         with tools attached that are not in the text
-    Boss LLM: calls c1:add a=1      with API calls
-    Boss Agent: results c1=3        with results of API calls
-    Boss LLM refused: DO-NOT-KNOW   an answer that did not count
-    Boss LLM passes: __PASS__       an answer that hands the message on
-    Boss nobody                     a step without an answer
-    Boss = DONE                     the task's end
-    => 3                            the run's result; `=> nothing`, `=> raises ValueError: why`
+Bob <- go                       a sub-task begins with this message
+Boss LLM: {add a=1, b=2}        an answer taken: JSON of a tool in short
+Boss Agent: 3                   the next one
+Boss Bob (LLM) -> Eve: hello    who gave it, as whom he speaks where that differs, to whom
+Boss LLM: x + [add a=1]         with tools attached that are not in the text
+Boss LLM: calls c1:add a=1      with API calls
+Boss Agent: results c1=3        with results of API calls
+Boss LLM refused: DO-NOT-KNOW   an answer that did not count
+Boss LLM passes: __PASS__       an answer that hands the message on
+Boss nobody                     a step without an answer
+Boss = DONE                     the task's end
+=> 3                            the run's result; `=> nothing`, `=> raises ValueError: why`
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HIDDEN = ("$tool", "request", "purpose", "id")
 
 def shown(transcript: Transcript, result: str, shows: Sequence[str]) -> list[str]:
     """The transcript of one run as lines; `result` is the last one, `shows` names metadata to tell."""
-    lines = [line for line in map(lambda item: _line(item, shows), transcript.lines[1:]) if line]
+    lines = [_line(item, shows) for item in transcript.lines[1:]]
     return [*lines, f"=> {result}"]
 
 

@@ -66,8 +66,8 @@ class Conversation(Agent):
 
     def lookup(self, document_id: str) -> ChatDocument | None:
         """A document of this conversation by id, wherever it is kept; None if it is gone."""
-        found = ChatDocument.from_id(document_id)
-        return found if found is not None or self._lookup is None else self._lookup(document_id)
+        # In a served run not one that happens to be alive here: it may belong to another's transaction.
+        return ChatDocument.from_id(document_id) if self._lookup is None else self._lookup(document_id)
 
     @property
     def system_message(self) -> str:

@@ -63,9 +63,7 @@ def start(
 
     With `stepwise` the root pauses before each of its steps. `said_before`: see `machine.start`.
     """
-    first = machine.start(
-        root, message, facts, caller=caller, turns=turns, stepwise=stepwise, said_before=said_before
-    )
+    first = machine.start(root, message, facts, caller=caller, turns=turns, stepwise=stepwise, said_before=said_before)
     return _settle(root, (), 1, 1, first, facts)
 
 

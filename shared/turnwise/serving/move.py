@@ -164,9 +164,7 @@ class _Move:
         run = self.tx.run
         message = self.documents.decode(run.message) if run.message else self._last_said()
         self.tx.change(status="running", started_at=self.tx.now)
-        return stack.start(
-            self.tree.root, message, self._facts(), turns=run.turns or -1, said_before=not run.message
-        )
+        return stack.start(self.tree.root, message, self._facts(), turns=run.turns or -1, said_before=not run.message)
 
     def _last_said(self) -> ChatDocument | None:
         """What a run without a message goes on from, as `Task.run` does: the last message of its conversation."""

@@ -27,9 +27,7 @@ class Stepping:
     def __init__(self, run: LocalRun, message: ChatDocument | None, *, said_before: bool = False) -> None:
         self._run = run
         self._root = run.tree.root
-        self._move: StackMove = stack.start(
-            self._root, message, run.facts(), stepwise=True, said_before=said_before
-        )
+        self._move: StackMove = stack.start(self._root, message, run.facts(), stepwise=True, said_before=said_before)
 
     @property
     def view(self) -> tuple[TaskSpec, TaskState, Facts]:

@@ -27,7 +27,7 @@ class RewindTool(ToolMessage):
         if index < 0:
             return f"Could not rewind: there is no message {self.n} of yours yet."
         old = agent.message_history[index]
-        source = ChatDocument.from_id(old.chat_document_id) or agent.lookup(old.chat_document_id)
+        source = agent.lookup(old.chat_document_id)
         agent.clear_history(index)
         doc = agent.create_llm_response(self.content)
         if source is not None:

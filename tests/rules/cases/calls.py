@@ -11,7 +11,7 @@ from tests.rules.words import call, calls, function
 
 from turnwise import ChatDocMetaData, ChatDocument, Entity, Task, TaskConfig
 
-API = {"use_functions_api": True, "use_tools": False}
+API: dict[str, Any] = {"use_functions_api": True, "use_tools": False}
 
 
 def _calling(cast: Cast, *lines: Any, **more: Any) -> Task:

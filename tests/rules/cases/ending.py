@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from decimal import Decimal
 from typing import Any
 
@@ -17,8 +16,6 @@ from turnwise import (
     ChatAgent,
     ChatDocument,
     DoneSequence,
-    DoneTool,
-    Entity,
     EventType,
     StatusCode,
     Task,
@@ -423,6 +420,20 @@ def the_global_limit_comes_before_the_tasks_own(cast: Cast) -> Task:
 def the_global_limit_binds_each_task(cast: Cast) -> Task:
     bob = cast.task("Bob", "one", "two", agent={"handle_llm_no_tool": "on"})
     return cast.task("Boss", "ask", subs=[bob], max_stalled_steps=1)
+
+
+@scenario(
+    "LIMIT-7 DONE-10",
+    """
+    Boss nobody
+    Boss = TIMEOUT
+    => go
+    """,
+    max_time=1e-9,
+    turns=1,
+)
+def a_run_out_of_time_ends_before_anybody_is_asked(cast: Cast) -> Task:
+    return cast.task("Boss", "never asked")
 
 
 @scenario(

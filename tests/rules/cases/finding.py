@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.rules.cast import Cast
+from typing import Any
+
+from tests.rules.cast import Cast, Line
 from tests.rules.scenario import scenario
 from tests.rules.tools import Add, Say
 from tests.rules.words import call, calls, function, tool
@@ -20,9 +22,8 @@ class Found(ToolMessage):
         return f"found {self.word} {self.number}"
 
 
-def _saying(cast: Cast, *lines: object, **more: object) -> Task:
-    agent = more.pop("agent", {})
-    return cast.task("Boss", *lines, tools=[Found, Say], agent=agent, **more)  # type: ignore[arg-type]
+def _saying(cast: Cast, *lines: Line, **more: Any) -> Task:
+    return cast.task("Boss", *lines, tools=[Found, Say], **more)
 
 
 @scenario(
@@ -305,7 +306,7 @@ def bad_fields_typed_by_a_human_are_plain_text(cast: Cast) -> Task:
     Boss = FIXED_TURNS
     => 3
     """,
-    says=[ChatDocument(content="please", tool_messages=[Add(a=1, b=2)], metadata={"sender": Entity.LLM})],  # type: ignore[arg-type]
+    says=[ChatDocument(content="please", tool_messages=[Add(a=1, b=2)], metadata={"sender": Entity.LLM})],
     turns=1,
 )
 def a_document_may_bring_tools(cast: Cast) -> Task:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, SerializeAsAny
+from pydantic import BaseModel
 from tests.rules.cast import Cast
 from tests.rules.scenario import scenario
 from tests.rules.tools import Add, Say, Value
@@ -366,7 +366,7 @@ def a_handler_that_returns_blanks_has_no_valid_answer(cast: Cast) -> Task:
 
 
 @scenario(
-    "HANDLE-7 TYPE-2",
+    "HANDLE-7 MSG-6",
     """
     Boss LLM: {give kind=number}
     Boss Agent: 4.5
@@ -688,9 +688,7 @@ def a_call_is_a_tool_for_the_fallback(cast: Cast) -> Task:
     answers=("yes",),
 )
 def a_text_may_be_forwarded_to_the_human(cast: Cast) -> Task:
-    return cast.task(
-        "Boss", "shall I?", "DONE then I did", agent={"handle_llm_no_tool": NonToolAction.FORWARD_USER}
-    )
+    return cast.task("Boss", "shall I?", "DONE then I did", agent={"handle_llm_no_tool": NonToolAction.FORWARD_USER})
 
 
 @scenario(
@@ -960,8 +958,7 @@ def responses_may_be_overridden_and_return_plain_values(cast: Cast) -> Task:
 
 class Bag(ToolMessage):
     request: str = "bag"
-    purpose: str = "To end with <things>."
-    things: list[SerializeAsAny[ToolMessage]] = []
+    purpose: str = "To end with two tools."
 
     def handle(self) -> AgentDoneTool:
         return AgentDoneTool(content="bagged", tools=[Foreign(word="one"), Foreign(word="two")])

@@ -409,9 +409,7 @@ def a_changed_user_message_holds_for_the_next_conversation(cast: Cast) -> Task:
         return tool("alter", what="user") if last == "first" else "heard"
 
     config = TaskConfig(restart_as_subtask=True)
-    bob = cast.task(
-        "Bob", line, tools=[Alter], config=config, single_round=True, llm_delegate=True
-    )
+    bob = cast.task("Bob", line, tools=[Alter], config=config, single_round=True, llm_delegate=True)
     return cast.task("Boss", "first", "second", subs=[bob])
 
 

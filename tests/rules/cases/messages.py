@@ -452,4 +452,6 @@ class AskOwnModel(ToolMessage):
     turns=4,
 )
 def a_text_given_to_a_model_is_read_for_a_recipient(cast: Cast) -> Task:
-    return cast.task("Boss", tool("ask_model", text="TO[Bob]: well?"), lambda text: f"TO[Eve]: I heard {text}", tools=[AskOwnModel])
+    return cast.task(
+        "Boss", tool("ask_model", text="TO[Bob]: well?"), lambda text: f"TO[Eve]: I heard {text}", tools=[AskOwnModel]
+    )

@@ -183,8 +183,15 @@ def a_tool_enabled_during_a_run_stays_and_is_told_to_the_model(cast: Cast) -> Ta
     turns=2,
 )
 def a_model_that_uses_the_api_need_not_be_told_in_words(cast: Cast) -> Task:
-    words = {"use_tools": False, "use_functions_api": True}
-    return cast.task(cast.agent("Boss", tool("say_whether"), kind=_Told, tools=[SayWhether, Add], **words))
+    agent = cast.agent(
+        "Boss",
+        tool("say_whether"),
+        kind=_Told,
+        tools=[SayWhether, Add],
+        use_tools=False,
+        use_functions_api=True,
+    )
+    return cast.task(agent)
 
 
 class Telling(LanguageModel):
