@@ -6,9 +6,12 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, assert_type
 
+from pydantic import BaseModel
+
 from turnwise import (
     AgentDoneTool,
     App,
+    Callbacks,
     ChatAgent,
     ChatAgentConfig,
     ChatDocMetaData,
@@ -100,6 +103,9 @@ def test_agents_answer_with_documents_or_nothing() -> None:
     assert_type(agent.create_agent_response("x"), ChatDocument)
     assert_type(agent.message_history, list[LLMMessage])
     assert_type(agent.unhandled_tools(), set[str])
+    assert_type(agent.callbacks, Callbacks)
+    assert_type(agent[Square], Calculator)
+    assert_type(agent[Square].output_format, type[BaseModel] | None)
 
 
 def test_usage_is_in_exact_money() -> None:

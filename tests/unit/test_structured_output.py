@@ -55,6 +55,7 @@ RULES: list[dict[str, Any]] = [
     {"match": "as a call", "reply": {"tool_calls": [{"name": "city", "arguments": ROME}]}},
     {"match": "wordy", "reply": f"It is this: {json.dumps(ROME)} - nice, is it not?"},
     {"match": "badly", "reply": '{"request": "city", "place": "Rome", "people": "many"}'},
+    {"match": "town", "reply": json.dumps({"request": "town", **ROME})},
     {"match": "nothing", "reply": "I do not feel like it."},
     {"match": "", "reply": json.dumps(ROME)},
 ]
@@ -218,6 +219,23 @@ def test_an_agent_in_brackets_is_a_copy_with_that_format_that_goes_on_by_itself(
     assert typed.usage.calls == 1
 
 
+def test_the_tool_of_a_copys_format_is_not_enabled_in_the_agent(server: FakeLLMServer) -> None:
+    agent = agent_of(server)
+
+    typed = agent[CityTool]
+
+    assert "city" in typed.toolbox.usable
+    assert "city" not in agent.toolbox.known
+
+
+def test_another_tool_of_the_same_fields_is_not_taken_for_the_format(server: FakeLLMServer) -> None:
+    answer = agent_of(server, output_format=CityTool).llm_response("a town")
+
+    assert answer is not None
+    assert answer.tool_messages == []
+    assert answer.content_any == answer.content
+
+
 def test_a_typed_task_returns_what_the_model_was_made_to_write(server: FakeLLMServer) -> None:
     agent = agent_of(server, output_format=City)
 
@@ -278,7 +296,7 @@ def test_a_tool_with_bad_fields_is_written_again_under_its_schema(server: FakeLL
     assert first.response_format is None
     assert second.response_format is not None
     assert second.response_format["json_schema"]["name"] == "city"
-    agent.llm_response("Rome?")
+    agent.llm_response(agent.create_agent_response("Rome?"))
     assert sent(server).response_format is None
 
 
