@@ -10,6 +10,7 @@ from tests.cli import Terminal
 from tests.e2e import served
 from tests.e2e.application import app
 from tests.e2e.expected import scenario_named
+from tests.e2e.installation import Distributed, Embedded
 from tests.e2e.scenarios import SCENARIOS, Scenario
 
 from turnwise import InfiniteLoopException, TaskConfig
@@ -44,16 +45,25 @@ def content(page: str) -> list[str]:
     return _TIMES.sub("TIME", page.partition("<main>")[2]).splitlines()
 
 
-@pytest.mark.parametrize("scenario", _QUICK, ids=str)
-def test_a_served_run_has_the_page_of_one_in_process(scenario: Scenario, anywhere: Client, tmp_path: Path) -> None:
-    run_id = served.submit(anywhere, scenario)
-    served.follow(anywhere, run_id, scenario.answers)
-
-    show(anywhere, run_id, "--html", "-o", str(tmp_path / "run.html"))
-
-    page = (tmp_path / "run.html").read_text()
+def assert_same_page(client: Client, scenario: Scenario, folder: Path) -> None:
+    """Play it over HTTP and in this process, and compare the pages."""
+    run_id = served.submit(client, scenario)
+    served.follow(client, run_id, scenario.answers)
+    show(client, run_id, "--html", "-o", str(folder / "run.html"))
+    page = (folder / "run.html").read_text()
     assert run_id in page.partition("<main>")[0]
-    assert content(page) == content(in_process(scenario, tmp_path / "logs"))
+    assert content(page) == content(in_process(scenario, folder / "logs"))
+
+
+@pytest.mark.parametrize("scenario", _QUICK, ids=str)
+def test_an_embedded_run_has_the_page_of_one_in_process(scenario: Scenario, embedded: Embedded, tmp_path: Path) -> None:
+    with Client(embedded.url) as client:
+        assert_same_page(client, scenario, tmp_path)
+
+
+def test_so_has_a_distributed_run(distributed: Distributed, tmp_path: Path) -> None:
+    with Client(distributed.url) as client:
+        assert_same_page(client, scenario_named("delegation"), tmp_path)
 
 
 def test_a_run_that_waits_has_a_page_of_what_was_said_so_far(anywhere: Client) -> None:
