@@ -153,6 +153,71 @@ def test_a_handler_that_is_only_async_is_waited_for_in_a_synchronous_run() -> No
     assert asyncio.run(from_a_running_loop()) == "async"
 
 
+def test_an_agents_method_may_take_agent_and_document_by_annotation_too() -> None:
+    class Bot(ChatAgent):
+        def plain(self, msg: Plain, message: ChatDocument, retries: int = 3) -> str:
+            return f"{msg.x} from {message.metadata.sender.value}, {retries}"
+
+    class Answers(Plain):
+        def response(self, agent: ChatAgent, message: ChatDocument) -> str:
+            return f"{agent.config.name} to {message.metadata.sender.value}"
+
+    assert content(agent_with(Plain, kind=Bot)) == "1 from LLM, 3"
+    assert content(agent_with(Answers)) == "Bot to LLM"
+
+
+def test_what_has_to_be_awaited_is_awaited_wherever_it_comes_from() -> None:
+    async def later(text: str) -> str:
+        await asyncio.sleep(0)
+        return text
+
+    class Hands(Plain):
+        def handle(self) -> Any:
+            return later("handed")
+
+    class Bot(ChatAgent):
+        async def handle_message_fallback(self, msg: str | ChatDocument) -> str:
+            return await later("fallback")
+
+    def in_async(agent: ChatAgent, text: str) -> str:
+        doc = asyncio.run(agent.agent_response_async(from_llm(text)))
+        assert doc is not None
+        return doc.content
+
+    reminded = agent_with(handle_llm_no_tool=lambda _: later("reminder"))
+
+    assert content(agent_with(Hands)) == in_async(agent_with(Hands), '{"request": "plain"}') == "handed"
+    assert content(agent_with(kind=Bot), "hello") == in_async(agent_with(kind=Bot), "hello") == "fallback"
+    assert content(reminded, "hello") == in_async(reminded, "hello") == "reminder"
+
+
+def test_the_fallback_of_the_tool_enabled_last_wins() -> None:
+    class First(ToolMessage):
+        request: str = "first"
+
+        @staticmethod
+        def handle_message_fallback(agent: ChatAgent, msg: str | ChatDocument) -> str:
+            return "first"
+
+    class Second(First):
+        request: str = "second"
+
+        @staticmethod
+        def handle_message_fallback(agent: ChatAgent, msg: str | ChatDocument) -> str:
+            return "second"
+
+    class Bot(ChatAgent):
+        def handle_message_fallback(self, msg: str | ChatDocument) -> str:
+            return "own"
+
+    agent = agent_with(First, Second, kind=Bot)
+    before = content(agent, "hello")
+    agent.enable_message(First)
+
+    assert content(agent_with(kind=Bot), "hello") == "own"
+    assert (before, content(agent, "hello")) == ("second", "first")
+
+
 class OutOfPaper(Exception):
     pass
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from examples import tool_loop, two_agents
+from examples import mcp_tools, tool_loop, two_agents
 
 from turnwise import ChatDocument, Task
 from turnwise.cli.embedded import EmbeddedServer
@@ -58,6 +58,11 @@ def test_an_example_runs_as_a_script_and_is_short(path: Path, tmp_path: Path) ->
 )
 def test_the_tool_loop_adds_an_order_up(order: str, answer: str) -> None:
     assert said(tool_loop.quote().run(order)) == answer
+
+
+def test_the_reporter_uses_tools_of_all_kinds() -> None:
+    with mcp_tools.weather:
+        assert said(mcp_tools.report().run("Report on Oslo")) == 'Published: "Oslo" is < 40 degrees & cold.'
 
 
 def test_the_planner_books_what_the_human_agrees_to() -> None:

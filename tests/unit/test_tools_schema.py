@@ -207,3 +207,26 @@ def test_the_model_is_told_of_fields_with_defaults_unless_the_agent_leaves_them_
 
     assert "what" in said[0]
     assert ("urgently" in said[0]) is told
+
+
+def test_what_was_said_of_tools_when_they_were_enabled_lasts_between_turns() -> None:
+    class Asks(Bare):
+        request: str = "asks"
+
+        @staticmethod
+        def handle_message_fallback(agent: ChatAgent, msg: Any) -> str:
+            return "asked"
+
+    class Tells(Asks):
+        request: str = "tells"
+
+    before, after = ChatAgent(), ChatAgent()
+    before.enable_message([Tells, Asks])
+    before.enable_message(Move, include_defaults=False, require_recipient=True)
+
+    after.toolbox.load(before.toolbox.dump(), {tool.name(): tool for tool in (Move, Asks, Tells)})
+
+    assert after.toolbox.dump() == before.toolbox.dump()
+    assert after.toolbox.fallback is Asks.handle_message_fallback
+    assert after.toolbox.known["move"] is before.toolbox.known["move"]
+    assert after.system_and_tools_message() == before.system_and_tools_message()

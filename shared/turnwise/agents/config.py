@@ -17,6 +17,7 @@ class NonToolAction(str, Enum):
     """What is done with a model's message that holds no tool: forward it to the user, or end the task."""
 
     FORWARD_USER = "user"
+    USER = "user"
     DONE = "done"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from turnwise.agents.config import NonToolAction
-from turnwise.agents.handlers import handler_call
+from turnwise.agents.handlers import finished, handler_call
 from turnwise.agents.output_format import take_in
 from turnwise.agents.retention import of_results
 from turnwise.agents.showing import show_agent_answer, tell_error
@@ -23,6 +23,9 @@ from turnwise.tools.orchestration import ONE_AT_A_TIME, AgentDoneTool, ForwardTo
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
+
+# Where the tools are that say on what they were given.
+_STEERING = frozenset(f"turnwise.tools.{name}" for name in ("orchestration", "recipient", "rewind"))
 
 _ONE_TOOL = "ERROR: Use ONE tool at a time!"
 _ONE_SIGNAL = "ERROR: Please use ONE tool at a time!"
@@ -55,7 +58,7 @@ def _answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
     elif found.mine:
         result = yield from _many(agent, doc, found)
     else:
-        value = _format_fault(agent, doc) or _fallback(agent, doc)
+        value = _format_fault(agent, doc) or (yield from finished(_fallback(agent, doc)))
         result = yield from _as_document(agent, value, None, doc)
     if result is None:
         return None
@@ -85,6 +88,7 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
     agent.tool_in_hand = tool.request
     agent.callbacks.tell("show_start_response", entity="agent")
     value = yield call
+    value = yield from finished(value)
     agent.tool_in_hand = None
     agent.tools_handled.append(tool.request)
     result = yield from _as_document(agent, value, tool, doc)
@@ -95,8 +99,7 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
         result.content = shortened(result.content, limit)
     if result is not doc:
         result.metadata.max_retained_tokens = of_results([(tool, result.content)])
-    steers = any(kind.__module__.startswith("turnwise.tools.") for kind in type(tool).__mro__)
-    if steers and doc.metadata.tainted:
+    if doc.metadata.tainted and any(kind.__module__ in _STEERING for kind in type(tool).__mro__):
         # What an orchestration tool says is what it was given: it stays as tainted as that was.
         result.metadata.tainted = True
     return result

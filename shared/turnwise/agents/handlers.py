@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from turnwise.effects import Effect
+from turnwise.effects import Effect, Steps
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
 
@@ -31,10 +32,9 @@ def handler_call(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument | None) 
         twin = _method(owner, method + "_async")
         if sync is not None and _is_async(sync):
             sync, twin = None, twin or sync
-        by_kind = owner is tool and method == "handle"
-        awaited = _bound(twin, first, agent, doc, by_kind) if twin is not None else None
+        awaited = _bound(twin, first, agent, doc) if twin is not None else None
         if sync is not None:
-            return Effect(sync=_bound(sync, first, agent, doc, by_kind), awaited=awaited)
+            return Effect(sync=_bound(sync, first, agent, doc), awaited=awaited)
         if awaited is not None:
             return Effect(sync=_waited_for(awaited), awaited=awaited)
     return None
@@ -58,44 +58,48 @@ def _is_async(method: Callable[..., Any]) -> bool:
 
 
 def _bound(
-    method: Callable[..., Any], first: tuple[Any, ...], agent: ChatAgent, doc: ChatDocument | None, by_kind: bool
+    method: Callable[..., Any], first: tuple[Any, ...], agent: ChatAgent, doc: ChatDocument | None
 ) -> Callable[[], Any]:
-    extra = _extra_arguments(method, len(first), by_kind)
     offered = {"agent": agent, "chat_doc": doc}
-    values = {parameter: offered[kind] for parameter, kind in extra.items()}
+    function = getattr(method, "__func__", None)
+    wanted = _wanted(function, len(first) + 1) if function is not None else _wanted(method, len(first))
+    values = {parameter: offered[kind] for parameter, kind in wanted.items()}
     return lambda: method(*first, **values)
 
 
-def _extra_arguments(method: Callable[..., Any], skip: int, by_kind: bool) -> dict[str, str]:
-    """Which further parameters get the agent or the document: by annotation first, by name second."""
-    function = getattr(method, "__func__", method)
-    cached: dict[str, str] | None = _signatures.get(function)
-    if cached is not None:
-        return cached
+@lru_cache(maxsize=4096)
+def _wanted(function: Callable[..., Any], skip: int) -> dict[str, str]:
+    """Which parameters after the first ones get the agent or the document: by annotation first, by name second."""
     wanted: dict[str, str] = {}
-    parameters = list(inspect.signature(method).parameters.values())[skip:]
-    for parameter in parameters:
+    for parameter in list(inspect.signature(function).parameters.values())[skip:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        kind = _kind(parameter, by_kind)
+        kind = _kind(parameter)
         if kind:
             wanted[parameter.name] = kind
-    _signatures[function] = wanted
     return wanted
 
 
-# By function object: a signature never changes, and there are only as many as there are handlers.
-_signatures: dict[Any, dict[str, str]] = {}
-
-
-def _kind(parameter: inspect.Parameter, by_kind: bool) -> str:
+def _kind(parameter: inspect.Parameter) -> str:
     annotation = parameter.annotation
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-    if by_kind and "ChatDocument" in text:
+    if "ChatDocument" in text:
         return "chat_doc"
-    if by_kind and "Agent" in text:
+    if "Agent" in text:
         return "agent"
     return parameter.name if parameter.name in ("agent", "chat_doc") else ""
+
+
+def finished(value: Any) -> Steps[Any]:
+    """What is behind a value that has to be awaited; any other value itself."""
+    if not hasattr(type(value), "__await__"):
+        return value
+
+    async def awaited() -> Any:
+        return await value
+
+    result = yield Effect(sync=_waited_for(awaited), awaited=awaited)
+    return result
 
 
 def _waited_for(awaited: Callable[[], Any]) -> Callable[[], Any]:

@@ -19,9 +19,16 @@ class Toolbox:
         self.handled: set[str] = set()
         # Tools of which the model is told only the fields that it must give.
         self.bare: set[str] = set()
-        # The fallback that a tool class brought; the last one enabled wins.
-        self.fallback: Callable[..., Any] | None = None
+        # Tools to which a recipient was added.
+        self.addressed: set[str] = set()
+        # The tool whose class brought the fallback; the last one enabled wins.
+        self.fallback_of: str = ""
         self._sets: ToolSets | None = None
+
+    @property
+    def fallback(self) -> Callable[..., Any] | None:
+        """The fallback that a tool class brought."""
+        return getattr(self.known.get(self.fallback_of), "handle_message_fallback", None)
 
     @property
     def sets(self) -> ToolSets:
@@ -51,14 +58,16 @@ class Toolbox:
             )
         if require_recipient and use:
             tool = tool.require_recipient()
+            self.addressed.add(name)
+        elif self.known.get(name) is not tool:
+            self.addressed.discard(name)
         self.known[name] = tool
         self._put(self.usable, name, use and bool(tool.private_default("_allow_llm_use")))
         self._put(self.handled, name, handle)
         if include_defaults is not None:
             self._put(self.bare, name, not include_defaults)
-        fallback = getattr(tool, "handle_message_fallback", None)
-        if handle and fallback is not None:
-            self.fallback = fallback
+        if handle and getattr(tool, "handle_message_fallback", None) is not None:
+            self.fallback_of = name
         self._sets = None
         return tool
 
@@ -70,16 +79,19 @@ class Toolbox:
     def copy(self) -> Toolbox:
         other = Toolbox()
         other.known, other.usable, other.handled = dict(self.known), set(self.usable), set(self.handled)
-        other.bare, other.fallback = set(self.bare), self.fallback
+        other.bare, other.addressed, other.fallback_of = set(self.bare), set(self.addressed), self.fallback_of
         other._sets = self._sets
         return other
 
     def dump(self) -> dict[str, list[str]]:
-        """The names in the three sets, sorted."""
+        """The names in the three sets, sorted, and what else was said of tools when they were enabled."""
         return {
             "known": sorted(self.known),
             "usable": sorted(self.usable),
             "handled": sorted(self.handled),
+            "bare": sorted(self.bare),
+            "addressed": sorted(self.addressed),
+            "fallback": [self.fallback_of] if self.fallback_of else [],
         }
 
     def load(self, names: dict[str, list[str]], registry: dict[str, type[ToolMessage]]) -> None:
@@ -89,9 +101,11 @@ class Toolbox:
                 self.enable(registry[name], use=False, handle=False)
         self.usable = {name for name in names.get("usable", []) if name in self.known}
         self.handled = {name for name in names.get("handled", []) if name in self.known}
-        for name in self.handled:
-            fallback = getattr(self.known[name], "handle_message_fallback", None)
-            self.fallback = fallback or self.fallback
+        self.bare = {name for name in names.get("bare", self.bare) if name in self.known}
+        self.addressed = {name for name in names.get("addressed", self.addressed) if name in self.known}
+        for name in self.addressed:
+            self.known[name] = self.known[name].require_recipient()
+        self.fallback_of = next(iter(names.get("fallback", [self.fallback_of])), "")
         self._sets = None
 
     @staticmethod

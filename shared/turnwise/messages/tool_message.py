@@ -6,9 +6,10 @@ import inspect
 import json
 import random as random_module
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
 from turnwise.llm.base import LLMFunctionSpec
@@ -187,25 +188,7 @@ class ToolMessage(BaseModel):
     @classmethod
     def require_recipient(cls) -> type[ToolMessage]:
         """A subclass of the same name with a `recipient` field that the model has to fill in."""
-        from pydantic import Field, create_model
-
-        if "recipient" in cls.model_fields:
-            return cls
-        made = create_model(
-            cls.__name__,
-            __base__=cls,
-            __module__=cls.__module__,
-            recipient=(str, Field(..., description="Name of the intended recipient of the tool.")),
-        )
-
-        def addressed(example: ToolMessage | tuple[str, ToolMessage]) -> ToolMessage | tuple[str, ToolMessage]:
-            if isinstance(example, tuple):
-                return example[0], made.model_construct(**dict(example[1]), recipient="<recipient>")
-            return made.model_construct(**dict(example), recipient="<recipient>")
-
-        # The examples were written for the class without that field, and can not be made of the one with it.
-        made.examples = lambda: [addressed(example) for example in cls.examples()]  # type: ignore[method-assign]
-        return made
+        return cls if "recipient" in cls.model_fields else _with_recipient(cls)
 
     def get_value_of_type(self, target_type: type[Any]) -> Any:
         """The first of the tool's own fields (then of its extra ones) that holds a `target_type`, or None."""
@@ -217,3 +200,23 @@ class ToolMessage(BaseModel):
             if isinstance(value, target_type) and not (target_type is int and isinstance(value, bool)):
                 return value
         return None
+
+
+@lru_cache(maxsize=1024)
+def _with_recipient(cls: type[ToolMessage]) -> type[ToolMessage]:
+    """Made once, because a served agent asks for it anew at each turn."""
+    made = create_model(
+        cls.__name__,
+        __base__=cls,
+        __module__=cls.__module__,
+        recipient=(str, Field(..., description="Name of the intended recipient of the tool.")),
+    )
+
+    def addressed(example: ToolMessage | tuple[str, ToolMessage]) -> ToolMessage | tuple[str, ToolMessage]:
+        if isinstance(example, tuple):
+            return example[0], made.model_construct(**dict(example[1]), recipient="<recipient>")
+        return made.model_construct(**dict(example), recipient="<recipient>")
+
+    # The examples were written for the class without that field, and can not be made of the one with it.
+    made.examples = lambda: [addressed(example) for example in cls.examples()]  # type: ignore[method-assign]
+    return made
