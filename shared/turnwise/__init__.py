@@ -43,6 +43,14 @@ if TYPE_CHECKING:
     from turnwise.messages.document import ChatDocLoggerFields, ChatDocMetaData, ChatDocument
     from turnwise.messages.tool_message import ToolMessage
     from turnwise.messages.xml.tool_message import XMLToolMessage
+    from turnwise.retrieval.config import PgVectorConfig, SqliteVectorConfig, VectorStoreConfig
+    from turnwise.retrieval.document import Document, ScoredDocument
+    from turnwise.retrieval.embedder import Embedder, Embeddings
+    from turnwise.retrieval.hashing import HashingEmbedder
+    from turnwise.retrieval.openai_embedder import OpenAIEmbedder
+    from turnwise.retrieval.splitting import ingest_documents, split_document, split_text
+    from turnwise.retrieval.store import VectorStore
+    from turnwise.retrieval.tool import RetrievalTool
     from turnwise.tasks.callbacks import TaskCallbacks
     from turnwise.tasks.config import TaskConfig
     from turnwise.tasks.task import Task
@@ -83,14 +91,18 @@ __all__ = [
     "ChatDocLoggerFields",
     "ChatDocMetaData",
     "ChatDocument",
+    "Document",
     "DonePassTool",
     "DoneSequence",
     "DoneTool",
+    "Embedder",
+    "Embeddings",
     "Entity",
     "EventType",
     "ExceptionHandling",
     "FinalResultTool",
     "ForwardTool",
+    "HashingEmbedder",
     "InfiniteLoopException",
     "LLMConfig",
     "LLMFunctionCall",
@@ -102,15 +114,20 @@ __all__ = [
     "MCPTools",
     "MockLMConfig",
     "NonToolAction",
+    "OpenAIEmbedder",
     "OpenAIGPTConfig",
     "OpenAIToolCall",
     "PassTool",
+    "PgVectorConfig",
     "RecipientTool",
     "ResultTool",
+    "RetrievalTool",
     "RewindTool",
     "Role",
+    "ScoredDocument",
     "SendTool",
     "Settings",
+    "SqliteVectorConfig",
     "StatusCode",
     "StreamEventType",
     "Task",
@@ -118,8 +135,11 @@ __all__ = [
     "TaskConfig",
     "ToolMessage",
     "TurnwiseError",
+    "VectorStore",
+    "VectorStoreConfig",
     "XMLToolMessage",
     "agent_response_batch",
+    "ingest_documents",
     "llm_response_batch",
     "quiet_mode",
     "run_batch_agent_method",
@@ -128,6 +148,8 @@ __all__ = [
     "run_batch_tasks",
     "set_global",
     "settings",
+    "split_document",
+    "split_text",
     "temporary_settings",
 ]
 
@@ -167,6 +189,14 @@ _NAMES_BY_MODULE = {
     "turnwise.messages.document": ["ChatDocLoggerFields", "ChatDocMetaData", "ChatDocument"],
     "turnwise.messages.tool_message": ["ToolMessage"],
     "turnwise.messages.xml.tool_message": ["XMLToolMessage"],
+    "turnwise.retrieval.config": ["PgVectorConfig", "SqliteVectorConfig", "VectorStoreConfig"],
+    "turnwise.retrieval.document": ["Document", "ScoredDocument"],
+    "turnwise.retrieval.embedder": ["Embedder", "Embeddings"],
+    "turnwise.retrieval.hashing": ["HashingEmbedder"],
+    "turnwise.retrieval.openai_embedder": ["OpenAIEmbedder"],
+    "turnwise.retrieval.splitting": ["ingest_documents", "split_document", "split_text"],
+    "turnwise.retrieval.store": ["VectorStore"],
+    "turnwise.retrieval.tool": ["RetrievalTool"],
     "turnwise.tasks.callbacks": ["TaskCallbacks"],
     "turnwise.tasks.config": ["TaskConfig"],
     "turnwise.tasks.task": ["Task"],

@@ -11,6 +11,7 @@ TurnwiseError
 │   └── ConflictError             the thing exists, but not in a state that allows this
 ├── EnvironmentFault              the surroundings': start or repair something, then try again
 │   ├── DatabaseUnavailableError
+│   ├── VectorStoreUnavailableError
 │   ├── SchemaVersionError        the database was made by another version
 │   ├── BrokerUnavailableError
 │   ├── GatewayUnavailableError
@@ -97,6 +98,12 @@ class DatabaseUnavailableError(EnvironmentFault):
     """The database does not answer."""
 
     code = "database_unavailable"
+
+
+class VectorStoreUnavailableError(EnvironmentFault):
+    """The database of a vector store does not answer, or its file can not be used."""
+
+    code = "vector_store_unavailable"
 
 
 class SchemaVersionError(EnvironmentFault):

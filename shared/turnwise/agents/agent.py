@@ -19,6 +19,8 @@ from turnwise.ids import new_id
 from turnwise.llm.base import LanguageModel, LLMTokenUsage, OpenAIToolCall
 from turnwise.llm.create import create_model
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.retrieval.config import VectorStoreConfig
+from turnwise.retrieval.store import VectorStore
 from turnwise.tools.orchestration import HANDLED_BY_DEFAULT
 
 ToolClasses = type[ToolMessage] | Sequence[type[ToolMessage]] | None
@@ -44,6 +46,8 @@ class Agent:
         self.copied_from: Agent | None = None
         # What the model's answers have to be; None for any text.
         self.answer_format: OutputFormat | None = None
+        # The model that the usage was counted for, where it is not the agent's own.
+        self.other_model: str | None = None
         self.default_human_response: str | None = None
         self.state: Any = self._fresh_state()
         self._llm: LanguageModel | None = create_model(self.config.llm)
@@ -92,6 +96,14 @@ class Agent:
     def llm(self, model: LanguageModel | None) -> None:
         self._llm = model
 
+    @property
+    def vecdb(self) -> VectorStore | None:
+        """The vector store of the configuration, None without one; what its embedder costs counts as the agent's."""
+        store = self.config.vecdb
+        if not isinstance(store, VectorStoreConfig):
+            return store
+        return store.open().counting(self.count_usage)
+
     def _fresh_state(self) -> Any:
         return self.State() if self.State is not None else None
 
@@ -104,11 +116,12 @@ class Agent:
         kind = self.State
         self.state = self._fresh_state() if kind is None or data is None else kind.model_validate(data)
 
-    def count_usage(self, usage: LLMTokenUsage) -> None:
-        """Add what a model call used."""
+    def count_usage(self, usage: LLMTokenUsage, model: str | None = None) -> None:
+        """Add what a model call used; `model` names the model if it is not the agent's own, such as an embedder's."""
         self.usage = self.usage.plus(usage)
+        self.other_model = model or self.other_model
         if self.copied_from is not None:
-            self.copied_from.count_usage(usage)
+            self.copied_from.count_usage(usage, model)
 
     @property
     def oai_tool_calls(self) -> list[OpenAIToolCall]:

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, SerializeAsAny
 from turnwise.llm.base import LLMConfig
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.retrieval.config import VectorStoreConfig
+from turnwise.retrieval.store import VectorStore
 
 
 class NonToolAction(str, Enum):
@@ -25,7 +27,8 @@ class AgentConfig(BaseModel):
     """Settings of any agent.
 
     `name` is the default name of its task. `llm=None` makes an agent without a model. With
-    `accept_user_tools=False`, what a human typed is never searched for tools: it is text for the model.
+    `accept_user_tools=False`, what a human typed is never searched for tools: it is text for the model. `vecdb` is a
+    vector store for the agent's handlers, or the settings of one, which is then opened at its first use.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -34,6 +37,7 @@ class AgentConfig(BaseModel):
     llm: SerializeAsAny[LLMConfig] | None = None
     respond_tools_only: bool = False
     accept_user_tools: bool = True
+    vecdb: SerializeAsAny[VectorStoreConfig] | VectorStore | None = None
 
 
 class ChatAgentConfig(AgentConfig):

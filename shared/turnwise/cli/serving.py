@@ -127,6 +127,8 @@ def fake_llm(
 ) -> None:
     """Serve scripted answers as an OpenAI-compatible server, for tests and demos.
 
+    It answers /v1/embeddings as well: the same text has the same vector, texts with common words have near ones.
+
     Example: turnwise fake-llm rules.json --bind 127.0.0.1:8090
     """
     from turnwise.cli.signals import exit_when_stopped

@@ -1,1 +1,1 @@
-"""A local OpenAI-compatible server with scripted answers, delays and faults."""
+"""A local OpenAI-compatible server with scripted answers, delays and faults, and embeddings without a model."""

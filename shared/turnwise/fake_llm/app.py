@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from turnwise.fake_llm import wire
 from turnwise.fake_llm.answer import Answer, Fault
+from turnwise.fake_llm.embeddings import EMBEDDING_MODEL, EmbeddingRequest, embeddings
 from turnwise.fake_llm.request import ChatRequest
 from turnwise.fake_llm.script import Answerer
 from turnwise.fake_llm.stats import Stats
@@ -22,18 +23,18 @@ MODEL = "turnwise-fake"
 
 
 def create_app(answerer: Answerer, stats: Stats) -> FastAPI:
-    """The server of `answerer`: models, chat completions, and `GET /stats`."""
+    """The server of `answerer`: models, chat completions, embeddings (not scripted), and `GET /stats`."""
     app = FastAPI(title="turnwise fake-llm", openapi_url=None)
 
     async def models() -> dict[str, object]:
-        return {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "turnwise"}]}
+        about = {"object": "model", "created": 0, "owned_by": "turnwise"}
+        return {"object": "list", "data": [{"id": MODEL, **about}, {"id": EMBEDDING_MODEL, **about}]}
 
     async def chat(http: Request) -> Response:
         try:
             request = ChatRequest.model_validate_json(await http.body())
         except ValidationError as error:
-            faults = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
-            return _error(Fault(status=400, message=f"not a chat request: {faults}"))
+            return _error(Fault(status=400, message=f"not a chat request: {_faults(error)}"))
         if wrong := schema_faults(request):
             return _error(Fault(status=400, message="; ".join(wrong)))
         with stats.call(request):
@@ -42,13 +43,26 @@ def create_app(answerer: Answerer, stats: Stats) -> FastAPI:
                 await asyncio.sleep(answer.delay)
         return _respond(request, answer)
 
+    async def embed(http: Request) -> Response:
+        try:
+            request = EmbeddingRequest.model_validate_json(await http.body())
+        except ValidationError as error:
+            return _error(Fault(status=400, message=f"not an embeddings request: {_faults(error)}"))
+        stats.embedded(len(request.texts))
+        return JSONResponse(await asyncio.to_thread(embeddings, request))
+
     async def counts() -> dict[str, int]:
         return stats.snapshot()
 
     app.add_api_route("/v1/models", models, methods=["GET"])
     app.add_api_route("/v1/chat/completions", chat, methods=["POST"], response_model=None)
+    app.add_api_route("/v1/embeddings", embed, methods=["POST"], response_model=None)
     app.add_api_route("/stats", counts, methods=["GET"])
     return app
+
+
+def _faults(error: ValidationError) -> str:
+    return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
 
 
 def _ask(answerer: Answerer, request: ChatRequest) -> Answer:

@@ -44,7 +44,7 @@ class FakeLLMServer:
         return _base_url(self._address)
 
     def stats(self) -> dict[str, int]:
-        """`requests`, `in_flight` and `max_in_flight` so far."""
+        """`requests`, `in_flight` and `max_in_flight` of chats so far, and `texts` that were embedded."""
         return self._stats.snapshot()
 
     def requests(self) -> list[ChatRequest]:

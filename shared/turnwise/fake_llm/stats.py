@@ -17,7 +17,7 @@ class Stats:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._requests = self._in_flight = self._max_in_flight = 0
+        self._requests = self._in_flight = self._max_in_flight = self._texts = 0
         self._latest: deque[ChatRequest] = deque(maxlen=_KEPT_REQUESTS)
 
     @contextmanager
@@ -34,13 +34,19 @@ class Stats:
             with self._lock:
                 self._in_flight -= 1
 
+    def embedded(self, texts: int) -> None:
+        """Count texts that were sent for their embeddings."""
+        with self._lock:
+            self._texts += texts
+
     def snapshot(self) -> dict[str, int]:
-        """`requests`, `in_flight` and `max_in_flight`."""
+        """`requests`, `in_flight` and `max_in_flight` of chats, and `texts` that were embedded."""
         with self._lock:
             return {
                 "requests": self._requests,
                 "in_flight": self._in_flight,
                 "max_in_flight": self._max_in_flight,
+                "texts": self._texts,
             }
 
     def latest(self) -> list[ChatRequest]:

@@ -101,6 +101,17 @@ class LLMTokenUsage(BaseModel):
             calls=self.calls + other.calls,
         )
 
+    def minus(self, earlier: LLMTokenUsage) -> LLMTokenUsage:
+        """What was used since `earlier`; its cost is unknown if either is."""
+        unknown = self.cost is None or earlier.cost is None
+        return LLMTokenUsage(
+            prompt_tokens=self.prompt_tokens - earlier.prompt_tokens,
+            cached_tokens=self.cached_tokens - earlier.cached_tokens,
+            completion_tokens=self.completion_tokens - earlier.completion_tokens,
+            cost=None if unknown else (self.cost or Decimal(0)) - (earlier.cost or Decimal(0)),
+            calls=self.calls - earlier.calls,
+        )
+
 
 class LLMMessage(BaseModel):
     """One message of a model's history: a value, changed by `model_copy(update=...)` and put in the old one's place."""

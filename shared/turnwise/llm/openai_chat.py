@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from decimal import Decimal
@@ -23,7 +22,7 @@ from turnwise.llm.base import (
 )
 from turnwise.llm.context_lengths import known_context_length
 from turnwise.llm.openai_config import OpenAIGPTConfig
-from turnwise.llm.openai_connections import Connections
+from turnwise.llm.openai_connections import Connections, process_connections
 from turnwise.llm.openai_errors import told_as_model_errors
 from turnwise.llm.openai_stream import StreamAssembler
 from turnwise.llm.openai_wire import parse_completion, request_body
@@ -31,9 +30,6 @@ from turnwise.llm.prices import price
 from turnwise.llm.tokenizer import tokenizer_for
 
 _PATH = "/chat/completions"
-# Connections, not clients: made on demand, keyed by process, and nothing that a test would have to patch.
-_shared = Connections()
-atexit.register(_shared.close)
 
 
 def _unheard(text: str, kind: StreamEventType) -> None:
@@ -52,7 +48,7 @@ class OpenAIGPT(LanguageModel):
 
     def __init__(self, config: OpenAIGPTConfig, connections: Connections | None = None) -> None:
         super().__init__(config)
-        self._connections = connections or _shared
+        self._connections = connections or process_connections
         self._context_length = config.chat_context_length
 
     def chat(

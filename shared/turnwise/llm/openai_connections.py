@@ -8,6 +8,7 @@ which their sockets are bound.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable, Iterator
@@ -153,3 +154,8 @@ def _sync_client(options: dict[str, Any]) -> openai.OpenAI:
 
 def _async_client(options: dict[str, Any]) -> openai.AsyncOpenAI:
     return openai.AsyncOpenAI(**options, http_client=openai.DefaultAsyncHttpxClient(limits=_LIMITS))
+
+
+# Connections, not clients: made on demand, keyed by process, and nothing that a test would have to patch.
+process_connections = Connections()
+atexit.register(process_connections.close)

@@ -15,7 +15,7 @@ from turnwise.errors import ModelError, ModelRateLimitError, ModelRequestError, 
 _HINTS = {
     401: "check OPENAI_API_KEY or the configuration's api_key",
     403: "the key may not use this model, or the server refuses this place",
-    404: "check chat_model, and OPENAI_BASE_URL or api_base (it usually ends with /v1)",
+    404: "check the model's name, and OPENAI_BASE_URL or api_base (it usually ends with /v1)",
     413: "the request is too large for the server",
 }
 # OpenAI's error code, and the words that other servers use.

@@ -82,7 +82,7 @@ class Answering:
             kept = error_record(error, place=place, tool=agent.tool_in_hand)
             if isinstance(error, TurnwiseError):
                 kept["code"] = error.code
-            return Reply(kind="error", error=kept, usage=_usage(served))
+            return Reply(kind="error", error=kept, usage=_usage(served, responder))
         return Reply(
             kind="answer" if document is not None else "nothing",
             document=_new_document(document, body),
@@ -90,7 +90,7 @@ class Answering:
             history=rows,
             record=record,
             state=state,
-            usage=_usage(served),
+            usage=_usage(served, responder),
             data={"tools": agent.tools_handled} if agent.tools_handled else {},
         )
 
@@ -118,17 +118,19 @@ def _new_document(document: ChatDocument | None, body: Json | None) -> NewDocume
     return NewDocument(id=document.metadata.id, body=body, parent_id=document.metadata.parent_id or None)
 
 
-def _usage(served: ServedAgent) -> Usage | None:
-    """What the agent's model used in this call, also from inside a handler; None if it was not called."""
+def _usage(served: ServedAgent, responder: str) -> Usage | None:
+    """What was used in this call, by the agent's model or in a handler; None if no model was called."""
     used = served.agent.usage
     if not used.calls:
         return None
-    model = served.agent.llm
+    agent, model = served.agent, served.agent.llm
+    own = model.config.chat_model or model.config.type if model is not None else None
     return Usage(
         prompt_tokens=used.prompt_tokens,
         cached_tokens=used.cached_tokens,
         completion_tokens=used.completion_tokens,
         calls=used.calls,
         cost=used.cost,
-        model=model.config.chat_model or model.config.type if model is not None else None,
+        # A handler seldom calls both; where it does, one name has to stand for all.
+        model=(agent.other_model if responder == "agent" else None) or own,
     )

@@ -36,7 +36,7 @@ def over_template(
         agent.toolbox.load(agent.record.tools, registry)
     agent.restore_format(registry)
     agent.callbacks = copy.copy(template.callbacks)
-    agent.usage = LLMTokenUsage()
+    agent.usage, agent.other_model = LLMTokenUsage(), None
     agent.load_state(saved.state)
     agent.history_source = lambda: _history(agent, saved, load_history)
     agent.message_history_unread()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -125,10 +126,32 @@ class LocalRun:
         agent: ChatAgent = self.tree.tasks[ask.path].agent
         message = ask.message
         if ask.responder == AGENT:
-            return Effect(lambda: agent.agent_response(message), lambda: agent.agent_response_async(message))
+            return self._handling(agent, message)
         if ask.responder == LLM:
             return Effect(lambda: agent.llm_response(message), lambda: agent.llm_response_async(message))
         return Effect(lambda: agent.user_response(message), lambda: agent.user_response_async(message))
+
+    def _handling(self, agent: ChatAgent, message: ChatDocument | None) -> Effect:
+        """The call of a tool handler, which may use models as well: the run pays for them."""
+
+        def call() -> ChatDocument | None:
+            with self._paying(agent):
+                return agent.agent_response(message)
+
+        async def call_async() -> ChatDocument | None:
+            with self._paying(agent):
+                return await agent.agent_response_async(message)
+
+        return Effect(call, call_async)
+
+    @contextmanager
+    def _paying(self, agent: ChatAgent) -> Iterator[None]:
+        before = agent.usage
+        try:
+            yield
+        finally:
+            if agent.usage is not before:
+                self.usage = self.usage.plus(agent.usage.minus(before))
 
     def received(self, ask: Ask, value: Any) -> ChatDocument | None:
         """An answer as the machine takes it; an application's own responder may return a plain text."""
