@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Protocol
@@ -41,8 +40,8 @@ class Handling:
 
     fields: Mapping[str, Any]
     make: ToolMaker
-    # By the agent's name: each agent has one counter, which all its handlers share.
-    counters: Counter[str]
+    # Adds one to the agent's counter, which all its handlers share, and returns it.
+    count: Callable[[], int]
     agent: str | None = None
     document: ChatDocument | None = None
 
@@ -58,13 +57,6 @@ class Handling:
 
     def tools(self, calls: tuple[model.ToolCall, ...]) -> list[ToolMessage]:
         return [self.make(call.model_copy(update={"args": self.filled(call.args)})) for call in calls]
-
-    def count(self) -> int:
-        """Adds one to the agent's counter and returns it."""
-        if self.agent is None:
-            raise ValueError("a counting handler was called without its agent; its signature must ask for it")
-        self.counters[self.agent] += 1
-        return self.counters[self.agent]
 
 
 def needs_agent(handler: model.Handler) -> bool:

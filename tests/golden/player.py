@@ -10,27 +10,29 @@ from turnwise import Settings, temporary_settings
 from . import model
 from .observer import Observer
 from .record import Observation, ObservedRun
+from .script import ScriptedHuman
 from .team import Team
+from .world import Watched, World
 
 _PLAIN_TYPES: dict[str, type[Any]] = {"int": int, "str": str, "float": float, "bool": bool}
 
 
 def play(scenario: model.Scenario) -> Observation:
     """Build the scenario's team and make its runs with `Task.run`."""
-    observer = Observer()
+    observer, world = Observer(), World(ScriptedHuman(scenario.human))
     with temporary_settings(Settings(max_turns=scenario.turn_limit, quiet=True)):
-        team = Team(scenario, observer)
+        team = Team(scenario, Watched(world, observer))
         runs = [_run(team, observer, call) for call in scenario.runs]
-    return _observation(team, observer, runs)
+    return _observation(world, observer, runs)
 
 
 async def play_async(scenario: model.Scenario) -> Observation:
     """The same with `Task.run_async`."""
-    observer = Observer()
+    observer, world = Observer(), World(ScriptedHuman(scenario.human))
     with temporary_settings(Settings(max_turns=scenario.turn_limit, quiet=True)):
-        team = Team(scenario, observer)
+        team = Team(scenario, Watched(world, observer))
         runs = [await _run_async(team, observer, call) for call in scenario.runs]
-    return _observation(team, observer, runs)
+    return _observation(world, observer, runs)
 
 
 def play_in_event_loop(scenario: model.Scenario) -> Observation:
@@ -68,10 +70,10 @@ def run_arguments(team: Team, call: model.RunCall) -> dict[str, Any]:
     return arguments
 
 
-def _observation(team: Team, observer: Observer, runs: list[ObservedRun]) -> Observation:
+def _observation(world: World, observer: Observer, runs: list[ObservedRun]) -> Observation:
     return Observation(
         runs=tuple(runs),
-        llm_calls={name: script.calls for name, script in team.models.items() if script.calls},
-        human_asked=team.human.asked,
+        llm_calls={name: script.calls for name, script in world.models.items() if script.calls},
+        human_asked=world.human.asked,
         llm_inputs={name: tuple(prompts) for name, prompts in observer.prompts.items() if prompts},
     )

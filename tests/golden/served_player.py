@@ -26,7 +26,8 @@ from .observer import Observer, observed_message, observed_result
 from .player import run_arguments
 from .record import Observation, ObservedError, ObservedMessage, ObservedRun
 from .script import ScriptedHuman
-from .team import Team, World
+from .team import Team
+from .world import Watched, World
 
 _TASK = "scenario"
 # More events than any scenario has; reads of events are bounded.
@@ -112,7 +113,7 @@ class _Installation:
 
     def _process(self, observer: Observer) -> _Process:
         app = App("golden", self._version)
-        team = Team(self._scenario, observer, self._world)
+        team = Team(self._scenario, Watched(self._world, observer))
 
         @app.task(name=_TASK)
         def scenario() -> Task:

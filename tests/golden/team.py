@@ -2,53 +2,46 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from turnwise import (
-    ChatAgent,
-    ChatAgentConfig,
-    ChatDocMetaData,
-    ChatDocument,
-    Entity,
-    LLMFunctionCall,
-    LLMResponse,
-    MockLMConfig,
-    OpenAIToolCall,
-    Task,
-    TaskConfig,
-)
+from turnwise import ChatAgent, ChatAgentConfig, ChatDocMetaData, ChatDocument, Entity, Task, TaskConfig
+from turnwise.llm.base import LLMConfig
 
 from . import model
-from .observer import Observer, RecordingModel
-from .script import ScriptedHuman, ScriptedModel
 from .tools import Toolbox
 
 _NO_LOGS = {"enable_loggers": False, "enable_html_logging": False}
 _ENTITY_LISTS = ("done_if_response", "done_if_no_response")
 
 
-@dataclass
-class World:
-    """What is outside of the agents, and goes on counting however often they are built anew."""
+class Surroundings(Protocol):
+    """What a team is put into: it decides where models and human are, and who watches."""
 
-    human: ScriptedHuman
-    models: dict[str, ScriptedModel] = field(default_factory=dict)
-    counters: Counter[str] = field(default_factory=Counter)
+    @property
+    def task_class(self) -> type[Task]:
+        """What every task is made of."""
+
+    @property
+    def agent_class(self) -> type[ChatAgent]:
+        """What every agent is, with methods for its tools."""
+
+    def model(self, agent: model.Agent) -> LLMConfig | None:
+        """The settings of the agent's model, None if the scenario gives it none."""
+
+    def settle(self, agent: ChatAgent) -> None:
+        """Called once with each agent, before its tools are enabled."""
+
+    def count(self, agent: ChatAgent) -> int:
+        """Add one to the agent's counter and return it."""
 
 
 class Team:
-    """The tasks of one scenario, their scripts, and the human they may ask; teams may share one `world`."""
+    """The tasks of one scenario."""
 
-    def __init__(self, scenario: model.Scenario, observer: Observer, world: World | None = None) -> None:
-        world = world or World(ScriptedHuman(scenario.human))
-        self.toolbox = Toolbox(scenario.tools, world.counters)
-        self.human = world.human
-        self.models = world.models
-        self._observer = observer
-        self._task_class = observer.task_class()
+    def __init__(self, scenario: model.Scenario, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self.toolbox = Toolbox(scenario.tools, surroundings.count)
         self.root = self._task(scenario.task)
 
     def document(self, document: model.Document) -> ChatDocument:
@@ -64,7 +57,7 @@ class Team:
             if name in params:
                 params[name] = [Entity[entity] for entity in params[name]]
         config = TaskConfig(**_NO_LOGS, **node.config)
-        task = self._task_class(self._agent(node.agent), name=node.name, config=config, **params)
+        task = self._surroundings.task_class(self._agent(node.agent), name=node.name, config=config, **params)
         for sub_node in node.sub_tasks:
             sub_task = self._task(sub_node)
             if sub_node.as_sub_task is None:
@@ -77,23 +70,15 @@ class Team:
         config = ChatAgentConfig(
             name=spec.name,
             system_message=f"You are {spec.name}.",
-            llm=self._model_config(spec),
+            llm=self._surroundings.model(spec),
             **self._settings(spec.config),
         )
-        agent = self.toolbox.agent_class(spec.tools)(config)
-        if agent.llm is not None:
-            agent.llm = RecordingModel(agent.llm, self._observer.prompts.setdefault(spec.name, []))
-        agent.callbacks.get_user_response = self._human_answer
+        agent = self.toolbox.agent_class(self._surroundings.agent_class, spec.tools)(config)
+        self._surroundings.settle(agent)
         for tool in spec.tools:
             given = tool.model_dump(exclude={"name"}, exclude_none=True)
             agent.enable_message(self.toolbox.tool_class(tool.name), **given)
         return agent
-
-    def _model_config(self, spec: model.Agent) -> MockLMConfig | None:
-        if spec.llm is None:
-            return None
-        script = self.models.setdefault(spec.name, ScriptedModel(spec.llm))
-        return MockLMConfig(response_fn=lambda content: _response(script.answer(content)))
 
     def _settings(self, settings: model.AgentSettings) -> dict[str, Any]:
         given = settings.model_dump(exclude={"handle_llm_no_tool"}, exclude_none=True)
@@ -107,21 +92,6 @@ class Team:
             case action_or_text:
                 return {**given, "handle_llm_no_tool": action_or_text}
 
-    def _human_answer(self, prompt: str = "", question: str = "") -> str:
-        return self.human.answer()
-
 
 def _text_of_message(template: str) -> Callable[[ChatDocument], str]:
     return lambda message: template.replace("{content}", message.content)
-
-
-def _response(reply: model.Reply) -> str | LLMResponse:
-    if isinstance(reply, str):
-        return reply
-    return LLMResponse(
-        message=reply.content,
-        oai_tool_calls=[
-            OpenAIToolCall(id=call.id, function=LLMFunctionCall(name=call.name, arguments=call.arguments))
-            for call in reply.tool_calls
-        ],
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -16,11 +15,14 @@ _TYPES: dict[str, Any] = {"int": int, "str": str, "bool": bool, "list[int]": lis
 
 
 class Toolbox:
-    """The tools of one scenario; a name it does not declare is a class of the library."""
+    """The tools of one scenario; a name it does not declare is a class of the library.
 
-    def __init__(self, declared: tuple[model.Tool, ...], counters: Counter[str]) -> None:
+    `count` adds one to an agent's counter and returns it.
+    """
+
+    def __init__(self, declared: tuple[model.Tool, ...], count: Callable[[ChatAgent], int]) -> None:
         self._declared = {tool.name: tool for tool in declared}
-        self._counters = counters
+        self._count = count
         self._classes = {tool.name: self._class(tool) for tool in declared}
 
     def tool_class(self, name: str) -> type[ToolMessage]:
@@ -32,14 +34,14 @@ class Toolbox:
     def make(self, call: model.ToolCall) -> ToolMessage:
         return self.tool_class(call.name)(**call.args)
 
-    def agent_class(self, enabled: tuple[model.EnabledTool, ...]) -> type[ChatAgent]:
-        """`ChatAgent`, with a method for each enabled tool whose handler lives in the agent."""
+    def agent_class(self, base: type[ChatAgent], enabled: tuple[model.EnabledTool, ...]) -> type[ChatAgent]:
+        """`base`, with a method for each enabled tool whose handler lives in the agent."""
         methods: dict[str, Any] = {}
         for use in enabled:
             tool = self._declared.get(use.name)
             if tool is not None and tool.where == "agent" and tool.handler is not None:
                 methods[tool.handler_name or tool.name] = self._agent_method(tool.handler)
-        return type("ScriptedAgent", (ChatAgent,), methods) if methods else ChatAgent
+        return type("ScriptedAgent", (base,), methods) if methods else base
 
     def _class(self, tool: model.Tool) -> type[ToolMessage]:
         base = FinalResultTool if tool.base == "FinalResultTool" else ToolMessage
@@ -71,8 +73,13 @@ class Toolbox:
     ) -> object:
         fields = {name: getattr(tool, name) for name in type(tool).model_fields}
         name = agent.config.name if agent is not None else None
-        handling = Handling(fields=fields, make=self.make, counters=self._counters, agent=name, document=document)
-        return handle(handler, handling)
+
+        def count() -> int:
+            if agent is None:
+                raise ValueError("a counting handler was called without its agent; its signature must ask for it")
+            return self._count(agent)
+
+        return handle(handler, Handling(fields=fields, make=self.make, count=count, agent=name, document=document))
 
     def _handle_method(self, handler: model.Handler) -> Callable[..., object]:
         """A `handle` whose parameters' names say what it wants to be given."""

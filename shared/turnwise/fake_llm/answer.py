@@ -12,8 +12,12 @@ class _Strict(BaseModel):
 
 
 class ToolCall(_Strict):
-    """A call of a tool; a string as `arguments` is sent as it is, valid JSON or not."""
+    """A call of a tool; a string as `arguments` is sent as it is, valid JSON or not.
 
+    Without an `id` it gets one that is made from the request.
+    """
+
+    id: str = ""
     name: str = Field(min_length=1)
     arguments: dict[str, Any] | str = Field(default_factory=dict)
 

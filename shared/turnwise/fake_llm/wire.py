@@ -28,8 +28,12 @@ def completion(request: ChatRequest, answer: Answer) -> Json:
             finish = "function_call"
         else:
             message["tool_calls"] = [
-                {"id": f"call_{request.digest}_{index}", "type": "function", "function": _function(answer, index)}
-                for index in range(len(answer.tool_calls))
+                {
+                    "id": call.id or f"call_{request.digest}_{index}",
+                    "type": "function",
+                    "function": _function(answer, index),
+                }
+                for index, call in enumerate(answer.tool_calls)
             ]
             finish = "tool_calls"
     return {
