@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
-from tests.brokers import BrokerMissing, fresh_rabbitmq, fresh_redis
-from tests.databases import NoPostgresError, fresh_postgres
-from tests.e2e.installation import Distributed, Embedded
+from tests.brokers import fresh_rabbitmq, fresh_redis
+from tests.e2e.installation import Distributed, Embedded, distributed_on
 from tests.e2e.model import answer
-from tests.e2e.processes import environment, run_command
-from tests.services import missing
 
 from turnwise.client import Client
 from turnwise.fake_llm.server import FakeLLMServer
@@ -52,28 +47,15 @@ def moving_with_reply(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFac
 @pytest.fixture(scope="session")
 def over_rabbitmq(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Distributed]:
     """Services on PostgreSQL and RabbitMQ."""
-    yield from _distributed(fresh_rabbitmq, tmp_path_factory.mktemp("rabbitmq"))
+    with distributed_on(fresh_rabbitmq, tmp_path_factory.mktemp("rabbitmq")) as installation:
+        yield installation
 
 
 @pytest.fixture(scope="session")
 def over_redis(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Distributed]:
     """Services on PostgreSQL and Redis."""
-    yield from _distributed(fresh_redis, tmp_path_factory.mktemp("redis"))
-
-
-def _distributed(fresh_broker: Callable[[], AbstractContextManager[str]], folder: Path) -> Iterator[Distributed]:
-    try:
-        with fresh_postgres() as database, fresh_broker() as broker:
-            done = run_command(["migrate"], environment(database_url=database), folder)
-            assert done.returncode == 0, done.stderr
-            installation = Distributed(database, broker, folder)
-            try:
-                installation.start()
-                yield installation
-            finally:
-                installation.stop()
-    except (BrokerMissing, NoPostgresError) as error:
-        missing(str(error))
+    with distributed_on(fresh_redis, tmp_path_factory.mktemp("redis")) as installation:
+        yield installation
 
 
 @pytest.fixture(params=DISTRIBUTED)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Literal
 
-from tests.e2e.processes import APP, Process, environment, free_port
+from tests.brokers import BrokerMissing
+from tests.databases import NoPostgresError, fresh_postgres
+from tests.e2e.processes import APP, Process, environment, free_port, run_command
+from tests.services import missing
 
 Role = Literal["gateway", "coordinator", "llm", "agent"]
 # Short, so that a test need not wait long for what a killed process held.
@@ -21,14 +25,14 @@ _ARGUMENTS: Mapping[Role, list[str]] = {
 
 
 class Embedded:
-    """`turnwise up` on a file, with more `settings` where they are given."""
+    """`turnwise up` on a file, with more `settings` where they are given; `app` is the application's address."""
 
-    def __init__(self, folder: Path, **settings: str) -> None:
+    def __init__(self, folder: Path, app: str = APP, **settings: str) -> None:
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         self.database = f"sqlite:///{folder / 'turnwise.db'}"
-        given = {"app": APP, "bind": f"127.0.0.1:{port}", "database_url": self.database}
-        self.env = environment(**given, **LEASES, **settings)
+        given = {"app": app, "bind": f"127.0.0.1:{port}", "database_url": self.database}
+        self.env = environment(**{**given, **LEASES, **settings})
         self._log = folder / "up.log"
         self.process = self._start()
 
@@ -50,13 +54,14 @@ class Embedded:
 class Distributed:
     """A gateway, a coordinator and a worker for each queue, as processes of their own."""
 
-    def __init__(self, database: str, broker: str, folder: Path) -> None:
+    def __init__(self, database: str, broker: str, folder: Path, app: str = APP, **settings: str) -> None:
         self._folder = folder
         self._numbers = itertools.count(1)
         self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}"
+        self.database = database
         self.broker = broker
-        self.settings = {"app": APP, "database_url": database, "broker_url": broker, **LEASES}
+        self.settings = {"app": app, "database_url": database, "broker_url": broker, **LEASES, **settings}
         self.processes: dict[Role, Process] = {}
 
     def start(self) -> None:
@@ -96,3 +101,22 @@ class Distributed:
             process.terminate()
         for process in self.processes.values():
             process.stop()
+
+
+@contextmanager
+def distributed_on(
+    fresh_broker: Callable[[], AbstractContextManager[str]], folder: Path, app: str = APP, **settings: str
+) -> Iterator[Distributed]:
+    """Services on a fresh database and broker; skips the test where one of them is missing."""
+    try:
+        with fresh_postgres() as database, fresh_broker() as broker:
+            done = run_command(["migrate"], environment(database_url=database), folder)
+            assert done.returncode == 0, done.stderr
+            installation = Distributed(database, broker, folder, app, **settings)
+            try:
+                installation.start()
+                yield installation
+            finally:
+                installation.stop()
+    except (BrokerMissing, NoPostgresError) as error:
+        missing(str(error))

@@ -223,6 +223,11 @@ class Scenario(Value):
     turn_limit: int = DEFAULT_TURN_LIMIT
     golden: Golden
 
+    @property
+    def continues(self) -> bool:
+        """Whether a later run goes on with the conversation of an earlier one."""
+        return len(self.runs) > 1 and self.task.params.get("restart") is False
+
 
 @cache
 def load(file: str) -> tuple[Scenario, ...]:

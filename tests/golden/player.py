@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
-from turnwise import Settings, temporary_settings
+from turnwise import Settings, ToolMessage, temporary_settings
 
 from . import model
 from .observer import Observer
@@ -65,9 +66,15 @@ def run_arguments(team: Team, call: model.RunCall) -> dict[str, Any]:
     if call.turns is not None:
         arguments["turns"] = call.turns
     if call.return_type is not None:
-        plain = _PLAIN_TYPES.get(call.return_type)
-        arguments["return_type"] = plain or team.toolbox.tool_class(call.return_type)
+        arguments["return_type"] = return_type_of(call, team.toolbox.tool_class)
     return arguments
+
+
+def return_type_of(call: model.RunCall, tool_class: Callable[[str], type[ToolMessage]]) -> type[Any] | None:
+    """The type that a run is to return, a plain one or a tool's class by its name; None if it names none."""
+    if call.return_type is None:
+        return None
+    return _PLAIN_TYPES.get(call.return_type) or tool_class(call.return_type)
 
 
 def _observation(world: World, observer: Observer, runs: list[ObservedRun]) -> Observation:

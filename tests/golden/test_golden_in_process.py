@@ -5,25 +5,11 @@ from __future__ import annotations
 import pytest
 
 from .compare import compare
-from .expected import expected_differences
+from .expected import expected_differences, parameters
 from .model import Scenario, load_all
 
-_REASONS = expected_differences()
 
-
-def _parameters() -> list[object]:
-    return [
-        pytest.param(
-            scenario,
-            id=scenario.id,
-            # strict: a difference that has gone must leave the list.
-            marks=[pytest.mark.xfail(reason=_REASONS[scenario.id], strict=True)] if scenario.id in _REASONS else [],
-        )
-        for scenario in load_all()
-    ]
-
-
-@pytest.mark.parametrize("scenario", _parameters())
+@pytest.mark.parametrize("scenario", parameters(load_all()))
 def test_a_scenario_goes_as_recorded_with_run(scenario: Scenario) -> None:
     from .player import play
 
@@ -32,7 +18,7 @@ def test_a_scenario_goes_as_recorded_with_run(scenario: Scenario) -> None:
     assert difference is None, f"{scenario.why}\n{difference}"
 
 
-@pytest.mark.parametrize("scenario", _parameters())
+@pytest.mark.parametrize("scenario", parameters(load_all()))
 def test_a_scenario_goes_as_recorded_with_run_async(scenario: Scenario) -> None:
     from .player import play_in_event_loop
 
@@ -42,4 +28,4 @@ def test_a_scenario_goes_as_recorded_with_run_async(scenario: Scenario) -> None:
 
 
 def test_only_existing_scenarios_are_expected_to_differ() -> None:
-    assert set(_REASONS) <= {scenario.id for scenario in load_all()}
+    assert set(expected_differences()) <= {scenario.id for scenario in load_all()}

@@ -10,22 +10,9 @@ from turnwise.runs.database import Database
 from turnwise.runs.store import Store
 
 from .compare import compare
-from .expected import expected_differences
+from .expected import parameters
 from .model import Scenario, load_all
 from .served_player import ServedPlayer
-
-_REASONS = expected_differences()
-
-
-def _parameters() -> list[object]:
-    return [
-        pytest.param(
-            scenario,
-            id=scenario.id,
-            marks=[pytest.mark.xfail(reason=_REASONS[scenario.id], strict=True)] if scenario.id in _REASONS else [],
-        )
-        for scenario in load_all()
-    ]
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["two transactions", "move with reply"])
@@ -36,7 +23,7 @@ def player(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     database.close()
 
 
-@pytest.mark.parametrize("scenario", _parameters())
+@pytest.mark.parametrize("scenario", parameters(load_all()))
 def test_a_scenario_goes_as_recorded_when_it_is_served(player: ServedPlayer, scenario: Scenario) -> None:
     difference = compare(player.play(scenario), scenario.golden)
 
