@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -34,7 +35,7 @@ class Counting(ChatAgent):
 class Outside:
     """Surroundings whose model is a server's, and whose human answers over HTTP."""
 
-    task_class = Task
+    task_class: type[Task[Any]] = Task
     agent_class = Counting
 
     def __init__(self, scenario: model.Scenario) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnwise import Entity
+from turnwise.messages.return_value import value_of_type
 from turnwise.messages.wire import decode_document
-from turnwise.tasks.return_value import value_of_type
 from turnwise.tasks.tree import TaskTree
 
 from .observer import observed_message, observed_result

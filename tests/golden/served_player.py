@@ -8,23 +8,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from turnwise import App, ChatDocument, Entity, Task
+from turnwise import App, ChatDocument, Task
 from turnwise.agents.record import AgentRecord
 from turnwise.ids import new_id
 from turnwise.messages.human import human_answer
-from turnwise.messages.return_value import value_of_type
 from turnwise.messages.wire import decode_document, encode_document
-from turnwise.runs.records import AskRecord, EventRecord, NewDocument, NewRun, RunRecord, WorkerInfo
+from turnwise.runs.records import AskRecord, NewDocument, NewRun, RunRecord, WorkerInfo
 from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
 from turnwise.serving.answering import Answering
 from turnwise.serving.move import Moved, Mover
 from turnwise.tasks.entry import document_of
+from turnwise_gateway.views import event_view, run_view
 
 from . import model
-from .observer import Observer, observed_message, observed_result
+from .events import observed_run
+from .observer import Observer
 from .player import run_arguments
-from .record import Observation, ObservedError, ObservedMessage, ObservedRun
+from .record import Observation, ObservedRun
 from .script import ScriptedHuman
 from .team import Team
 from .world import Watched, World
@@ -178,32 +179,6 @@ class _Installation:
     def _observed(self, run: RunRecord, return_type: Any) -> ObservedRun:
         events = self._store.events(run.id, limit=_ALL)
         assert [event.seq for event in events] == list(range(1, run.last_seq + 1))
-        taken = tuple(self._message(event) for event in events if event.type == "turn.taken")
-        ends = tuple(_end(event) for event in events if event.type == "task.finished")
-        if run.error is not None:
-            return ObservedRun(taken=taken, ends=ends, error=ObservedError(types=_types(run), detail=str(run.error)))
-        result: Any = self._decoded(run.result) if run.result is not None else None
-        typed = return_type is not None and result is not None
-        if typed:
-            result = value_of_type(result, return_type)
-        return ObservedRun(taken=taken, ends=ends, result=observed_result(result, typed))
-
-    def _message(self, event: EventRecord) -> ObservedMessage:
-        assert event.path is not None
-        assert event.data is not None
-        assert event.document is not None
-        name = event.data["responder"]
-        responder = Entity.named(name) or self._coordinator.app.tree(_TASK).tasks[event.path].sub_task_named(name)
-        assert responder is not None, f"{event.path} has no responder {name}"
-        return observed_message(event.path.rsplit("/", 1)[-1], responder, self._decoded(event.document))
-
-
-def _end(event: EventRecord) -> tuple[str, str]:
-    assert event.path is not None
-    assert event.data is not None
-    return event.path.rsplit("/", 1)[-1], event.data["status"]
-
-
-def _types(run: RunRecord) -> tuple[str, ...]:
-    assert run.error is not None
-    return (run.error["type"], "Exception")
+        shown = [event_view(event).model_dump(mode="json") for event in events]
+        tree = self._coordinator.app.tree(_TASK)
+        return observed_run(tree, shown, run_view(run).model_dump(mode="json"), return_type)

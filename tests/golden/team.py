@@ -19,7 +19,7 @@ class Surroundings(Protocol):
     """What a team is put into: it decides where models and human are, and who watches."""
 
     @property
-    def task_class(self) -> type[Task]:
+    def task_class(self) -> type[Task[Any]]:
         """What every task is made of."""
 
     @property

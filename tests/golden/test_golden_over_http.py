@@ -12,6 +12,9 @@ from .compare import compare
 from .expected import parameters
 from .model import Scenario, load_all
 
+# The first test of each waits for the processes to start.
+pytestmark = pytest.mark.timeout(300)
+
 # Their later runs go on with the conversation of the earlier one.
 _NOT_YET = frozenset(scenario.id for scenario in load_all() if scenario.continues)
 ALL = [scenario for scenario in load_all() if scenario.id not in _NOT_YET]

@@ -11,6 +11,7 @@ from turnwise.fake_llm.answer import Answer
 from turnwise.fake_llm.request import ChatRequest
 from turnwise.fake_llm.rules import FakeLLM
 from turnwise.fake_llm.script import load_script
+from turnwise.fake_llm.wire import completion
 
 
 def request(text: str, role: str = "user", system: str = "") -> ChatRequest:
@@ -47,6 +48,13 @@ def test_groups_fill_text_and_arguments() -> None:
     given = llm(request("pay Ann 50"))
     assert given.content == "Ann gets 50, $9"
     assert given.tool_calls[0].arguments == {"n": ["50"]}
+
+
+def test_a_call_has_the_id_that_the_script_gives_or_one_made_of_the_request() -> None:
+    llm = FakeLLM([{"reply": {"tool_calls": [{"id": "c$1", "name": "pay"}, {"name": "pay"}]}, "match": "(\\d)"}])
+    asked = request("pay 7")
+    calls = completion(asked, llm(asked))["choices"][0]["message"]["tool_calls"]
+    assert [call["id"] for call in calls] == ["c7", f"call_{asked.digest}_1"]
 
 
 def test_uses_run_out() -> None:
