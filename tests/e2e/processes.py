@@ -15,6 +15,8 @@ from urllib.request import urlopen
 from tests.e2e.waiting import until
 
 _ROOT = Path(__file__).parent.parent.parent
+# Seconds. Several processes that start at once on a loaded machine take their time.
+_START = 180.0
 APP = "tests.e2e.application:app"
 
 
@@ -57,7 +59,7 @@ class Process:
 
     def wait_ready(self) -> None:
         """Return once it can work; raises `RuntimeError` with its output if it ends before."""
-        until(self._is_ready, f"`{self.name}` to be ready")
+        until(self._is_ready, f"`{self.name}` to be ready", patience=_START)
 
     def kill(self) -> None:
         """End it at once (kill -9), and reap it."""

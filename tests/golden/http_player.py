@@ -37,7 +37,8 @@ class HttpPlayer:
     def play(self, scenario: model.Scenario) -> Observation:
         """Make the scenario's runs, and answer as its human."""
         human = ScriptedHuman(scenario.human)
-        runs = tuple(self._run(scenario, call, human) for call in scenario.runs)
+        session = new_id("session") if len(scenario.runs) > 1 else None
+        runs = tuple(self._run(scenario, call, session, human) for call in scenario.runs)
         prompts = self._models.prompts(scenario)
         return Observation(
             runs=runs,
@@ -46,8 +47,10 @@ class HttpPlayer:
             llm_inputs=prompts,
         )
 
-    def _run(self, scenario: model.Scenario, call: model.RunCall, human: ScriptedHuman) -> ObservedRun:
-        run_id = self._submit(scenario, call)
+    def _run(
+        self, scenario: model.Scenario, call: model.RunCall, session: str | None, human: ScriptedHuman
+    ) -> ObservedRun:
+        run_id = self._submit(scenario, call, session)
         events = self._follow(run_id, human)
         run = self._client.run(run_id)
         assert [event["seq"] for event in events] == list(range(1, run["last_event"] + 1))
@@ -56,9 +59,13 @@ class HttpPlayer:
         wanted = return_type_of(call, tree.registry().__getitem__) or tree.tasks[scenario.task.name].default_return_type
         return observed_run(tree, events, run, wanted)
 
-    def _submit(self, scenario: model.Scenario, call: model.RunCall) -> str:
+    def _submit(self, scenario: model.Scenario, call: model.RunCall, session: str | None) -> str:
         if isinstance(call.message, str) and scenario.turn_limit == model.DEFAULT_TURN_LIMIT:
-            return str(self._client.submit(scenario.id, call.message, turns=call.turns)["id"])
+            run = self._client.submit(scenario.id, call.message, turns=call.turns, session_id=session)
+            return str(run["id"])
+        return self._submit_to_record(scenario, call, session)
+
+    def _submit_to_record(self, scenario: model.Scenario, call: model.RunCall, session: str | None) -> str:
         message = call.message
         if isinstance(message, model.Document):
             given: Any = Team(scenario, Outside(scenario)).document(message)
@@ -69,6 +76,7 @@ class HttpPlayer:
                 id=new_id("run"),
                 task=scenario.id,
                 version=everything.version,
+                session_id=session,
                 message=encode_document(document_of(given)) if given is not None else {},
                 turns=call.turns,
                 max_turns=scenario.turn_limit,
