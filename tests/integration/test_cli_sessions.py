@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli import Terminal, terminal
+from tests.e2e.waiting import until
 
 from turnwise import App, ChatAgent, ChatAgentConfig, ChatDocument, Entity, MockLMConfig, Role, Task
 from turnwise.cli.embedded import EmbeddedServer
@@ -33,6 +34,7 @@ def _task(*, restart: bool) -> Task:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
     app = App("tests")
     app.task(name="keeping")(lambda: _task(restart=False))
+    app.task(name="asking")(lambda: Task(ChatAgent(ChatAgentConfig(name="desk", llm=MockLMConfig()))))
     app.task(name="forgetting")(lambda: _task(restart=True))
     folder: Path = tmp_path_factory.mktemp("server")
     settings = load_settings(database_url=f"sqlite:///{folder / 'runs.db'}", bind="127.0.0.1:0")
@@ -69,6 +71,22 @@ def test_a_chat_with_a_task_that_begins_afresh_is_one_run(terminal: Terminal, se
     with Client(server.url) as client:
         [run] = client.runs(task="forgetting")["items"]
     assert run["session_id"] is None
+
+
+def test_a_run_that_waits_for_another_says_for_which(terminal: Terminal, server: EmbeddedServer) -> None:
+    with Client(server.url) as client:
+        # A run that asks a human holds its session.
+        client.submit("asking", "hello", session_id="held", wait=20)
+        held = client.submit("keeping", "one", session_id="held")
+        first = client.runs(session="held")["items"][1]["id"]
+        assert client.run(first)["status"] == "waiting"
+        until(lambda: client.run(held["id"])["waiting_for"], "the run to wait for its turn")
+
+        shown = terminal.run("show", held["id"], "--url", server.url)
+        client.cancel(first)
+        until(lambda: client.run(held["id"])["finished_at"], "the run to end")
+
+    assert f"waits for the end of {first}" in shown
 
 
 def test_runs_submitted_at_once_are_answered_one_after_another(server: EmbeddedServer) -> None:

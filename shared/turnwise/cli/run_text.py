@@ -35,6 +35,8 @@ def print_run(run: Json) -> None:
     waiting = run.get("waiting_for")
     if waiting and waiting.get("kind") == "human":
         out.print(f"waits for a human: turnwise answer {run['id']} TEXT", markup=False)
+    if waiting and waiting.get("kind") == "session":
+        out.print(f"waits for the end of {waiting['run']}, which is before it in its session", markup=False)
     if run.get("error"):
         out.print(f"error: {run['error'].get('message', run['error'])}", markup=False)
     if run.get("result"):
