@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import contextvars
 import os
 import threading
 from collections.abc import Awaitable, Callable
@@ -58,14 +57,14 @@ class _Call(Generic[T]):
         self._call = call
         self._loop = background_loop()
         self._task: asyncio.Task[None] | None = None
-        context = contextvars.copy_context()
-        self._loop.call_soon_threadsafe(self._start, context)
+        # The loop copies the context of whoever calls this, and a task that of whoever makes it.
+        self._loop.call_soon_threadsafe(self._start)
 
     def cancel(self) -> None:
         self._loop.call_soon_threadsafe(lambda: self._task.cancel() if self._task is not None else None)
 
-    def _start(self, context: contextvars.Context) -> None:
-        self._task = self._loop.create_task(self._follow(), context=context)
+    def _start(self) -> None:
+        self._task = self._loop.create_task(self._follow())
 
     async def _follow(self) -> None:
         try:
