@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from turnwise.core.sequences import AgentEvent, DoneSequence, EventType
     from turnwise.display import Settings, quiet_mode, set_global, settings, temporary_settings
     from turnwise.entity import Entity, StatusCode
-    from turnwise.errors import InfiniteLoopException, TurnwiseError
+    from turnwise.errors import ContextOverflowError, InfiniteLoopException, TurnwiseError
     from turnwise.llm.base import (
         LanguageModel,
         LLMConfig,
@@ -91,6 +91,7 @@ __all__ = [
     "ChatDocLoggerFields",
     "ChatDocMetaData",
     "ChatDocument",
+    "ContextOverflowError",
     "Document",
     "DonePassTool",
     "DoneSequence",
@@ -171,7 +172,7 @@ _NAMES_BY_MODULE = {
     "turnwise.core.sequences": ["AgentEvent", "DoneSequence", "EventType"],
     "turnwise.display": ["Settings", "quiet_mode", "set_global", "settings", "temporary_settings"],
     "turnwise.entity": ["Entity", "StatusCode"],
-    "turnwise.errors": ["InfiniteLoopException", "TurnwiseError"],
+    "turnwise.errors": ["ContextOverflowError", "InfiniteLoopException", "TurnwiseError"],
     "turnwise.llm.base": [
         "LLMConfig",
         "LLMFunctionCall",
