@@ -21,7 +21,8 @@ def beginning(text: str, tokens: int) -> str:
     """The first `tokens` tokens of the text, about; all of it where it has no more."""
     if estimated_tokens(text) <= tokens:
         return text
-    return text.encode(errors="surrogatepass")[: tokens * _BYTES // _TOKENS].decode(errors="ignore")
+    most = tokens * _BYTES // _TOKENS
+    return text[:most].encode(errors="surrogatepass")[:most].decode(errors="ignore")
 
 
 def shortened(text: str, tokens: int) -> str:
