@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from tests.databases import NoPostgresError, fresh_postgres, pgvector_server
@@ -369,6 +370,50 @@ def test_two_writers_and_a_reader_at_once_lose_nothing(open_store: Callable[...,
     assert stores[1].count() == 2 * 10 * 5 + 5
     assert seen == sorted(seen)
     assert all(count % 5 == 0 for count in seen), "a reader sees whole batches"
+
+
+def test_writers_that_touch_the_same_documents_wait_for_each_other(open_store: Callable[..., IndexedStore]) -> None:
+    stores = [open_store(), open_store()]
+    start = threading.Barrier(2)
+    first, last = Document(id="a", text="the first"), Document(id="z", text="the last", metadata={"group": "z"})
+
+    def replace() -> None:  # takes the last away, and then writes the first
+        start.wait()
+        for _ in range(40):
+            stores[0].add([first], replacing={"group": "z"})
+
+    def write() -> None:  # reads, and then writes the first and the last
+        start.wait()
+        for _ in range(40):
+            stores[1].add([first, last])
+
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(replace), pool.submit(write)]:
+            done.result()
+
+    assert stores[0].count() in (1, 2)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    "most_tuples",
+    [20_000, 1],  # as many as the index looks at by default, or so few that it gives up
+)
+def test_the_index_of_postgres_leaves_out_nothing_that_matches(pgvector_url: str, most_tuples: int) -> None:
+    options = f"-c enable_seqscan=off -c enable_bitmapscan=off -c hnsw.max_scan_tuples={most_tuples}"
+    url = f"{pgvector_url}{'&' if '?' in pgvector_url else '?'}options={quote(options)}"
+    config = PgVectorConfig(url=url, embedder=HashingEmbedder(dimension=32), collection="indexed")
+    store = IndexedStore(embedder=config.embedder, index=Opened().index(config))
+    try:
+        many = [Document(text=f"refund number {n}", metadata={"source": "bulk"}) for n in range(300)]
+        rare = [Document(text=f"Something else, {n}.", metadata={"source": "rare"}) for n in range(3)]
+        store.add([*many, *rare])
+
+        assert sources(store.search("refund", k=5, where={"source": "rare"})) == ["rare"] * 3
+        assert len(store.search("refund", k=100)) == 100
+    finally:
+        store.clear()
+        store.close()
 
 
 WRITER = """

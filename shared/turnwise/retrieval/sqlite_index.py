@@ -228,10 +228,10 @@ def _condition(collection: str, ids: Sequence[str] | None, where: Filter) -> tup
 
 
 def _equal(value: Scalar) -> str:
-    # JSON's true and 1 are both 1 to SQL, so the type has to be looked at as well.
     if isinstance(value, bool):
         return f"type = '{'true' if value else 'false'}'"
-    return "type = 'text' AND atom = ?" if isinstance(value, str) else "type IN ('integer', 'real') AND atom = ?"
+    # JSON's true and 1 are both 1 to SQL, so the type of a number has to be looked at as well.
+    return "atom = ?" if isinstance(value, str) else "type IN ('integer', 'real') AND atom = ?"
 
 
 def _blob(vector: Sequence[float]) -> bytes:
