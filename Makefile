@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Newer than both files it depends on as long as the environment fits them.
 READY := $(VENV)/.ready
 
-.PHONY: run test check up bench clean help
+.PHONY: run test check docs up bench clean help
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -24,6 +24,9 @@ check: $(READY) ## format, lint, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(READY) ## build the documentation into site/, every warning an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 up: ## start the distributed set with compose; needs TURNWISE_AUTH_TOKEN
 	$(COMPOSE) up --build
 
@@ -31,7 +34,7 @@ bench: $(READY) ## measure turns per second in each way of running
 	$(BIN)/python -m bench
 
 clean: ## remove the virtual environment and the caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -10,15 +10,18 @@ from turnwise.core.sequences import DoneSequence
 class TaskConfig(BaseModel):
     """What was not worth an argument of `Task`.
 
-    `inf_loop_cycle_len`: the longest loop that is looked for (0: none), checked every so many steps once
-    `inf_loop_wait_factor` times as many messages were taken; its messages must be `inf_loop_dominance_factor` times
-    as frequent as the rest. `restart_as_subtask`: begin afresh at each call of a caller. `addressing_prefix`: text
-    such as "|@|" before a name addresses it. `recognize_string_signals`: read DONE, PASS and SEND in texts.
-    `done_if_tool`: any known tool ends the task. `done_sequences`: see `parse_done_sequence`.
-
-    `logs_dir`: a folder for the logs of runs in this process, None (the default) for none. A root's runs are written
-    there, sub-tasks included, as `<task>.log` (coloured text), `<task>.tsv` and `<task>.html`; an older run's files are
-    kept as `<task>.1.log` and so on. `enable_loggers=False` writes none of them, `enable_html_logging=False` no page.
+    - `inf_loop_cycle_len`: the longest loop that is looked for (0: none), checked every so many steps once
+      `inf_loop_wait_factor` times as many messages were taken; its messages must be `inf_loop_dominance_factor` times
+      as frequent as the rest.
+    - `restart_as_subtask`: begin afresh at each call of a caller.
+    - `addressing_prefix`: text such as "|@|" before a name addresses it; "" for none.
+    - `allow_subtask_multi_oai_tools=False`: a sub-task is not asked to answer several API calls at once.
+    - `recognize_string_signals`: read DONE, PASS and SEND in texts.
+    - `done_if_tool`: any known tool ends the task.
+    - `done_sequences`: events in a row that end the task, such as `"T, A"`; see `DoneSequence`.
+    - `logs_dir`: a folder for the logs of runs in this process, None for none. A root's runs are written there,
+      sub-tasks included, as `<task>.log` (coloured text), `<task>.tsv` and `<task>.html`; an older run's files are kept
+      as `<task>.1.log` and so on. `enable_loggers=False` writes none of them, `enable_html_logging=False` no page.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)

@@ -189,6 +189,9 @@ class LocalRun:
             self._log_message(item)
         else:
             self.log.about(item, lambda: self._log_message(item))
+        if item.kind == "taken" and item.parent is not None:
+            # Answered: it stays as somebody's parent, and thousands of them should not be more than they have to.
+            item.parent.forget_findings()
 
     def _log_message(self, item: Trace) -> None:
         """Tell the task of the message, if that is what happened."""
@@ -197,9 +200,6 @@ class LocalRun:
             if item.document is not None:
                 task.log_message(Entity.USER, item.document)
         elif item.kind in ("taken", "passed", "rejected", "null"):
-            if item.kind == "taken" and item.parent is not None:
-                # Answered: it stays as somebody's parent, and thousands of them should not be more than they have to.
-                item.parent.forget_findings()
             responder = Entity.named(item.responder) or task.sub_task_named(item.responder)
             assert responder is not None, f"nobody of task {item.path!r} is called {item.responder!r}"
             task.log_message(responder, item.document, mark=item.kind != "rejected")

@@ -35,16 +35,21 @@ T = TypeVar("T")
 class Task(TaskRules[R]):
     """A conversation that goes on until it is done; see `Task.run`.
 
-    Arguments: `agent` (default: a plain ChatAgent); `name` (default: the agent's); `single_round` ends it after one
-    step (two with `llm_delegate`); `system_message` and `user_message` override the agent's; `restart` begins each
-    run with an empty history; `default_human_response` answers in the human's place; `default_return_type` is what
-    `run` returns; `interactive` asks the human after each answer; `only_user_quits_root` lets only the human end an
-    interactive root; `erase_substeps` drops what lay between question and result from the history;
-    `allow_null_result` goes on with DO-NOT-KNOW when nobody answers; `max_stalled_steps` ends it after so many steps
-    without an answer; `done_if_no_response` and `done_if_response` list entities whose silence or answer ends it.
+    - `agent`: whose entities answer (default: a plain ChatAgent); `name`: default the agent's.
+    - `system_message`, `user_message`: override the agent's.
+    - `restart`: begin each run with an empty history; with False a conversation goes on across runs.
+    - `single_round`: end after one step, or two with `llm_delegate`.
+    - `interactive`: ask the human after each answer; `default_human_response` answers in his place.
+    - `only_user_quits_root`: only the human can end an interactive root.
+    - `done_if_response`, `done_if_no_response`: entities whose answer, or silence, ends the task.
+    - `max_stalled_steps`: end after so many steps without an answer; `allow_null_result`: go on with DO-NOT-KNOW
+      instead of an empty step.
+    - `erase_substeps`: at the end, drop what lay between question and result from the history.
+    - `default_return_type`: what `run` returns in the place of a `ChatDocument`, as with `task[T]`.
+    - `config`: what is needed less often, see `TaskConfig`.
 
-    `done`, `valid` and `result` may be overridden. `task[T]` is the same task with another return type. Raises
-    `ConfigurationError` for a name that is taken, `ValueError` for a bad done-sequence.
+    `done`, `valid` and `result` may be overridden. Raises `ConfigurationError` for a name that can not be one,
+    `ValueError` for a bad done-sequence.
     """
 
     _stepped: Stepping | None = None
