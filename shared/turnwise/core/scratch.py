@@ -33,6 +33,7 @@ class Scratch:
     no_answer: ChatDocument | None
     no_answer_from: str
     answer_done: bool
+    passed: bool
     counting: bool
     refused: str
     taken: int

@@ -21,7 +21,7 @@ class TaskState:
 
     `stepwise`: the task pauses before each step, and its end is for others to decide. Between steps `candidates` is
     empty. Within a step it lists who is tried, `cursor` says who is being asked, and
-    `no_answer` keeps the last answer that contained NO_ANSWER, with its responder.
+    `no_answer` keeps the last answer that contained NO_ANSWER, with its responder; `passed`: somebody has passed.
     """
 
     caller: str | None = None
@@ -38,6 +38,7 @@ class TaskState:
     no_answer: ChatDocument | None = None
     no_answer_from: str = ""
     answer_done: bool = False
+    passed: bool = False
     counting: bool = False
     refused: str = ""
     # loops

@@ -27,7 +27,7 @@ class Step(AfterStep):
     """The search for a valid answer, and taking it."""
 
     def begin_step(self) -> Action:
-        self.answer_done, self.no_answer, self.no_answer_from = False, None, ""
+        self.answer_done, self.passed, self.no_answer, self.no_answer_from = False, False, None, ""
         if self.pending is not None and not known_recipient(self.spec, self.pending.metadata.recipient):
             self.candidates, self.cursor = (AGENT,), 0
             wrong = self.made(Entity.AGENT, f"Invalid recipient: {self.pending.metadata.recipient}")
@@ -89,6 +89,7 @@ class Step(AfterStep):
         agent = self.facts.agent(self.spec.agent)
         if doc is not None:
             doc = self.followed(responder, doc)
+            self.passed = self.passed or self._is_pass(doc)
             if NO_ANSWER in doc.content:
                 self.no_answer, self.no_answer_from = doc, responder
         self.answer_done = answer_is_done(self.spec, doc, responder, agent)
@@ -122,10 +123,13 @@ class Step(AfterStep):
         doc.metadata.recipient = route.recipient
         return doc
 
+    def _is_pass(self, doc: ChatDocument) -> bool:
+        return self.spec.recognize_string_signals and PASS in doc.content
+
     def take(self, responder: str, doc: ChatDocument) -> Action:
         """Make the answer the pending message, or hand the old one on if the answer is a pass."""
         parent = self.pending
-        passed = self.spec.recognize_string_signals and PASS in doc.content
+        passed = self._is_pass(doc)
         if parent is not None:
             doc.answers(parent)
         kind = "passed" if passed else "taken"
@@ -157,7 +161,7 @@ class Step(AfterStep):
             return self.take(self.no_answer_from, self.no_answer)
         self.stalled += 1
         self.trace.append(Trace("none", self.spec.path, self.turn))
-        if self.spec.allow_null_result:
+        if self.spec.allow_null_result and not self.passed:
             sender = Entity.LLM if self.pending_sender == USER else Entity.USER
             stand_in = self.made(sender, NO_ANSWER)
             if self.pending is not None:

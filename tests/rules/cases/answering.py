@@ -352,6 +352,21 @@ def a_missing_answer_to_the_user_may_be_a_do_not_know_of_the_model(cast: Cast) -
 
 
 @scenario(
+    "STEP-7 ROUTE-1",
+    """
+    Boss LLM refused: __PASS__
+    Boss nobody
+    Boss LLM: mine after all
+    Boss = FIXED_TURNS
+    => mine after all
+    """,
+    turns=2,
+)
+def after_a_pass_the_message_stays_as_it_is(cast: Cast) -> Task:
+    return cast.task("Boss", "__PASS__", "mine after all", allow_null_result=True)
+
+
+@scenario(
     "STEP-8 ORCH-2",
     """
     Boss LLM: {done_tool content=finished}
