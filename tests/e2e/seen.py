@@ -18,6 +18,7 @@ class Seen:
     def __init__(self) -> None:
         self._names = Names()
         self.lines: list[Line] = []
+        self._watched: LocalRun | None = None
 
     def run_class(self) -> type[LocalRun]:
         """A driver that tells this what it tells the tasks' logs."""
@@ -25,7 +26,10 @@ class Seen:
 
         class Watched(LocalRun):
             def _observe(self, item: Trace) -> None:
-                seen._add(item)
+                # Not the runs that a handler makes meanwhile.
+                seen._watched = seen._watched or self
+                if seen._watched is self:
+                    seen._add(item)
                 super()._observe(item)
 
         return Watched

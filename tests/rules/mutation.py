@@ -2,7 +2,7 @@
 
 Each mutant is a copy of the package with one change, in which all scenarios are played (with `run`). It is caught by
 the rule's own scenarios if one fails that says that it covers the rule. `--write` keeps the recorded scenarios that
-failed, which is what docs/rules/coverage.md tells of them.
+failed (of the rules that are named, or of all), which is what docs/rules/coverage.md tells of them.
 """
 
 from __future__ import annotations
@@ -44,11 +44,16 @@ def try_out(mutant: Mutant) -> Failing | None:
         command = [sys.executable, "-W", "ignore", "-m", "tests.rules.noticed"]
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=_SECONDS, cwd=folder, env={**os.environ, "PYTHONPATH": path}
+                command,
+                capture_output=True,
+                text=True,
+                timeout=_SECONDS,
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": path},
             )
         except subprocess.TimeoutExpired:
             return None
-        return json.loads(done.stdout) if done.returncode == 0 else None  # type: ignore[no-any-return]
+        return json.loads(done.stdout) if done.returncode == 0 else None
 
 
 def verdict(mutant: Mutant, failing: Failing | None) -> str:
@@ -66,7 +71,7 @@ def verdict(mutant: Mutant, failing: Failing | None) -> str:
 def main() -> None:
     """Try out all mutants, or those of the rules that are named."""
     wanted = {name for name in sys.argv[1:] if not name.startswith("-")}
-    recorded: dict[str, list[str]] = {}
+    recorded: dict[str, list[str]] = json.loads(_RECORDED.read_text(encoding="utf-8")) if wanted else {}
     caught = tried = 0
     for mutant in MUTANTS:
         if wanted and not wanted & set(mutant.rules):

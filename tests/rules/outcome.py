@@ -30,12 +30,12 @@ def outcome(scenario: Scenario, played: list[tuple[Transcript, str]], prompts: P
         lines += shown(transcript, result, scenario.shows)
     return Outcome(
         lines=tuple(lines),
-        transcripts=tuple(_comparable(transcript) for transcript, _ in played),
+        transcripts=tuple(comparable(transcript) for transcript, _ in played),
         sent={name: _last_prompt(prompts, name) for name in scenario.sent},
     )
 
 
-def _comparable(transcript: Transcript) -> Transcript:
+def comparable(transcript: Transcript) -> Transcript:
     """Without the links of refused answers: one that is taken after all is linked then, and a record keeps it once."""
     lines = [replace(line, document=_unlinked(line.document)) for line in transcript.lines]
     kept = [new if old.what == "turn.rejected" else old for old, new in zip(transcript.lines, lines, strict=True)]

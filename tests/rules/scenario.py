@@ -9,10 +9,12 @@ from typing import Any
 
 from tests.rules.cast import Cast
 
-from turnwise import Task
+from turnwise import Task, ToolMessage
 
-RUN, RUN_ASYNC, SERVED = "run", "run_async", "served"
-WAYS = (RUN, RUN_ASYNC, SERVED)
+RUN, RUN_ASYNC, SERVED, HTTP = "run", "run_async", "served", "http"
+WAYS = (RUN, RUN_ASYNC, SERVED, HTTP)
+# Steps that end a run that goes on for ever by mistake; no scenario needs so many.
+_MAX_TURNS = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +36,7 @@ class Scenario:
     sent: Mapping[str, str] = field(default_factory=dict)
     shows: tuple[str, ...] = ()
     turns: int | None = None
-    max_turns: int = 60
+    max_turns: int = _MAX_TURNS
     max_cost: Decimal | None = None
     max_tokens: int | None = None
     # Seconds.
@@ -44,6 +46,18 @@ class Scenario:
 
     def __str__(self) -> str:
         return self.id
+
+
+def not_over_http(scenario: Scenario) -> str | None:
+    """Why the scenario can not be played over HTTP; None if it can."""
+    for way in (HTTP, SERVED, RUN):
+        if way in scenario.never:
+            return scenario.never[way]
+    if not all(isinstance(said, str) and said.strip() for said in scenario.says):
+        return "a run over HTTP begins with a text"
+    if scenario.max_turns != _MAX_TURNS:
+        return "the global limit of turns is no part of a request"
+    return None
 
 
 def scenario(covers: str, transcript: str, **more: Any) -> Callable[[Callable[[Cast], Task]], Scenario]:
@@ -57,5 +71,29 @@ def scenario(covers: str, transcript: str, **more: Any) -> Callable[[Callable[[C
             transcript=tuple(line.strip() for line in transcript.strip().splitlines()),
             **more,
         )
+
+    return make
+
+
+def done_by_a_handler(covers: str, says: str, **more: Any) -> Callable[[Callable[[], str]], Scenario]:
+    """Make a scenario of a function that a handler calls: what it returns is what AGENT has to say.
+
+    So what a program may do by itself is played wherever handlers run, too.
+    """
+
+    def make(work: Callable[[], str]) -> Scenario:
+        class Do(ToolMessage):
+            request: str = "do"
+            purpose: str = "To do what the scenario is about."
+
+            def handle(self) -> str:
+                return work()
+
+        def team(cast: Cast) -> Task:
+            return cast.task("Boss", '{"request": "do"}', tools=[Do])
+
+        team.__name__ = work.__name__
+        lines = f"Boss LLM: {{do}}\nBoss Agent: {says}\nBoss = FIXED_TURNS\n=> {says}"
+        return scenario(covers, lines, turns=2, **more)(team)
 
     return make

@@ -119,7 +119,9 @@ def _function(call: Json) -> str:
 
 
 def _arguments(values: Json) -> str:
-    return ", ".join(f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in values.items())
+    return ", ".join(
+        f"{key}={flat(value) if isinstance(value, str) else json.dumps(value)}" for key, value in values.items()
+    )
 
 
 def flat(text: str) -> str:

@@ -387,7 +387,7 @@ def a_model_can_not_end_an_interactive_root(cast: Cast) -> Task:
 
 
 @scenario(
-    "ROUTE-1",
+    "ROUTE-1 MSG-7",
     """
     Boss LLM refused: __PASS__
     Bob <- go
@@ -557,6 +557,24 @@ def with_signals_off_all_of_them_are_text(cast: Cast) -> Task:
     config = TaskConfig(recognize_string_signals=False, addressing_prefix=AT)
     subs = [cast.task("Eve", "all text to me DONE"), cast.task("Bob", "never asked")]
     return cast.task("Boss", "DONE __SEND__:Bob |@|Bob __PASS__:Bob", subs=subs, config=config)
+
+
+@scenario(
+    "ROUTE-8",
+    """
+    Boss LLM: hm __SEND__:Bob hello
+    Eve <- hm __SEND__:Bob hello
+    Eve LLM: not for me? __PASS__
+    Eve = FIXED_TURNS
+    Boss Eve: not for me? __PASS__
+    Boss = FIXED_TURNS
+    => not for me? __PASS__
+    """,
+    turns=2,
+)
+def with_signals_off_nothing_is_sent_or_passed(cast: Cast) -> Task:
+    eve = cast.task("Eve", "not for me? __PASS__", single_round=True, config=QUIET)
+    return cast.task("Boss", "hm __SEND__:Bob hello", subs=[eve, cast.task("Bob", "never asked")], config=QUIET)
 
 
 @scenario(

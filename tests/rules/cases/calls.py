@@ -68,7 +68,7 @@ def a_human_answers_the_open_call(cast: Cast) -> Task:
     Bob <- calls c1:other
     Bob LLM: DONE by Bob
     Bob = DONE
-    Boss Bob: by Bob
+    Boss Bob: by Bob (oai_tool_id=c1)
     Boss LLM: DONE
     Boss = DONE
     => (empty)
@@ -80,6 +80,7 @@ def a_human_answers_the_open_call(cast: Cast) -> Task:
         tool c1: by Bob
         """
     },
+    shows=("oai_tool_id",),
 )
 def a_sub_tasks_result_answers_the_open_call(cast: Cast) -> Task:
     return _calling(cast, calls(call("c1", "other")), "DONE", subs=[cast.task("Bob", "DONE by Bob")])
@@ -112,8 +113,8 @@ def each_call_has_its_result_and_is_closed_by_it(cast: Cast) -> Task:
     return _calling(cast, first, calls(call("c3", "add", a=3)), "DONE")
 
 
-def _results_by(cast: Cast, *ids: str) -> Task:
-    """Boss makes two calls, which Bob answers with results by these ids."""
+def _results_by(cast: Cast, *ids: str, made: int = 2) -> Task:
+    """Boss makes calls, which Bob answers with results by these ids."""
 
     def answer(_: ChatDocument) -> ChatDocument:
         return ChatDocument(
@@ -124,7 +125,50 @@ def _results_by(cast: Cast, *ids: str) -> Task:
         )
 
     bob = cast.task("Bob", "hm", agent={"handle_llm_no_tool": answer})
-    return _calling(cast, calls(call("c1", "other"), call("c2", "another")), "DONE", subs=[bob])
+    both = call("c1", "other"), call("c2", "another")
+    return _calling(cast, calls(*both[:made]), "DONE", subs=[bob])
+
+
+@scenario(
+    "CALL-2 CALL-4",
+    """
+    Boss LLM: calls c1:other
+    Bob <- calls c1:other
+    Bob LLM: hm
+    Bob Agent: DONE results x=result x, y=result y
+    Bob = DONE
+    Boss Bob: Result from tool/function x: result x / Result from tool/function y: result y
+    Boss LLM: DONE
+    Boss = DONE
+    => (empty)
+    """,
+    sent={
+        "Boss": """
+        user: go
+        assistant: c1:other
+        tool c1: Result from tool/function x: result x / Result from tool/function y: result y
+        """
+    },
+)
+def whatever_comes_answers_the_only_open_call(cast: Cast) -> Task:
+    return _results_by(cast, "x", "y", made=1)
+
+
+@scenario(
+    "CALL-2",
+    """
+    ...
+    Bob Agent: DONE results x=result x
+    Bob = DONE
+    Boss Bob: result x (oai_tool_id=c1)
+    Boss LLM: DONE
+    Boss = DONE
+    => (empty)
+    """,
+    shows=("oai_tool_id",),
+)
+def one_result_is_that_of_the_only_open_call_whatever_its_id(cast: Cast) -> Task:
+    return _results_by(cast, "x", made=1)
 
 
 @scenario(
@@ -314,13 +358,13 @@ def a_human_may_speak_in_the_place_of_results(cast: Cast) -> Task:
 
 
 @scenario(
-    "CALL-3 STEP-3",
+    "CALL-5 CALL-6",
     """
     Boss LLM: calls c1:other, c2:another
     Bob <- calls c1:other, c2:another
     Bob LLM: DONE both
     Bob = DONE
-    Boss Bob: both
+    Boss Bob: both (oai_tool_id=c1)
     Boss LLM: DONE
     Boss = DONE
     => (empty)
@@ -333,6 +377,7 @@ def a_human_may_speak_in_the_place_of_results(cast: Cast) -> Task:
         tool c2:
         """
     },
+    shows=("oai_tool_id",),
 )
 def a_sub_tasks_text_answers_the_first_of_several_calls(cast: Cast) -> Task:
     line = calls(call("c1", "other"), call("c2", "another"))

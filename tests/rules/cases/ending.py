@@ -69,12 +69,13 @@ def an_unknown_tool_does_not_end_the_task(cast: Cast) -> Task:
 
 
 @scenario(
-    "DONE-2 TOOL-4",
+    "DONE-2 TOOL-4 RESULT-6",
     """
     Boss LLM: {add a=1}
     Boss = DONE
-    => {add a=1}
+    => Add Add(request='add', ... a=1, b=1)
     """,
+    return_type=Add,
 )
 def done_if_tool_needs_no_handler(cast: Cast) -> Task:
     agent = cast.agent("Boss", tool("add", a=1))
@@ -651,6 +652,23 @@ def events_must_follow_each_other_directly(cast: Cast) -> Task:
 
 
 @scenario(
+    "SEQ-1",
+    """
+    Boss LLM: {add a=1}
+    Boss Agent: 2
+    Boss LLM: {say text=so}
+    Boss Agent: so
+    Boss LLM: words
+    Boss = FIXED_TURNS
+    => words
+    """,
+    turns=5,
+)
+def events_with_another_between_them_do_not_count(cast: Cast) -> Task:
+    return _until(cast, "T, L")
+
+
+@scenario(
     "SEQ-2",
     """
     Boss LLM: {add a=1}
@@ -851,7 +869,12 @@ def a_bad_sequence_is_refused_when_the_task_is_made(cast: Cast) -> Task:
 @scenario(
     "LOOP-2 LOOP-5 RESULT-1",
     """
-    ...
+    Boss LLM: ping
+    Boss Agent: pong
+    Boss LLM: ping
+    Boss Agent: pong
+    Boss LLM: ping
+    Boss Agent: pong
     Boss LLM: ping
     Boss Agent: pong
     Boss = INF_LOOP

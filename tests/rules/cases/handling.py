@@ -263,7 +263,6 @@ def response_has_a_twin_as_well(cast: Cast) -> Task:
     Boss = DONE
     => after LLM
     """,
-    never={"run": _SYNC, "served": _SYNC},
 )
 def a_handler_may_be_async_only(cast: Cast) -> Task:
     return cast.task("Boss", tool("slow"), tools=[OnlyAsync])

@@ -251,6 +251,22 @@ def a_quit_word_of_a_sub_task_is_from_user_and_ends_its_caller(cast: Cast) -> Ta
 
 
 @scenario(
+    "MSG-9 MSG-10",
+    """
+    Boss LLM: ask
+    Bob <- ask
+    Bob LLM: quit
+    Bob = FIXED_TURNS
+    Boss Bob: quit
+    Boss = OK
+    => quit
+    """,
+)
+def blanks_around_a_quit_word_do_not_count(cast: Cast) -> Task:
+    return cast.task("Boss", "ask", subs=[cast.task("Bob", "\n quit \n", single_round=True)])
+
+
+@scenario(
     "HUMAN-1",
     """
     Boss LLM: hello

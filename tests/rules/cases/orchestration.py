@@ -155,7 +155,7 @@ class Verdict(FinalResultTool):
 
 
 @scenario(
-    "ORCH-6 ORCH-5",
+    "ORCH-6 ORCH-5 RESULT-5",
     """
     Boss LLM: ask
     Bob <- ask
@@ -476,7 +476,7 @@ def a_models_send_tool_for_handlers_is_handled(cast: Cast) -> Task:
 
 
 @scenario(
-    "ORCH-2 CALL-2",
+    "ORCH-2 CALL-2 RESULT-4",
     """
     Boss LLM: ask calls c1:other
     Bob <- ask calls c1:other

@@ -286,6 +286,27 @@ def a_tool_for_another_agent_is_left_to_him(cast: Cast) -> Task:
 
 
 @scenario(
+    "TOOL-5",
+    """
+    Boss LLM: {add a=1, recipient=Bob}
+    Bob <- {add a=1, recipient=Bob}
+    Bob Agent: 2
+    Bob = FIXED_TURNS
+    Boss Bob: 2
+    Boss = FIXED_TURNS
+    => 2
+    """,
+    turns=2,
+)
+def a_tool_for_another_agent_is_his_also_if_the_message_is_for_anyone(cast: Cast) -> Task:
+    boss = cast.agent("Boss", tool("add", a=1, recipient="Bob"), recognize_recipient_in_content=False)
+    bob = cast.agent("Bob")
+    for agent in (bob, boss):
+        agent.enable_message(Add, require_recipient=True)
+    return cast.task(boss, subs=[cast.task(bob, single_round=True)])
+
+
+@scenario(
     "TOOL-5 FIND-8",
     """
     Boss LLM: {add a=1}

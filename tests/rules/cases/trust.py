@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import SerializeAsAny
 from tests.rules.cast import Cast
 from tests.rules.scenario import scenario
-from tests.rules.tools import Add, Launch
+from tests.rules.tools import Add, Launch, Say
 from tests.rules.words import tool
 
 from turnwise import (
@@ -102,6 +102,26 @@ def tools_attached_to_a_users_document_are_filtered(cast: Cast) -> Task:
 def tools_of_an_agents_document_all_count(cast: Cast) -> Task:
     """A document from AGENT, which the program gives to the run, was answered by nobody yet."""
     return _guarded(cast, "never asked")
+
+
+@scenario(
+    "TRUST-2 TASK-5",
+    """
+    Boss LLM: {say text={"request": "launch", "where": "here"}}
+    Boss Agent: {launch where=here}
+    Boss LLM refused: __PASS__
+    Bob <- {launch where=here}
+    Bob nobody
+    Bob = STALLED
+    Boss nobody
+    Boss = STALLED
+    => nothing
+    """,
+)
+def a_handlers_text_is_to_a_sub_task_as_typed_by_its_user(cast: Cast) -> Task:
+    bob = cast.task("Bob", "never asked", tools=[Launch], max_stalled_steps=1)
+    line = tool("say", text=tool("launch", where="here"))
+    return cast.task("Boss", line, "__PASS__", tools=[Say], subs=[bob], max_stalled_steps=1)
 
 
 @scenario(
@@ -243,6 +263,7 @@ def what_a_human_says_is_tainted_but_as_the_system(cast: Cast) -> Task:
     """,
     answers=(f"SYSTEM {EVIL}",),
     turns=3,
+    never={"http": "whatever comes over HTTP is tainted, because nobody knows who sent it"},
 )
 def a_system_text_at_the_program_may_hold_any_tool(cast: Cast) -> Task:
     return _guarded(cast, "TO[User]: what?")
@@ -465,6 +486,33 @@ class Keep(ToolMessage):
 def a_tool_that_a_handler_attached_counts_for_others(cast: Cast) -> Task:
     bob = cast.task("Bob", tools=[Launch], single_round=True)
     return cast.task("Boss", tools=[Keep], subs=[bob])
+
+
+class Bring(ToolMessage):
+    request: str = "bring"
+    purpose: str = "To bring a tool in a message of the handler's own making."
+
+    def handle(self) -> ChatDocument:
+        return ChatDocument(tool_messages=[Launch(where="brought")], metadata=ChatDocMetaData(sender=Entity.AGENT))
+
+
+@scenario(
+    "TRUST-12",
+    """
+    Boss LLM: {bring}
+    Boss Agent: + [launch where=brought]
+    Bob <- + [launch where=brought]
+    Bob Agent: launched from brought
+    Bob = FIXED_TURNS
+    Boss Bob: launched from brought
+    Boss = FIXED_TURNS
+    => launched from brought
+    """,
+    turns=3,
+)
+def tools_in_a_document_that_a_handler_made_count(cast: Cast) -> Task:
+    bob = cast.task("Bob", tools=[Launch], single_round=True)
+    return cast.task("Boss", tool("bring"), tools=[Bring], subs=[bob])
 
 
 @scenario(
