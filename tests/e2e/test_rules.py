@@ -42,9 +42,9 @@ def embedded_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
 @pytest.fixture(scope="module")
 def distributed_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
     """All scenarios, distributed."""
-    with distributed_on(fresh_rabbitmq, tmp_path_factory.mktemp("rules-rabbitmq"), APP) as installation:
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            yield {each.id: pool.submit(play, installation.url, each) for each in SCENARIOS}
+    folder = tmp_path_factory.mktemp("rules-rabbitmq")
+    with distributed_on(fresh_rabbitmq, folder, APP) as installation, ThreadPoolExecutor(_AT_ONCE) as pool:
+        yield {each.id: pool.submit(play, installation.url, each) for each in SCENARIOS}
 
 
 def play(url: str, scenario: Scenario) -> tuple[Transcript, ...]:
