@@ -36,6 +36,8 @@ def main() -> None:
     _show([embedded.measure(turns) for turns in (_SHORT, _LONG)])
     print()
     _ratio("in-process: turns/s of the long loop to the short one", local[1].rate / local[0].rate, "at least 1")
+    _ratio("in-process: CPU of a turn at turn 5,000 to one at turn 50", in_process.ageing(), "at most 1.05")
+    _ratio("in-process: CPU of a turn of 1,000 at once to one by one", in_process.side_by_side(), "at most 1.2")
     if not quick:
         _distributed()
 

@@ -6,7 +6,9 @@ says the same in every way of running.
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import Callable
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 
@@ -33,12 +35,28 @@ def _model(text: str) -> str:
     return "DONE" if n >= limit else f'{{"request": "count", "n": {n + 1}, "limit": {limit}}}'
 
 
-@app.task
-def loop() -> Task:
-    """A model and its tool, no human."""
-    agent = ChatAgent(ChatAgentConfig(name="loop", llm=MockLMConfig(response_fn=_model)))
+def loop(*, seen: Callable[[], None] | None = None, patient: bool = False) -> Task:
+    """A model and its tool, no human. `seen` is called at each answer; a `patient` model lets others go first."""
+
+    def answer(text: str) -> str:
+        if seen is not None:
+            seen()
+        return _model(text)
+
+    async def after_others(text: str) -> str:
+        await asyncio.sleep(0)
+        return _model(text)
+
+    llm = MockLMConfig(response_fn=answer, response_fn_async=after_others if patient else None)
+    agent = ChatAgent(ChatAgentConfig(name="loop", llm=llm))
     agent.enable_message(CountTool)
     return Task(agent, interactive=False)
+
+
+@app.task(name="loop")
+def served_loop() -> Task:
+    """The loop as a task of the application."""
+    return loop()
 
 
 def first_message(turns: int) -> str:

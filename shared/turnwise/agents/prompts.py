@@ -25,7 +25,7 @@ def tool_advice(sets: ToolSets) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def system_message(own: str, sets: ToolSets, *, use_tools: bool, output: OutputFormat | None = None) -> LLMMessage:
     """The whole system message; kept by its arguments, because schemas are slow to make and rarely change."""
     return LLMMessage(role=Role.SYSTEM, content=system_text(own, sets, use_tools=use_tools, output=output))

@@ -17,7 +17,7 @@ from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.toolset import ToolSets
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def retains(sets: ToolSets) -> bool:
     """Whether little is kept of the results of any of the tools."""
     return any(_limit(tool) is not None for tool in sets.known.values())

@@ -54,7 +54,7 @@ def _functions(agent: ChatAgent, message: str | ChatDocument | None) -> ToolChoi
     return ToolChoice(tools=_specs(sets), choice=str(choice), legacy=not config.use_tools_api)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _specs(sets: ToolSets) -> list[LLMFunctionSpec]:
     """The usable tools for the API; schemas are slow to make, and the sets of an agent rarely change."""
     return [sets.known[name].llm_function_schema(defaults=name not in sets.bare) for name in sorted(sets.usable)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from turnwise.errors import ConfigurationError
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.messages.toolset import ToolSets
+from turnwise.messages.toolset import ToolSets, tool_sets
 
 
 class Toolbox:
@@ -33,9 +33,7 @@ class Toolbox:
     @property
     def sets(self) -> ToolSets:
         if self._sets is None:
-            self._sets = ToolSets(
-                dict(self.known), frozenset(self.usable), frozenset(self.handled), frozenset(self.bare)
-            )
+            self._sets = tool_sets(self.known, self.usable, self.handled, self.bare)
         return self._sets
 
     def enable(

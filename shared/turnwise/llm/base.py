@@ -74,10 +74,12 @@ class LLMFunctionSpec(BaseModel):
 
 
 class LLMTokenUsage(BaseModel):
-    """Tokens and money of one or more calls.
+    """Tokens and money of one or more calls; a value, which `plus` makes a new one of.
 
     `prompt_tokens` includes `cached_tokens`. `cost` is in USD; None when a call had no known price (never 0).
     """
+
+    model_config = ConfigDict(frozen=True)
 
     prompt_tokens: int = 0
     cached_tokens: int = 0

@@ -18,6 +18,8 @@ from turnwise.llm.base import (
     pass_on,
 )
 
+_ONE_CALL = LLMTokenUsage(calls=1)
+
 # What a response function may give back; None passes on to `response_dict` and `default_response`.
 MockAnswer = str | LLMResponse | None
 
@@ -84,7 +86,7 @@ class MockLM(LanguageModel):
         if answer is None:
             answer = self.config.response_dict.get(content, self.config.default_response)
         if isinstance(answer, str):
-            return LLMResponse(message=answer, usage=LLMTokenUsage(calls=1), model=self.config.chat_model)
+            return LLMResponse(message=answer, usage=_ONE_CALL, model=self.config.chat_model)
         if answer.usage.calls:
             return answer
-        return answer.model_copy(update={"usage": answer.usage.plus(LLMTokenUsage(calls=1))})
+        return answer.model_copy(update={"usage": answer.usage.plus(_ONE_CALL)})

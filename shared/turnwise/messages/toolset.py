@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
+from weakref import WeakValueDictionary
 
 from turnwise.llm.base import OpenAIToolCall
 from turnwise.messages.tool_message import ToolMessage
@@ -26,6 +28,24 @@ class ToolSets:
     def xml(self) -> frozenset[str]:
         """Names of the known tools that a model writes as XML."""
         return frozenset(name for name, tool in self.known.items() if tool._form == "xml")
+
+
+# The sets that some agent has now, by what is in them.
+_in_use: WeakValueDictionary[tuple[frozenset[Any], ...], ToolSets] = WeakValueDictionary()
+
+
+def tool_sets(
+    known: Mapping[str, type[ToolMessage]], usable: Iterable[str], handled: Iterable[str], bare: Iterable[str]
+) -> ToolSets:
+    """The sets with these names, the same object as long as any agent has them.
+
+    So what is made of them (prompts, schemas) is made once for all agents of a kind, however many there are.
+    """
+    key = (frozenset(known.items()), frozenset(usable), frozenset(handled), frozenset(bare))
+    sets = _in_use.get(key)
+    if sets is None:
+        sets = _in_use[key] = ToolSets(dict(known), *key[1:])
+    return sets
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

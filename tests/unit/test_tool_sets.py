@@ -1,0 +1,59 @@
+"""Sets of tools, shared by all agents that have the same."""
+
+from __future__ import annotations
+
+import gc
+
+from turnwise import ChatAgent, ChatAgentConfig, ToolMessage
+from turnwise.messages.toolset import _in_use
+
+
+class Ping(ToolMessage):
+    request: str = "ping"
+    purpose: str = "To ping."
+
+
+def agent(*, use: bool = True) -> ChatAgent:
+    made = ChatAgent(ChatAgentConfig(name="Bot"))
+    made.enable_message(Ping, use=use)
+    return made
+
+
+def test_agents_with_the_same_tools_share_their_sets_and_their_prompt() -> None:
+    first, second = agent(), agent()
+    assert first.toolbox.sets is second.toolbox.sets
+    assert first.system_and_tools_message() is second.system_and_tools_message()
+
+
+def test_sets_that_differ_in_anything_are_not_shared() -> None:
+    first, second = agent(), agent(use=False)
+    assert first.toolbox.sets is not second.toolbox.sets
+    second.enable_message(Ping)
+    assert first.toolbox.sets is second.toolbox.sets
+    second.disable_message_handling(Ping)
+    assert first.toolbox.sets is not second.toolbox.sets
+
+
+def test_classes_of_the_same_name_make_sets_of_their_own() -> None:
+    class Other(ToolMessage):
+        request: str = "ping"
+        purpose: str = "To do something else."
+
+    other = ChatAgent(ChatAgentConfig(name="Bot"))
+    other.enable_message(Other)
+    assert other.toolbox.sets is not agent().toolbox.sets
+
+
+def test_sets_that_nobody_has_any_more_are_let_go() -> None:
+    class Passing(ToolMessage):
+        request: str = "passing"
+        purpose: str = "To pass."
+
+    made = ChatAgent(ChatAgentConfig(name="Bot"))
+    made.enable_message(Passing, use=False)
+    held = made.toolbox.sets
+    assert held in list(_in_use.values())
+    before = len(_in_use)
+    del made, held
+    gc.collect()
+    assert len(_in_use) == before - 1
