@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from turnwise.agents.agent import Agent
     from turnwise.agents.callbacks import Callbacks
     from turnwise.agents.chat_agent import ChatAgent
     from turnwise.agents.config import AgentConfig, ChatAgentConfig, NonToolAction
@@ -80,6 +81,7 @@ __all__ = [
     "SEND_TO",
     "USER_QUIT_STRINGS",
     "AddRecipientTool",
+    "Agent",
     "AgentConfig",
     "AgentDoneTool",
     "AgentEvent",
@@ -156,6 +158,7 @@ __all__ = [
 
 # Where each public name lives; loaded at its first use, so that importing the package costs next to nothing.
 _NAMES_BY_MODULE = {
+    "turnwise.agents.agent": ["Agent"],
     "turnwise.agents.callbacks": ["Callbacks"],
     "turnwise.agents.chat_agent": ["ChatAgent"],
     "turnwise.agents.config": ["AgentConfig", "ChatAgentConfig", "NonToolAction"],

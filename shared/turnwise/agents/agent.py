@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from types import MappingProxyType
 from typing import Any, Self
 from weakref import WeakValueDictionary
 
@@ -27,7 +28,10 @@ ToolClasses = type[ToolMessage] | Sequence[type[ToolMessage]] | None
 
 
 class Agent:
-    """Settings, a model, and the tools that it may use and handles."""
+    """What every agent has: settings, a model, and the tools that it may use and handles.
+
+    Programs make `ChatAgent`s; this class is there for annotations and for `isinstance`.
+    """
 
     # A subclass declares its state as `class State(BaseModel)`: it lasts between turns, in served runs too.
     State: type[BaseModel] | None = None
@@ -174,6 +178,32 @@ class Agent:
     def unhandled_tools(self) -> set[str]:
         """Names of the tools that are known but not handled."""
         return set(self.toolbox.known) - self.toolbox.handled
+
+    @property
+    def llm_tools_map(self) -> Mapping[str, type[ToolMessage]]:
+        """The known tools by name; read-only, changed by `enable_message` and its neighbours."""
+        return MappingProxyType(self.toolbox.known)
+
+    @property
+    def llm_tools_known(self) -> frozenset[str]:
+        """Names of the known tools."""
+        return frozenset(self.toolbox.known)
+
+    @property
+    def llm_tools_usable(self) -> frozenset[str]:
+        """Names of the tools that the model is told of."""
+        return self.toolbox.sets.usable
+
+    @property
+    def llm_tools_handled(self) -> frozenset[str]:
+        """Names of the tools that the agent handles."""
+        return self.toolbox.sets.handled
+
+    def sample_multi_round_dialog(self) -> str:
+        """Examples of at most two usable tools, a random one of each, as text for a prompt; "" if there are none."""
+        tools = [self.toolbox.known[name] for name in sorted(self.toolbox.usable)]
+        examples = [text for tool in tools if (text := tool.usage_examples(random=True))]
+        return "\n\n".join(examples[:2])
 
     def _classes(self, message_class: ToolClasses) -> list[type[ToolMessage]]:
         if message_class is None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, SerializeAsAny
+from pydantic import BaseModel, SerializeAsAny
 
+from turnwise.configuration import Configuration
 from turnwise.llm.base import LLMConfig
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
@@ -23,7 +24,7 @@ class NonToolAction(str, Enum):
     DONE = "done"
 
 
-class AgentConfig(BaseModel):
+class AgentConfig(Configuration):
     """Settings of any agent.
 
     `name` is the default name of its task. `llm=None` makes an agent without a model. With
@@ -31,7 +32,12 @@ class AgentConfig(BaseModel):
     vector store for the agent's handlers, or the settings of one, which is then opened at its first use.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    _instead: ClassVar[Mapping[str, str]] = {
+        "add_to_registry": "an agent is found by `ChatAgent.from_id` as long as somebody holds it",
+        "parsing": "texts are split by `ingest_documents` and `split_text`, tokens counted by `num_tokens`",
+        "prompts": "prompts are texts of the application; give them to `system_message`, or to tools",
+        "show_stats": "what an agent's model used is in its `usage`, and in the usage of each message",
+    }
 
     name: str = "LLM-Agent"
     llm: SerializeAsAny[LLMConfig] | None = None

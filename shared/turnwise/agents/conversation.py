@@ -7,7 +7,7 @@ from collections.abc import Callable
 from turnwise.agents.agent import Agent
 from turnwise.agents.config import ChatAgentConfig
 from turnwise.agents.history import History, calls_without_result, index_of_last, index_of_nth
-from turnwise.agents.prompts import system_message
+from turnwise.agents.prompts import system_message, system_text, told_as_text, tool_advice, tool_rules
 from turnwise.llm.base import LLMMessage, Role
 from turnwise.llm.prompt_size import message_tokens
 from turnwise.llm.tokens import beginning, estimated_tokens
@@ -75,11 +75,19 @@ class Conversation(Agent):
         own = self.record.system_message
         return self.config.system_message if own is None else own
 
+    @system_message.setter
+    def system_message(self, message: str) -> None:
+        self.set_system_message(message)
+
     @property
     def user_message(self) -> str | None:
-        """The first user message, where there is one."""
+        """The message from USER that a conversation begins with, None or "" for none."""
         own = self.record.user_message
         return self.config.user_message if own is None else own
+
+    @user_message.setter
+    def user_message(self, message: str | None) -> None:
+        self.set_user_message(message or "")
 
     def set_system_message(self, message: str) -> None:
         """Replace the application's part of the system message, from the next model call on."""
@@ -88,17 +96,39 @@ class Conversation(Agent):
             self._history.begin_with(self.system_and_tools_message())
 
     def set_user_message(self, message: str) -> None:
-        """Replace the first user message of the next conversation."""
+        """Replace the message from USER that the next conversation begins with."""
         self.record.user_message = message
 
     def augment_system_message(self, message: str) -> None:
         """Add a paragraph to the application's part of the system message."""
         self.set_system_message(f"{self.system_message}\n\n{message}")
 
+    def json_format_rules(self) -> str:
+        """How the model has to write each tool that it may use; "" if there is none. May be overridden.
+
+        It stands in the system message after the application's text, with `use_tools`. Tools of one form are told
+        together, by `json_group_instructions` and `format_instructions` of their classes.
+        """
+        return tool_rules(self.toolbox.sets)
+
+    def tool_instructions(self) -> str:
+        """What `instructions` of the usable tools tell the model of them; "" if nothing. May be overridden.
+
+        It stands at the end of the system message, however tools are called.
+        """
+        return tool_advice(self.toolbox.sets)
+
     def system_and_tools_message(self) -> LLMMessage:
-        """The system message as the model gets it."""
-        output = self.answer_format
-        return system_message(self.system_message, self.toolbox.sets, use_tools=self.config.use_tools, output=output)
+        """The system message as the model gets it: the application's text, and all that is said of tools."""
+        output, sets, mine = self.answer_format, self.toolbox.sets, type(self)
+        if (
+            mine.json_format_rules is Conversation.json_format_rules
+            and mine.tool_instructions is Conversation.tool_instructions
+        ):
+            return system_message(self.system_message, sets, use_tools=self.config.use_tools, output=output)
+        rules = self.json_format_rules() if told_as_text(use_tools=self.config.use_tools, output=output) else ""
+        text = system_text(self.system_message, rules, self.tool_instructions(), output)
+        return LLMMessage(role=Role.SYSTEM, content=text)
 
     @property
     def task_messages(self) -> list[LLMMessage]:
@@ -173,9 +203,15 @@ class Conversation(Agent):
 
         Exact where the model has a tokenizer at hand. What a history is sent shortened counts whole.
         """
-        model = self.llm
-        count = model.count_tokens if model is not None else estimated_tokens
-        return sum(message_tokens(m, count) for m in (self.message_history if messages is None else messages))
+        return self.num_tokens(self.message_history if messages is None else messages)
+
+    def num_tokens(self, prompt: str | list[LLMMessage]) -> int:
+        """About how many tokens a text has, or messages as they count in a prompt.
+
+        Exact where the model has a tokenizer at hand.
+        """
+        count = self.llm.count_tokens if self.llm is not None else estimated_tokens
+        return count(prompt) if isinstance(prompt, str) else sum(message_tokens(m, count) for m in prompt)
 
     def message_history_str(self, i: int | None = None) -> str:
         """The history as text: all of it, message `i`, or the last -i messages."""

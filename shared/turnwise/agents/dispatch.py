@@ -11,12 +11,12 @@ from turnwise.agents.output_format import take_in
 from turnwise.agents.retention import of_results
 from turnwise.agents.showing import show_agent_answer, tell_error
 from turnwise.constants import DONE, PASS, SEND_TO
-from turnwise.effects import Steps
+from turnwise.effects import Effect, Steps
 from turnwise.entity import Entity
 from turnwise.llm.tokens import shortened
 from turnwise.messages.api_results import match_results
 from turnwise.messages.document import ChatDocument
-from turnwise.messages.finding import Found, ToolFault, explain, untrusted
+from turnwise.messages.finding import Found, ToolFault, untrusted
 from turnwise.messages.history_form import value_as_text
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.tools.orchestration import ONE_AT_A_TIME, AgentDoneTool, ForwardTool
@@ -34,7 +34,7 @@ _ONE_SIGNAL = "ERROR: Please use ONE tool at a time!"
 def answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
     """What AGENT says to `doc`: the results of its tools, an explanation of bad ones, or the fallback's answer."""
     try:
-        result = yield from _answer(agent, doc)
+        result = yield from _answered(agent, doc)
     except BaseException as error:
         tell_error(agent, error)
         raise
@@ -43,7 +43,18 @@ def answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
     return result
 
 
-def _answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
+def _answered(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
+    if _overridden(agent, "handle_message"):
+        value = yield Effect(sync=lambda: agent.handle_message(doc), awaited=lambda: agent.handle_message_async(doc))
+        value = yield from finished(value)
+        result = yield from _as_document(agent, value, None, doc)
+    else:
+        result = yield from handled(agent, doc)
+    return None if result is None else _finished(agent, result, doc)
+
+
+def handled(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
+    """What the tools in `doc` come to, not yet matched to API calls."""
     agent.tools_handled = []
     found = agent.found(doc)
     calls = [call for call in doc.oai_tool_calls or [] if call.function]
@@ -52,7 +63,7 @@ def _answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
     elif found.faults:
         if agent.config.strict_recovery and not calls and doc.function_call is None:
             agent.record.mending = found.faults[0].tool
-        result = _text(agent, doc, explain(found.faults[0]))
+        result = _text(agent, doc, agent.tool_validation_error(found.faults[0].error))
     elif len(found.mine) == 1:
         result = yield from _handled(agent, found.mine[0], doc)
     elif found.mine:
@@ -60,9 +71,28 @@ def _answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
     else:
         value = _format_fault(agent, doc) or (yield from finished(_fallback(agent, doc)))
         result = yield from _as_document(agent, value, None, doc)
-    if result is None:
-        return None
-    return _finished(agent, result, doc)
+    return result
+
+
+def bare(result: ChatDocument | None) -> Any:
+    """The text, or the results by call id, of an answer that is nothing more; any other answer as it is."""
+    if result is None or result.metadata.sender != Entity.AGENT:
+        return result
+    meta = result.metadata
+    marked = meta.tainted or meta.recipient or meta.max_retained_tokens is not None or meta.oai_tool_id is not None
+    if marked or result.tool_messages or result.files or result.attachment is not None:
+        return result
+    if result.oai_tool_id2result is not None:
+        return dict(result.oai_tool_id2result)
+    return result.content if result.content_any in (None, result.content) else result
+
+
+def _overridden(agent: ChatAgent, name: str) -> bool:
+    """Whether the agent's class brings its own method of that name, or its async twin."""
+    return any(
+        getattr(getattr(type(agent), method), "__module__", "") != "turnwise.agents.tool_handling"
+        for method in (name, f"{name}_async")
+    )
 
 
 def _finished(agent: ChatAgent, result: ChatDocument, doc: ChatDocument) -> ChatDocument:
@@ -82,7 +112,7 @@ def _finished(agent: ChatAgent, result: ChatDocument, doc: ChatDocument) -> Chat
 
 def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[ChatDocument | None]:
     """The result of one tool as a document."""
-    call = handler_call(agent, tool, doc)
+    call = _handler_call(agent, tool, doc)
     if call is None:
         return None
     agent.tool_in_hand = tool.request
@@ -105,6 +135,15 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
     return result
 
 
+def _handler_call(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Effect | None:
+    if not _overridden(agent, "handle_tool_message"):
+        return handler_call(agent, tool, doc)
+    return Effect(
+        sync=lambda: agent.handle_tool_message(tool, doc),
+        awaited=lambda: agent.handle_tool_message_async(tool, doc),
+    )
+
+
 def _as_document(
     agent: ChatAgent, value: Any, tool: ToolMessage | None, doc: ChatDocument
 ) -> Steps[ChatDocument | None]:
@@ -121,6 +160,10 @@ def _as_document(
         attached = agent.create_agent_response("", tool_messages=[value])
         attached.metadata.tainted = forbidden
         return attached
+    if isinstance(value, dict) and tool is None and value and value.keys() <= {c.id for c in agent.record.open_calls}:
+        by_id = agent.create_agent_response("")
+        by_id.oai_tool_id2result = {key: value_as_text(result) for key, result in value.items()}
+        return by_id
     return agent.create_agent_response(value_as_text(value), content_any=value)
 
 
@@ -173,7 +216,7 @@ def _many_calls(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[Chat
                 results.append((key, result.content))
                 tainted = tainted or result.metadata.tainted
         elif key in faults:
-            results.append((key, explain(faults[key])))
+            results.append((key, agent.tool_validation_error(faults[key].error)))
         elif name not in agent.toolbox.known:
             results.append((key, f"ERROR: there is no tool named `{name}`."))
     if not results:

@@ -40,6 +40,16 @@ def handler_call(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument | None) 
     return None
 
 
+def handler_value(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument | None) -> Steps[Any]:
+    """What the handler of the tool returns, awaited where that is needed; None if there is no handler."""
+    call = handler_call(agent, tool, doc)
+    if call is None:
+        return None
+    value = yield call
+    result = yield from finished(value)
+    return result
+
+
 def _method(owner: Any, name: str) -> Callable[..., Any] | None:
     method = getattr(owner, name, None)
     if not callable(method):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from turnwise.agents.output_format import take_in
 from turnwise.agents.retention import marked, retains
@@ -11,6 +12,7 @@ from turnwise.agents.showing import begin, tell_error
 from turnwise.agents.tool_choice import tool_choice
 from turnwise.effects import Effect, Steps
 from turnwise.entity import Entity
+from turnwise.errors import ConfigurationError
 from turnwise.llm.base import (
     LanguageModel,
     LLMMessage,
@@ -53,6 +55,31 @@ def _call(model: LanguageModel, sent: Prompt, tools: ToolChoice | None, sink: To
         sync=lambda: model.chat(sent.messages, sent.max_tokens, tools, sink),
         awaited=lambda: model.achat(sent.messages, sent.max_tokens, tools, sink),
     )
+
+
+def answer_to(
+    agent: ChatAgent, messages: Sequence[LLMMessage], output_len: int | None, choice: str | dict[str, Any]
+) -> Steps[ChatDocument]:
+    """The model's answer to messages that are no part of the conversation."""
+    model = agent.llm
+    if model is None:
+        raise ConfigurationError(f"agent {agent.config.name!r} has no model to ask; give its configuration an `llm`")
+    asked = agent.response_template(Entity.USER, oai_tool_choice=choice)
+    sent = Prompt(messages=messages, max_tokens=output_len or model.config.max_output_tokens)
+    showing = yield from begin(agent)
+    try:
+        response = yield _call(model, sent, tool_choice(agent, model, asked), showing.sink)
+    except BaseException as error:
+        showing.cancelled()
+        tell_error(agent, error)
+        raise
+    agent.count_usage(response.usage)
+    doc = ChatDocument.from_LLMResponse(
+        response, recognize_recipient_in_content=agent.config.recognize_recipient_in_content
+    )
+    doc.metadata.agent_id = agent.id
+    showing.finished(doc)
+    return doc
 
 
 def one_off(agent: ChatAgent, message: str | ChatDocument) -> Steps[ChatDocument | None]:
@@ -102,7 +129,9 @@ def _with_every_call_answered(added: list[LLMMessage], open_calls: list[OpenAITo
 
 
 def _taken_in(agent: ChatAgent, response: LLMResponse, message: str | ChatDocument | None) -> ChatDocument:
-    doc = ChatDocument.from_LLMResponse(response, recognize_recipient=agent.config.recognize_recipient_in_content)
+    doc = ChatDocument.from_LLMResponse(
+        response, recognize_recipient_in_content=agent.config.recognize_recipient_in_content
+    )
     agent.count_usage(response.usage)
     agent.record.open_calls = list(response.oai_tool_calls or [])
     agent.record.mending = ""

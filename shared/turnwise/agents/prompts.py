@@ -28,13 +28,16 @@ def tool_advice(sets: ToolSets) -> str:
 @lru_cache(maxsize=4096)
 def system_message(own: str, sets: ToolSets, *, use_tools: bool, output: OutputFormat | None = None) -> LLMMessage:
     """The whole system message; kept by its arguments, because schemas are slow to make and rarely change."""
-    return LLMMessage(role=Role.SYSTEM, content=system_text(own, sets, use_tools=use_tools, output=output))
+    rules = tool_rules(sets) if told_as_text(use_tools=use_tools, output=output) else ""
+    return LLMMessage(role=Role.SYSTEM, content=system_text(own, rules, tool_advice(sets), output))
 
 
-def system_text(own: str, sets: ToolSets, *, use_tools: bool, output: OutputFormat | None = None) -> str:
-    """The text of the system message."""
-    as_text = use_tools or (output is not None and output.force_tools)
-    parts = [own, tool_rules(sets) if as_text else "", tool_advice(sets)]
-    if output is not None and output.instructions:
-        parts.append(output.rules())
-    return "\n\n".join(part for part in parts if part)
+def told_as_text(*, use_tools: bool, output: OutputFormat | None) -> bool:
+    """Whether the system message says how to write tools."""
+    return use_tools or (output is not None and output.force_tools)
+
+
+def system_text(own: str, rules: str, advice: str, output: OutputFormat | None) -> str:
+    """The text of the system message: what there is of its parts, as paragraphs."""
+    form = output.rules() if output is not None and output.instructions else ""
+    return "\n\n".join(part for part in (own, rules, advice, form) if part)

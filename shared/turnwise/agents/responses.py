@@ -26,17 +26,23 @@ class Responses(Conversation):
         content: str | None = None,
         content_any: Any = None,
         tool_messages: Sequence[ToolMessage] = (),
-        recipient: str = "",
-        files: Sequence[Any] = (),
         oai_tool_calls: list[OpenAIToolCall] | None = None,
         oai_tool_choice: str | dict[str, Any] = "auto",
         oai_tool_id2result: dict[str, str] | None = None,
         function_call: LLMFunctionCall | None = None,
+        recipient: str = "",
+        files: Sequence[Any] = (),
     ) -> ChatDocument:
-        """A message from entity `e` of this agent; without `content_any` its value is the text.
+        """A message from entity `e` of this agent.
 
-        Tools that are attached to it count as put there by the agent (see `Trust` in the docs), and so does what its
-        model is made to say.
+        - `content`: its text; `content_any`: its value, which is the text if none is given.
+        - `tool_messages`: tools that are attached to it. They count as put there by the agent (see `Trust` in the
+          docs), and so does what its model is made to say.
+        - `oai_tool_calls` and `function_call`: calls as of a model; `oai_tool_id2result`: results by call id.
+        - `oai_tool_choice`: what a model may do that answers it: `auto`, `none`, `required`, or one function as the
+          API names it.
+        - `recipient`: the entity or task that is to answer it, "" for anyone.
+        - `files`: what else is attached to it.
         """
         return ChatDocument(
             content=content or "",
@@ -61,33 +67,78 @@ class Responses(Conversation):
         content: str | None = None,
         content_any: Any = None,
         tool_messages: Sequence[ToolMessage] = (),
+        oai_tool_calls: list[OpenAIToolCall] | None = None,
+        oai_tool_choice: str | dict[str, Any] = "auto",
+        oai_tool_id2result: dict[str, str] | None = None,
+        function_call: LLMFunctionCall | None = None,
         recipient: str = "",
-        **others: Any,
+        files: Sequence[Any] = (),
     ) -> ChatDocument:
-        """A message from AGENT; `others` are further arguments of `response_template`."""
-        return self.response_template(Entity.AGENT, content, content_any, tool_messages, recipient, **others)
+        """A message from AGENT, the tool handler; the arguments are those of `response_template`."""
+        return self.response_template(
+            Entity.AGENT,
+            content,
+            content_any,
+            tool_messages,
+            oai_tool_calls,
+            oai_tool_choice,
+            oai_tool_id2result,
+            function_call,
+            recipient,
+            files,
+        )
 
     def create_llm_response(
         self,
         content: str | None = None,
         content_any: Any = None,
         tool_messages: Sequence[ToolMessage] = (),
+        oai_tool_calls: list[OpenAIToolCall] | None = None,
+        oai_tool_choice: str | dict[str, Any] = "auto",
+        oai_tool_id2result: dict[str, str] | None = None,
+        function_call: LLMFunctionCall | None = None,
         recipient: str = "",
-        **others: Any,
+        files: Sequence[Any] = (),
     ) -> ChatDocument:
-        """A message as from this agent's model; `others` are further arguments of `response_template`."""
-        return self.response_template(Entity.LLM, content, content_any, tool_messages, recipient, **others)
+        """A message as from this agent's model; the arguments are those of `response_template`."""
+        return self.response_template(
+            Entity.LLM,
+            content,
+            content_any,
+            tool_messages,
+            oai_tool_calls,
+            oai_tool_choice,
+            oai_tool_id2result,
+            function_call,
+            recipient,
+            files,
+        )
 
     def create_user_response(
         self,
         content: str | None = None,
         content_any: Any = None,
         tool_messages: Sequence[ToolMessage] = (),
+        oai_tool_calls: list[OpenAIToolCall] | None = None,
+        oai_tool_choice: str | dict[str, Any] = "auto",
+        oai_tool_id2result: dict[str, str] | None = None,
+        function_call: LLMFunctionCall | None = None,
         recipient: str = "",
-        **others: Any,
+        files: Sequence[Any] = (),
     ) -> ChatDocument:
-        """A message as from this agent's human; `others` are further arguments of `response_template`."""
-        return self.response_template(Entity.USER, content, content_any, tool_messages, recipient, **others)
+        """A message as from this agent's human; the arguments are those of `response_template`."""
+        return self.response_template(
+            Entity.USER,
+            content,
+            content_any,
+            tool_messages,
+            oai_tool_calls,
+            oai_tool_choice,
+            oai_tool_id2result,
+            function_call,
+            recipient,
+            files,
+        )
 
     def to_ChatDocument(
         self,

@@ -7,7 +7,7 @@ from turnwise.core.spec import TaskSpec
 from turnwise.core.state import AGENT, LLM, USER
 from turnwise.entity import Entity
 from turnwise.messages.document import ChatDocument
-from turnwise.messages.finding import find_tools, handles, tool_attempt
+from turnwise.messages.finding import accepts, find_tools, handles, tool_attempt
 from turnwise.messages.toolset import AgentFacts
 
 ENTITIES = (AGENT, LLM, USER)
@@ -44,7 +44,7 @@ def may_answer(spec: TaskSpec, responder: str, pending: ChatDocument | None, pen
     if pending is None:
         return responder != LLM or facts.agent(spec.agent).has_llm
     sub = None if responder in ENTITIES else spec.sub_task(responder)
-    if sub is not None and not _accepts(facts.agent(sub.agent), pending):
+    if sub is not None and not accepts(facts.agent(sub.agent), pending):
         return False
     recipient = pending.metadata.recipient
     if recipient and not _addressed(spec, responder, recipient, is_entity=sub is None):
@@ -90,14 +90,6 @@ def handler_is_silent(agent: AgentFacts, pending: ChatDocument | None) -> bool:
     if pending is None:
         return True
     return agent.silent and not find_tools(pending, agent).attempted
-
-
-def _accepts(agent: AgentFacts, pending: ChatDocument) -> bool:
-    """Whether a sub-task's agent can do anything with the message."""
-    present = find_tools(pending, agent).present
-    if any(handles(agent, tool) for tool in present):
-        return True
-    return not present and not agent.respond_tools_only
 
 
 def _addressed(spec: TaskSpec, responder: str, recipient: str, *, is_entity: bool) -> bool:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
 from inspect import isawaitable
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from turnwise.configuration import Configuration
 from turnwise.llm.tokens import estimated_tokens
 
 
@@ -211,7 +212,7 @@ class ToolChoice(BaseModel):
 UNLIMITED_CONTEXT = 1_000_000_000
 
 
-class LLMConfig(BaseModel):
+class LLMConfig(Configuration):
     """Settings that every model client understands.
 
     `type` chooses the client, `timeout` is in seconds. `max_output_tokens` bounds an answer; where the context is
@@ -220,7 +221,13 @@ class LLMConfig(BaseModel):
     limit where nothing is.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    _instead: ClassVar[Mapping[str, str]] = {
+        "cache_config": "answers of models are not kept",
+        "completion_context_length": "models are asked by chat; give 'chat_context_length'",
+        "completion_model": "models are asked by chat; give 'chat_model'",
+        "streamer": "pieces of an answer are told to the agent's callbacks, see `Callbacks.start_llm_stream`",
+        "use_chat_for_completion": "models are always asked by chat",
+    }
 
     type: str = "openai"
     chat_model: str = ""

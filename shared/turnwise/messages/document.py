@@ -218,17 +218,25 @@ class ChatDocument(BaseModel):
         )
 
     @staticmethod
-    def from_LLMResponse(response: LLMResponse, recognize_recipient: bool = True) -> ChatDocument:
-        """A model's answer as a document from LLM; `recognize_recipient` reads an addressee out of its text."""
+    def from_LLMResponse(
+        response: LLMResponse,
+        displayed: bool = False,
+        recognize_recipient_in_content: bool = True,
+    ) -> ChatDocument:
+        """A model's answer as a document from LLM.
+
+        With `recognize_recipient_in_content` an addressee is read out of its text (`TO[name]: text`, or JSON with a
+        field `recipient`). `displayed` changes nothing: a message does not know whether it was shown.
+        """
         recipient, content = "", response.message or ""
-        if recognize_recipient and content:
+        if recognize_recipient_in_content and content:
             recipient, content = addressee(content)
         elif content:
             content = content.strip()
         if not content and response.message and recipient:
             content = response.message
         calls = response.function_call or (response.oai_tool_calls[0].function if response.oai_tool_calls else None)
-        if calls is not None and recognize_recipient and not recipient:
+        if calls is not None and recognize_recipient_in_content and not recipient:
             recipient = str((calls.arguments or {}).get("recipient") or "")
         return ChatDocument(
             content=content,

@@ -102,6 +102,14 @@ def handles(agent: AgentFacts, tool: ToolMessage) -> bool:
     return tool.request in agent.tools.handled and for_agent(tool, agent.name)
 
 
+def accepts(agent: AgentFacts, doc: ChatDocument) -> bool:
+    """Whether an agent can do anything with the message: it holds a tool of his, or no tool and he answers texts."""
+    present = find_tools(doc, agent).present
+    if any(handles(agent, tool) for tool in present):
+        return True
+    return not present and not agent.respond_tools_only
+
+
 def attach_tools(doc: ChatDocument, agent: AgentFacts) -> None:
     """Keep the tools that the agent handles, found in the text or the calls, on the message as structure.
 
@@ -249,10 +257,10 @@ def _inferred(
     return candidates[0] if len(candidates) == 1 else None
 
 
-def explain(fault: ToolFault) -> str:
+def explain(tool: str, error: ValidationError) -> str:
     """What the model is told of a tool with bad fields: the tool, each field and why, and to write it again."""
-    lines = [f"There was an error in your use of the tool `{fault.tool}`:"]
-    for problem in fault.error.errors():
+    lines = [f"There was an error in your use of the tool `{tool}`:"]
+    for problem in error.errors():
         where = ".".join(str(part) for part in problem["loc"]) or "(whole tool)"
         lines.append(f"- field `{where}`: {problem['msg']}")
     lines.append("Correct these fields and write the whole tool again.")

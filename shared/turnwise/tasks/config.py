@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from collections.abc import Mapping
+from typing import ClassVar
 
+from pydantic import Field
+
+from turnwise.configuration import Configuration
 from turnwise.core.sequences import DoneSequence
 
 
-class TaskConfig(BaseModel):
+class TaskConfig(Configuration):
     """What was not worth an argument of `Task`.
 
     - `inf_loop_cycle_len`: the longest loop that is looked for (0: none), checked every so many steps once
@@ -24,7 +28,7 @@ class TaskConfig(BaseModel):
       as `<task>.1.log` and so on. `enable_loggers=False` writes none of them, `enable_html_logging=False` no page.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    _instead: ClassVar[Mapping[str, str]] = {"restart_subtask_run": "it is called 'restart_as_subtask'"}
 
     inf_loop_cycle_len: int = Field(10, ge=0)
     inf_loop_dominance_factor: float = 1.5

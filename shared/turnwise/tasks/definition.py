@@ -50,6 +50,8 @@ class TaskDefinition(Generic[R]):
         done_if_response: Sequence[Entity | str] = (),
         config: TaskConfig | None = None,
     ) -> None:
+        if agent is not None and not isinstance(agent, ChatAgent):
+            raise ConfigurationError(f"a task is held around a ChatAgent; got {type(agent).__name__} as its agent")
         self.agent = agent if agent is not None else ChatAgent()
         self.name = name or self.agent.config.name
         if Entity.named(self.name) is not None or "/" in self.name:
