@@ -294,6 +294,16 @@ MUTANTS = (
     ),
     _mutant("TASK-3", "tasks/entry.py", "doc.metadata.id = message.chat_document_id", "pass"),
     _mutant("TASK-5", "core/stack.py", "copy.metadata.sender = Entity.USER", "pass"),
+    # long histories
+    _mutant("FIT-1", "agents/fitting.py", "return self.context - MARGIN - prompt", "return self.most"),
+    _mutant("FIT-3", "agents/sending.py", '"drop_turns": DroppingTurns', '"drop_turns": Truncating'),
+    _mutant("FIT-4", "agents/fitting.py", "self._whole = {0, ", "self._whole = {0} - {"),
+    _mutant(
+        "FIT-7",
+        "agents/retention.py",
+        "    if most is None:\n        return message\n    return message.model_copy",
+        "    if True:\n        return message\n    return message.model_copy",
+    ),
     # orchestration
     _mutant(
         "ORCH-7",

@@ -8,7 +8,7 @@ Boss LLM: x + [add a=1]         with tools attached that are not in the text
 Boss LLM: calls c1:add a=1      with API calls
 Boss Agent: results c1=3        with results of API calls
 Boss LLM refused: DO-NOT-KNOW   an answer that did not count
-Boss LLM passes: __PASS__       an answer that hands the message on
+Boss LLM: __PASS__:Bob          an answer that hands the message on reads like one taken
 Boss nobody                     a step without an answer
 Boss = DONE                     the task's end
 => 3                            the run's result; `=> nothing`, `=> raises ValueError: why`

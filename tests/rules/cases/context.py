@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tests.rules.cast import Cast
 from tests.rules.scenario import scenario
 from tests.rules.words import call, calls, tool
 
-from turnwise import LLMConfig, Task, ToolMessage
+from turnwise import LanguageModel, LLMConfig, LLMMessage, LLMResponse, Task, ToolMessage
+from turnwise.llm.base import TokenSink, ToolChoice
 
 LONG = "word " * 200
 
@@ -101,7 +103,7 @@ def old_turns_may_be_left_out(cast: Cast) -> Task:
 
 
 @scenario(
-    "FIT-5 ERR-3",
+    "FIT-5 FIT-4 ERR-3",
     """
     Boss LLM: {tell number=1}
     Boss Agent: number 1...
@@ -183,3 +185,43 @@ def little_is_kept_of_the_results_of_calls(cast: Cast) -> Task:
     second = calls(call("c2", "tell", number=2), call("c3", "tell", number=3))
     api = {"use_functions_api": True, "use_tools": False}
     return cast.task("Boss", calls(call("c1", "tell", number=1)), second, "DONE", tools=[TellBriefly], agent=api)
+
+
+class Limited(LanguageModel):
+    """Says whether its answer has to be shorter than its settings allow."""
+
+    def chat(
+        self,
+        messages: Sequence[LLMMessage],
+        max_tokens: int,
+        tools: ToolChoice | None = None,
+        on_token: TokenSink | None = None,
+    ) -> LLMResponse:
+        config = self.config
+        shorter = config.min_output_tokens <= max_tokens < config.max_output_tokens
+        return LLMResponse(message=f"shorter: {shorter}")
+
+    async def achat(
+        self,
+        messages: Sequence[LLMMessage],
+        max_tokens: int,
+        tools: ToolChoice | None = None,
+        on_token: TokenSink | None = None,
+    ) -> LLMResponse:
+        return self.chat(messages, max_tokens, tools, on_token)
+
+
+def _limited(cast: Cast, context: int) -> Task:
+    agent = cast.agent("Boss", "")
+    agent.llm = Limited(LLMConfig(chat_context_length=context, max_output_tokens=60, min_output_tokens=5))
+    return cast.task(agent)
+
+
+@scenario("FIT-1", "Boss LLM: shorter: True\nBoss = FIXED_TURNS\n=> shorter: True", turns=1)
+def where_little_is_left_the_answer_is_asked_to_be_shorter(cast: Cast) -> Task:
+    return _limited(cast, 345)
+
+
+@scenario("FIT-1", "Boss LLM: shorter: False\nBoss = FIXED_TURNS\n=> shorter: False", turns=1)
+def where_there_is_room_the_answer_may_be_as_long_as_allowed(cast: Cast) -> Task:
+    return _limited(cast, 1000)
