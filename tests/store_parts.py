@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from turnwise.ids import new_id
-from turnwise.runs.records import NewAsk, NewRun, RunRecord, WorkerInfo
+from turnwise.runs.records import Json, NewAsk, NewRun, RunRecord, WorkerInfo
 from turnwise.runs.store import Store
 
 
@@ -32,9 +32,10 @@ def new_ask(queue: str | None, *, turn: int = 1, frame_no: int = 1, **changes: A
 
 
 def asked_run(store: Store, queue: str | None, *, run: dict[str, Any] | None = None, **ask: Any) -> RunRecord:
-    """A run that waits for one ask on `queue`."""
+    """A run that waits for one ask on `queue`; one of a session goes on with its conversation."""
     made, _ = store.submit(new_run(**(run or {})))
     with store.locked(made.id) as transaction:
+        transaction.take_up_conversation()
         transaction.push_frame("triage", {"step": 0})
         transaction.put_document("doc-1", {"content": "hello"})
         asking = new_ask(queue, **ask)
@@ -42,6 +43,21 @@ def asked_run(store: Store, queue: str | None, *, run: dict[str, Any] | None = N
         transaction.event("turn.asked", ask_id=asking.id, data={"document": "doc-1"})
         transaction.change(status="running", awaiting=asking.id, move_due_at=None)
         return transaction.run
+
+
+def begun_run(store: Store, session: str, **changes: Any) -> RunRecord:
+    """A run that has begun to go on with the conversation of `session`."""
+    made, _ = store.submit(new_run(session_id=session, **changes))
+    with store.locked(made.id) as transaction:
+        transaction.take_up_conversation()
+        transaction.change(status="running", move_due_at=None)
+        return transaction.run
+
+
+def remembered(store: Store, run: RunRecord, key: str = "triage") -> list[Json]:
+    """The whole history of an agent as the run sees it, as the messages' bodies."""
+    with store.locked(run.id) as transaction:
+        return [transaction.history_row(key, idx).body for idx in range(transaction.agent(key).history_len)]
 
 
 def new_worker(store: Store, queue: str) -> str:

@@ -83,9 +83,9 @@ def test_a_run_of_the_version_before_goes_on(of_version_0001: Database, written:
 
     # then
     assert claim is not None
-    assert claim.run.id == claim.run.conversation == run
+    assert claim.run.id == run
     assert (claim.agent.state, claim.agent.history_len) == ({"visits": 1}, 1)
-    assert [row.body for row in store.history(claim.run.conversation, "triage")] == [{"content": "hi"}]
+    assert [row.body for row in store.history(run, "triage")] == [{"content": "hi"}]
     assert store.reply(claim, Reply(kind="nothing", history=(NewHistory(role="assistant", body={}),)))
     assert len(store.history(run, "triage")) == 2
 

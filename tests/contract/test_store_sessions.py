@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import pytest
-from tests.store_parts import asked_run, new_queue, new_run, new_worker
+from tests.store_parts import asked_run, begun_run, new_queue, new_run, new_worker, remembered
 
 from turnwise.errors import ConflictError, NotFoundError
 from turnwise.ids import new_id
@@ -40,16 +40,16 @@ def _before(store: Store, run: RunRecord) -> str | None:
 
 
 def _said(store: Store, run: RunRecord) -> list[str]:
-    return [row.body["t"] for row in store.history(run.conversation, "triage")]
+    return [body["t"] for body in remembered(store, run)]
 
 
 def test_a_run_finds_its_agents_as_the_run_before_left_them(store: Store) -> None:
     session = new_id("session")
-    first = _accepted(store, session)
+    first = begun_run(store, session)
     _say(store, first, "hello", "hi")
     _end(store, first)
 
-    second = _accepted(store, session)
+    second = begun_run(store, session)
     with store.locked(second.id) as transaction:
         agent = transaction.agent("triage")
     _say(store, second, "again")
@@ -60,7 +60,9 @@ def test_a_run_finds_its_agents_as_the_run_before_left_them(store: Store) -> Non
 
 def test_the_claim_of_an_ask_comes_with_what_its_agent_remembers_of_the_session(store: Store) -> None:
     session, queue = new_id("session"), new_queue()
-    _say(store, _accepted(store, session), "hello")
+    first = begun_run(store, session)
+    _say(store, first, "hello")
+    _end(store, first)
     run = asked_run(store, queue, run={"session_id": session})
 
     claim = store.claim(queue, new_worker(store, queue))
@@ -75,17 +77,18 @@ def test_the_claim_of_an_ask_comes_with_what_its_agent_remembers_of_the_session(
 
 def test_other_sessions_tasks_tenants_and_runs_without_a_session_remember_nothing_of_it(store: Store) -> None:
     session = new_id("session")
-    _say(store, _accepted(store, session), "secret")
+    first = begun_run(store, session)
+    _say(store, first, "secret")
+    _end(store, first)
 
     strangers = [
-        _accepted(store, new_id("session")),
-        _accepted(store, session, task="billing"),
-        _accepted(store, session, tenant=new_id("tenant")),
-        store.submit(new_run())[0],
+        begun_run(store, new_id("session")),
+        begun_run(store, session, task="billing"),
+        begun_run(store, session, tenant=new_id("tenant")),
+        _accepted(store, session),  # and one that does not ask for it
         store.submit(new_run())[0],
     ]
 
-    assert len({run.conversation for run in strangers}) == len(strangers)
     for run in strangers:
         with store.locked(run.id) as transaction:
             assert transaction.agent("triage").history_len == 0
@@ -133,7 +136,6 @@ def test_places_in_a_session_are_given_once_by_concurrent_submissions(store: Sto
         thread.join()
 
     assert sorted(run.session_no or 0 for run in made) == list(range(1, 31))
-    assert len({run.conversation for run in made}) == 1
 
 
 def test_an_end_and_a_submission_at_the_same_time_do_not_miss_each_other(store: Store) -> None:
@@ -167,11 +169,12 @@ def test_a_repeated_submission_gives_the_same_run_and_begins_no_session(store: S
 
 def test_documents_of_earlier_runs_of_the_conversation_are_found_by_id(store: Store) -> None:
     session = new_id("session")
-    first = _accepted(store, session)
     document = new_id("doc")
-    with store.locked(first.id) as transaction:
-        transaction.put_document(document, {"content": "said before"})
-    second, other = _accepted(store, session), _accepted(store, session, task="billing")
+    for content, status in (("said before", "completed"), ("said in vain", "failed")):
+        with store.locked(begun_run(store, session).id) as transaction:
+            transaction.put_document(document, {"content": content})
+            transaction.finish(status, None)
+    second, other = begun_run(store, session), begun_run(store, session, task="billing")
 
     assert store.document(second.id, document) is None
     assert store.earlier_document(second, document) == {"content": "said before"}
@@ -184,7 +187,7 @@ def test_documents_of_earlier_runs_of_the_conversation_are_found_by_id(store: St
 
 def test_a_session_tells_its_tasks_agents_and_what_it_used(store: Store) -> None:
     session = new_id("session")
-    first = _accepted(store, session)
+    first = begun_run(store, session)
     _say(store, first, "hello", "hi")
     with store.locked(first.id) as transaction:
         transaction.add_usage(Usage(prompt_tokens=5, completion_tokens=2, cost=Decimal("0.10")))
@@ -208,7 +211,7 @@ def test_a_session_tells_its_tasks_agents_and_what_it_used(store: Store) -> None
 
 def test_a_deleted_session_is_forgotten_and_its_runs_stay(store: Store) -> None:
     session = new_id("session")
-    first = _accepted(store, session)
+    first = begun_run(store, session)
     _say(store, first, "hello")
     with pytest.raises(ConflictError) as caught:
         store.delete_session(session)
@@ -217,12 +220,12 @@ def test_a_deleted_session_is_forgotten_and_its_runs_stay(store: Store) -> None:
     store.delete_session(session)
 
     assert caught.value.code == "session_in_use"
-    assert _said(store, first) == []
+    assert store.history(first.conversation_id or "", "triage") == []
     assert store.run(first.id).status == "completed"
     for gone in (store.session, store.delete_session):
         with pytest.raises(NotFoundError, match=session):
             gone(session)
-    again = _accepted(store, session)
-    assert again.conversation != first.conversation  # what a worker has read of the old one is of no use for it
+    again = begun_run(store, session)
+    assert again.conversation_id != first.conversation_id  # what a worker has read of the old one is of no use for it
     assert store.session(session).runs == 1
     assert [run.id for run in store.runs(RunFilter(session_id=session))[0]] == [again.id, first.id]

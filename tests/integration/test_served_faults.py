@@ -105,13 +105,11 @@ class FlakyStore(Store):
             raise DatabaseUnavailableError("the database is away")
         return super().reply(claim, reply, then)
 
-    def history(
-        self, conversation: str, key: str, *, max_tokens: int | None = None, after_idx: int = -1
-    ) -> list[HistoryRow]:
+    def history(self, owner: str, key: str, **which: int | None) -> list[HistoryRow]:
         if self.history_failures:
             self.history_failures -= 1
             raise DatabaseUnavailableError("the database is away")
-        return super().history(conversation, key, max_tokens=max_tokens, after_idx=after_idx)
+        return super().history(owner, key, **which)  # type: ignore[arg-type]
 
 
 def test_an_answer_is_written_once_the_database_is_back(database: Database) -> None:

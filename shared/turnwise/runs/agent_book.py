@@ -1,4 +1,4 @@
-"""Agents and their histories within one transaction of a run, as its conversation has them."""
+"""Agents and their histories within one transaction of a run."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import fields, replace
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from turnwise.runs.records import AgentRecord, HistoryRow, Json, NewHistory
+from turnwise.runs.records import AgentRecord, HistoryRow, Json, NewHistory, RunRecord
 from turnwise.runs.rows import AGENT, agent_of, as_row
 from turnwise.runs.schema import agent_states, histories
 from turnwise.runs.writes import Writes
 
 _AGENT = sa.select(*AGENT).where(
-    agent_states.c.conversation == sa.bindparam("conversation"), agent_states.c.key == sa.bindparam("key")
+    agent_states.c.owner == sa.bindparam("owner"), agent_states.c.key == sa.bindparam("key")
 )
 _ROW = sa.select(
     histories.c.idx,
@@ -24,26 +24,30 @@ _ROW = sa.select(
     histories.c.total,
     histories.c.document_id,
 ).where(
-    histories.c.conversation == sa.bindparam("conversation"),
+    histories.c.owner == sa.bindparam("owner"),
     histories.c.key == sa.bindparam("key"),
     histories.c.idx == sa.bindparam("idx"),
 )
 _TOTAL = sa.select(histories.c.total).where(
-    histories.c.conversation == sa.bindparam("conversation"),
+    histories.c.owner == sa.bindparam("owner"),
     histories.c.key == sa.bindparam("key"),
     histories.c.idx == sa.bindparam("idx"),
 )
 
 
 class AgentBook:
-    """Reads each agent once and leaves its changes in the transaction's writes."""
+    """Reads each agent once and leaves its changes in the transaction's writes.
 
-    def __init__(self, connection: Connection, conversation: str, writes: Writes) -> None:
+    All of them are rows of the run's own; those of the session's conversation, which a history may begin with, are
+    only read.
+    """
+
+    def __init__(self, connection: Connection, run: RunRecord, writes: Writes) -> None:
         self._connection = connection
-        self._conversation = conversation
+        self._run = run
         self._writes = writes
         self._known: dict[str, AgentRecord] = {}
-        self._stored: dict[str, int] = {}  # history rows in the database that are still wanted
+        self._stored: dict[str, int] = {}  # where the history rows end that the database has and that are still wanted
 
     def learn(self, agent: AgentRecord) -> None:
         """Take `agent`, just read under the run's lock, as known."""
@@ -54,7 +58,7 @@ class AgentBook:
     def get(self, key: str) -> AgentRecord:
         """The agent as this transaction sees it; an empty record if nothing was ever saved of it."""
         if key not in self._known:
-            row = self._connection.execute(_AGENT, {"conversation": self._conversation, "key": key}).first()
+            row = self._connection.execute(_AGENT, {"owner": self._run.id, "key": key}).first()
             self.learn(agent_of(row) if row else AgentRecord(key=key))
         return self._known[key]
 
@@ -76,7 +80,7 @@ class AgentBook:
         pending = self._writes.histories.setdefault(key, [])
         for row in rows:
             total += row.tokens
-            pending.append(as_row(row, conversation=self._conversation, key=key, idx=idx, total=total))
+            pending.append(as_row(row, owner=self._run.id, key=key, idx=idx, total=total))
             idx += 1
         self._put(replace(agent, history_len=idx, history_tokens=total))
 
@@ -90,15 +94,22 @@ class AgentBook:
         if keep < self._stored[key]:
             self._writes.cuts[key] = self._stored[key] = keep
         total = self._total(key, keep, pending)
-        self._put(replace(agent, history_len=keep, history_tokens=total, history_epoch=agent.history_epoch + 1))
+        self._put(
+            replace(
+                agent,
+                history_len=keep,
+                history_tokens=total,
+                history_epoch=agent.history_epoch + 1,
+                base_len=min(agent.base_len, keep),
+            )
+        )
 
     def row(self, key: str, idx: int) -> HistoryRow:
         """One history row, stored or just appended."""
         for row in self._writes.histories.get(key, []):
             if row["idx"] == idx:
                 return HistoryRow(**{field.name: row[field.name] for field in fields(HistoryRow)})
-        given = {"conversation": self._conversation, "key": key, "idx": idx}
-        found = self._connection.execute(_ROW, given).one()
+        found = self._connection.execute(_ROW, self._place(key, idx)).one()
         return HistoryRow(
             idx=found[0], role=found[1], body=found[2], tokens=found[3], total=found[4], document_id=found[5]
         )
@@ -108,9 +119,13 @@ class AgentBook:
             return 0
         if pending:
             return int(pending[-1]["total"])
-        given = {"conversation": self._conversation, "key": key, "idx": keep - 1}
-        return int(self._connection.execute(_TOTAL, given).scalar_one())
+        return int(self._connection.execute(_TOTAL, self._place(key, keep - 1)).scalar_one())
+
+    def _place(self, key: str, idx: int) -> Json:
+        """Where a stored history row is."""
+        of_base = idx < self.get(key).base_len
+        return {"owner": self._run.conversation_id if of_base else self._run.id, "key": key, "idx": idx}
 
     def _put(self, agent: AgentRecord) -> None:
         self._known[agent.key] = agent
-        self._writes.agents[agent.key] = as_row(agent, conversation=self._conversation)
+        self._writes.agents[agent.key] = as_row(agent, owner=self._run.id)

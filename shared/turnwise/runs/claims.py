@@ -13,7 +13,7 @@ from turnwise.runs import direct
 from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import now, word
 from turnwise.runs.records import UNFINISHED, AgentRecord, Claim
-from turnwise.runs.rows import AGENT, ASK, CONVERSATION, RUN, agent_of, ask_of, run_of
+from turnwise.runs.rows import AGENT, ASK, RUN, agent_of, ask_of, run_of
 from turnwise.runs.schema import agent_states, asks, documents, runs, workers
 
 # How often a claim looks for another candidate when others were faster.
@@ -70,9 +70,7 @@ def _candidate(with_version: bool) -> sa.Select[Any]:
         .select_from(
             asks.join(runs, runs.c.id == asks.c.run_id)
             .outerjoin(documents, sa.and_(documents.c.run_id == asks.c.run_id, documents.c.id == asks.c.message_id))
-            .outerjoin(
-                agent_states, sa.and_(agent_states.c.conversation == CONVERSATION, agent_states.c.key == asks.c.agent)
-            )
+            .outerjoin(agent_states, sa.and_(agent_states.c.owner == asks.c.run_id, agent_states.c.key == asks.c.agent))
         )
         .where(*conditions)
         .order_by(asks.c.priority.desc(), asks.c.created_at)

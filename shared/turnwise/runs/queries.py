@@ -109,13 +109,25 @@ class Queries(StoreBase):
             return list(connection.execute(statement).scalars())
 
     def history(
-        self, conversation: str, key: str, *, max_tokens: int | None = None, after_idx: int = -1
+        self,
+        owner: str,
+        key: str,
+        *,
+        max_tokens: int | None = None,
+        after_idx: int = -1,
+        before_idx: int | None = None,
     ) -> list[HistoryRow]:
-        """An agent's history above `after_idx`: the longest end of it that is within `max_tokens`, in order."""
-        conditions = [histories.c.conversation == conversation, histories.c.key == key, histories.c.idx > after_idx]
+        """An agent's history between the two indexes: the longest end of it that is within `max_tokens`, in order.
+
+        What is kept under `owner`, the id of a run or of a session's conversation: a run of a session keeps what it
+        has added (`AgentRecord.base_len`).
+        """
+        conditions = [histories.c.owner == owner, histories.c.key == key, histories.c.idx > after_idx]
+        if before_idx is not None:
+            conditions.append(histories.c.idx < before_idx)
         if max_tokens is not None:
             everything = sa.select(agent_states.c.history_tokens).where(
-                agent_states.c.conversation == conversation, agent_states.c.key == key
+                agent_states.c.owner == owner, agent_states.c.key == key
             )
             least = everything.scalar_subquery() - max_tokens
             # The first condition is what the index knows; the second drops the row that is only partly within.

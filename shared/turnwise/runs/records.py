@@ -87,11 +87,6 @@ class RunRecord:
         """Whether the run has a final status."""
         return self.status in FINISHED
 
-    @property
-    def conversation(self) -> str:
-        """What its agents and histories are kept under: its session's conversation of this task, or its own id."""
-        return self.conversation_id or self.id
-
 
 class RunChanges(TypedDict, total=False):
     """What a transaction may change of a run by itself; counters and usage have methods of their own."""
@@ -227,7 +222,10 @@ class HistoryRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentRecord:
-    """What lasts of an agent between turns; `history_epoch` grows when history rows were taken away."""
+    """What lasts of an agent between turns; `history_epoch` grows when history rows were taken away.
+
+    In a run of a session the first `base_len` messages are still the session's, from its epoch `base_epoch`.
+    """
 
     key: str
     record: Json | None = None
@@ -235,6 +233,8 @@ class AgentRecord:
     history_len: int = 0
     history_epoch: int = 0
     history_tokens: int = 0
+    base_len: int = 0
+    base_epoch: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

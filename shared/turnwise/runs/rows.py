@@ -17,8 +17,6 @@ RUN = tuple(schema.runs.c)
 ASK = tuple(schema.asks.c)
 REPLY = tuple(schema.replies.c)
 AGENT = tuple(schema.agent_states.c)[1:]
-# `RunRecord.conversation`, as the database says it.
-CONVERSATION = sa.func.coalesce(schema.runs.c.conversation_id, schema.runs.c.id)
 
 
 def names(columns: Sequence[sa.Column[Any]]) -> tuple[str, ...]:

@@ -28,10 +28,10 @@ runs = sa.Table(
     sa.Column("tags", Tags, nullable=False),
     sa.Column("metadata", Document, nullable=False),
     sa.Column("session_id", sa.Text),
-    # Of a run in a session: the session's key, its place in the order of acceptance, and whose agents and histories it
-    # goes on with (NULL: its own, kept under its id).
+    # Of a run in a session: the session's key, and its place in the order of acceptance.
     sa.Column("session_key", sa.Text),
     sa.Column("session_no", sa.Integer),
+    # The session's conversation that the run went on with when it began; NULL: none, and before that.
     sa.Column("conversation_id", sa.Text),
     sa.Column("message", Document, nullable=False),
     sa.Column("max_cost", Money),
@@ -199,31 +199,34 @@ events = sa.Table(
 )
 
 
-def _conversation() -> sa.Column[str]:
-    """Whose rows these are: a run's own, or those that the runs of a session share (`runs.conversation_id`).
+def _owner() -> sa.Column[str]:
+    """Whose rows these are: a run's, or those of a session's conversation (`runs.conversation_id`).
 
     The name in the database is from before there were sessions; with it, programs of that time go on working while an
     installation is upgraded.
     """
-    return sa.Column("run_id", sa.Text, key="conversation", primary_key=True)
+    return sa.Column("run_id", sa.Text, key="owner", primary_key=True)
 
 
 agent_states = sa.Table(
     "agent_states",
     metadata,
-    _conversation(),
+    _owner(),
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("record", Document),
     sa.Column("state", Document),
     sa.Column("history_len", sa.Integer, nullable=False),
     sa.Column("history_epoch", sa.Integer, nullable=False),
     sa.Column("history_tokens", sa.BigInteger, nullable=False),
+    # Of a run in a session: so many messages of its history are the conversation's, as they were in that epoch of it.
+    sa.Column("base_len", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("base_epoch", sa.Integer, nullable=False, server_default="0"),
 )
 
 histories = sa.Table(
     "histories",
     metadata,
-    _conversation(),
+    _owner(),
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("idx", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("role", sa.Text, nullable=False),
@@ -233,7 +236,7 @@ histories = sa.Table(
     sa.Column("document_id", sa.Text),
 )
 # Finds where the last n tokens begin without reading what lies before.
-sa.Index("ix_histories_total", histories.c.conversation, histories.c.key, histories.c.total)
+sa.Index("ix_histories_total", histories.c.owner, histories.c.key, histories.c.total)
 
 loop_counts = sa.Table(
     "loop_counts",

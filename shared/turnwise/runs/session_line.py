@@ -56,6 +56,7 @@ _EARLIER_DOCUMENTS = (
     .where(
         runs.c.session_id == sa.bindparam("session_id"),
         runs.c.conversation_id == sa.bindparam("conversation_id"),
+        runs.c.status == word("completed"),
         documents.c.id.in_(sa.bindparam("ids", expanding=True)),
     )
     # The same document may be kept by two runs: what the later one made of it counts.
@@ -78,7 +79,7 @@ def take_place(database: Database, connection: Connection, new: NewRun) -> Json:
         set_={"last_no": sessions.c.last_no + 1, "used_at": statement.excluded.used_at},
     )
     key, no = connection.execute(statement.returning(sessions.c.key, sessions.c.last_no)).one()
-    return {"session_key": key, "session_no": no, "conversation_id": f"{key}/{new.task}"}
+    return {"session_key": key, "session_no": no}
 
 
 def run_before(connection: Connection, run: RunRecord) -> str | None:
@@ -95,7 +96,7 @@ def run_after(connection: Connection, run: RunRecord) -> str | None:
 
 
 def earlier_documents(connection: Connection, run: RunRecord, ids: Iterable[str]) -> dict[str, Json]:
-    """Those documents, by id, that runs of the same conversation have."""
+    """Those documents, by id, that earlier runs have left to the conversation."""
     if run.conversation_id is None:
         return {}
     given = {"session_id": run.session_id, "conversation_id": run.conversation_id, "ids": list(ids)}

@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 
 from turnwise.errors import ConflictError, NotFoundError
 from turnwise.runs.base import StoreBase
+from turnwise.runs.conversations import conversation_id
 from turnwise.runs.records import UNFINISHED, AgentRecord, SessionRecord, SessionTask, Usage
 from turnwise.runs.rows import AGENT, agent_of
 from turnwise.runs.schema import agent_states, histories, runs, sessions
@@ -25,13 +26,13 @@ _SUMS = tuple(
     for name in ("prompt_tokens", "cached_tokens", "completion_tokens", "calls", "unpriced_calls")
 )
 _TASKS = (
-    sa.select(runs.c.task, runs.c.conversation_id, sa.func.count(), _UNFINISHED, *_SUMS)
+    sa.select(runs.c.task, sa.func.count(), _UNFINISHED, *_SUMS)
     .where(*_OF_IT)
-    .group_by(runs.c.task, runs.c.conversation_id)
+    .group_by(runs.c.task)
     .order_by(runs.c.task)
 )
 _COSTS = sa.select(runs.c.cost).where(*_OF_IT)
-_AGENTS = sa.select(*AGENT).where(agent_states.c.conversation == sa.bindparam("conversation")).order_by(AGENT[0])
+_AGENTS = sa.select(*AGENT).where(agent_states.c.owner == sa.bindparam("conversation")).order_by(AGENT[0])
 _ONE_UNFINISHED = (
     sa.select(runs.c.id).where(*_OF_IT, runs.c.status.in_(UNFINISHED)).order_by(runs.c.session_no).limit(1)
 )
@@ -41,7 +42,7 @@ class Sessions(StoreBase):
     """Looks at sessions and ends them; runs begin them (`submit`)."""
 
     def session(self, session_id: str, tenant: str = "default") -> SessionRecord:
-        """A session; raises `NotFoundError` if there is none."""
+        """A session, with what its agents remember of the runs that completed; `NotFoundError` if there is none."""
         with self.database.read() as connection:
             key, created_at, used_at = self._known(connection, _BY_ID, session_id, tenant)
             given = {"session_id": session_id, "session_key": key}
@@ -49,9 +50,10 @@ class Sessions(StoreBase):
             # Summed here, because SQLite keeps money as text.
             cost = sum(connection.execute(_COSTS, given).scalars(), Decimal(0))
             tasks = tuple(
-                SessionTask(task=row[0], runs=row[2], agents=self._agents(connection, row[1])) for row in rows
+                SessionTask(task=row[0], runs=row[1], agents=self._agents(connection, conversation_id(key, row[0])))
+                for row in rows
             )
-        sums = [int(sum(row[at] for row in rows)) for at in range(2, 9)]
+        sums = [int(sum(row[at] for row in rows)) for at in range(1, 8)]
         used = Usage(prompt_tokens=sums[2], cached_tokens=sums[3], completion_tokens=sums[4], calls=sums[5], cost=cost)
         return SessionRecord(
             id=session_id,
@@ -80,7 +82,7 @@ class Sessions(StoreBase):
                 )
             conversations = sa.select(runs.c.conversation_id).where(*_OF_IT)
             for table in (histories, agent_states):
-                connection.execute(sa.delete(table).where(table.c.conversation.in_(conversations)), given)
+                connection.execute(sa.delete(table).where(table.c.owner.in_(conversations)), given)
             connection.execute(sa.delete(sessions).where(sessions.c.tenant == tenant, sessions.c.id == session_id))
 
     def _known(

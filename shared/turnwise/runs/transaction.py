@@ -15,6 +15,7 @@ from sqlalchemy.engine import Connection
 
 from turnwise.runs import direct
 from turnwise.runs.agent_book import AgentBook
+from turnwise.runs.conversations import conversation_id, settle, take_up
 from turnwise.runs.database import Database
 from turnwise.runs.loop_tally import LoopTally
 from turnwise.runs.records import (
@@ -53,7 +54,7 @@ _ASK = (
     .outerjoin(documents, sa.and_(documents.c.run_id == asks.c.run_id, documents.c.id == replies.c.document_id))
     .outerjoin(
         agent_states,
-        sa.and_(agent_states.c.conversation == sa.bindparam("conversation"), agent_states.c.key == asks.c.agent),
+        sa.and_(agent_states.c.owner == asks.c.run_id, agent_states.c.key == asks.c.agent),
     )
     .where(asks.c.run_id == sa.bindparam("run_id"), asks.c.id == sa.bindparam("ask_id"))
 )
@@ -67,8 +68,9 @@ class RunTransaction:
         self.run = run
         self.now = now
         self._before = run
-        self._writes = Writes(database, run.id, run.conversation)
-        self._agents = AgentBook(connection, run.conversation, self._writes)
+        self._database = database
+        self._writes = Writes(database, run.id)
+        self._agents = AgentBook(connection, run, self._writes)
         self._tally = LoopTally(connection, run.id, self._writes)
         self._frames: dict[int, Frame] | None = None
         self._documents: dict[str, Json] = {}
@@ -97,7 +99,10 @@ class RunTransaction:
     def finish(
         self, status: str, status_code: str | None, result: Json | None = None, error: Json | None = None
     ) -> None:
-        """End the run: open asks are cancelled, nothing is awaited or due any more. The event is the caller's."""
+        """End the run: open asks are cancelled, nothing is awaited or due any more. The event is the caller's.
+
+        What a `completed` run has changed of its session's conversation is kept; of any other nothing is.
+        """
         self._writes.close_open_asks = True
         self._writes.asks = [ask | {"status": "cancelled", "closed_at": self.now} for ask in self._writes.asks]
         self.run = replace(
@@ -151,6 +156,14 @@ class RunTransaction:
         """The run of the session that waits for this one's end."""
         return run_after(self.connection, self.run)
 
+    def take_up_conversation(self) -> None:
+        """Go on with the agents and histories of the session, if the run has one; before anything is read of them."""
+        run = self.run
+        if run.session_key is not None:
+            self.run = replace(run, conversation_id=conversation_id(run.session_key, run.task))
+            take_up(self.connection, self.run)
+            self._agents = AgentBook(self.connection, self.run, self._writes)
+
     # Frames and loop counts
 
     def frames(self) -> list[Frame]:
@@ -201,7 +214,7 @@ class RunTransaction:
     # Documents
 
     def documents(self, ids: Iterable[str]) -> dict[str, Json]:
-        """The bodies of those documents that exist, by id; also those of earlier runs of the same conversation."""
+        """The bodies of those documents that exist, by id; also those that earlier runs left to the conversation."""
         wanted = list(dict.fromkeys(ids))
         missing = [name for name in wanted if name not in self._documents]
         if missing:
@@ -293,11 +306,12 @@ class RunTransaction:
             if value is not (old := getattr(self._before, name)) and value != old
         }
         self._writes.flush(self.connection, self.now, changed)
+        if self.run.ended and not self._before.ended:
+            settle(self._database, self.connection, self.run)
 
     def _look_at(self, ask_id: str) -> tuple[AskRecord, ReplyRecord | None] | None:
         if ask_id not in self._asks:
-            given = {"run_id": self.run.id, "ask_id": ask_id, "conversation": self.run.conversation}
-            rows = direct.fetch(self.connection, _ASK, given)
+            rows = direct.fetch(self.connection, _ASK, {"run_id": self.run.id, "ask_id": ask_id})
             if not rows:
                 return None
             self._asks[ask_id] = self._learn(rows[0])

@@ -35,7 +35,7 @@ _POP_COUNTS = sa.delete(loop_counts).where(
     loop_counts.c.run_id == _param("of_run"), loop_counts.c.frame_no == _param("of_no")
 )
 _CUT = sa.delete(histories).where(
-    histories.c.conversation == _param("of_conversation"),
+    histories.c.owner == _param("of_run"),
     histories.c.key == _param("of_key"),
     histories.c.idx >= _param("keep"),
 )
@@ -50,10 +50,9 @@ def _update_run(columns: frozenset[str]) -> sa.Update:
 class Writes:
     """Buffered writes of one run; nothing reaches the database before `flush`."""
 
-    def __init__(self, database: Database, run_id: str, conversation: str) -> None:
+    def __init__(self, database: Database, run_id: str) -> None:
         self._database = database
         self._run_id = run_id
-        self._conversation = conversation
         self.documents: dict[str, Json] = {}
         self.events: list[Json] = []
         self.asks: list[Json] = []
@@ -83,9 +82,9 @@ class Writes:
 
     def _flush_agents(self, connection: Connection) -> None:
         for key, keep in self.cuts.items():
-            direct.run(connection, _CUT, [{"of_conversation": self._conversation, "of_key": key, "keep": keep}])
+            direct.run(connection, _CUT, [{"of_run": self._run_id, "of_key": key, "keep": keep}])
         self._insert(connection, histories, [row for rows in self.histories.values() for row in rows])
-        changing = ("record", "state", "history_len", "history_epoch", "history_tokens")
+        changing = ("record", "state", "history_len", "history_epoch", "history_tokens", "base_len")
         self._upsert(connection, agent_states, list(self.agents.values()), changing)
 
     def _flush_frames(self, connection: Connection) -> None:

@@ -45,7 +45,7 @@ class Answering:
                 tree.agents[ask.agent],
                 claim.agent,
                 registry,
-                lambda: self._histories.load(claim.run.conversation, claim.agent),
+                lambda: self._histories.load(claim.run, claim.agent),
             )
             served.agent.lookup_in(find)
             if on_token is not None and served.agent.llm is not None and served.agent.llm.config.stream:
@@ -59,7 +59,7 @@ class Answering:
 
     def accepted(self, claim: Claim, reply: Reply) -> None:
         """Remember a history that was just written, so that the next call need not read it again."""
-        self._histories.accepted(claim.run.conversation, claim.agent, reply)
+        self._histories.accepted(claim.run, claim.agent, reply)
 
     def _call(self, claim: Claim, served: ServedAgent, message: ChatDocument | None) -> Reply:
         agent, responder = served.agent, claim.ask.responder

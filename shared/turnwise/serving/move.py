@@ -162,6 +162,8 @@ class _Move:
 
     def _first(self) -> StackMove:
         run = self.tx.run
+        if not self.tree.root.restart:
+            self.tx.take_up_conversation()
         message = self.documents.decode(run.message) if run.message else self._last_said()
         self.tx.change(status="running", started_at=self.tx.now)
         return stack.start(self.tree.root, message, self._facts(), turns=run.turns or -1, said_before=not run.message)

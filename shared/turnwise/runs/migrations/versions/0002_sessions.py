@@ -1,7 +1,7 @@
 """Sessions: runs that go on with the conversation of an earlier one.
 
-Runs before the deploy. It only adds: runs that have no session keep a conversation of their own under their own id,
-and programs of 0001 go on working until they are replaced. Sessions work once none of those is left: they would begin
+Runs before the deploy. It only adds: a run's agents and histories are kept under its own id as before, and programs of
+0001 go on working until they are replaced. Sessions work once none of those is left: they would begin
 a session's next run too early.
 """
 
@@ -15,7 +15,8 @@ down_revision = "0001"
 branch_labels = None
 depends_on = None
 
-_COLUMNS = ("session_key", "session_no", "conversation_id")
+_OF_RUNS = ("session_key", "session_no", "conversation_id")
+_OF_AGENTS = ("base_len", "base_epoch")
 
 
 def upgrade() -> None:
@@ -29,10 +30,12 @@ def upgrade() -> None:
         sa.Column("used_at", sa.Double(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "id"),
     )
-    # Columns that may be NULL are added in place, on SQLite too: no row is rewritten.
+    # Columns that may be NULL or have a default are added in place, on SQLite too: no row is rewritten.
     op.add_column("runs", sa.Column("session_key", sa.Text(), nullable=True))
     op.add_column("runs", sa.Column("session_no", sa.Integer(), nullable=True))
     op.add_column("runs", sa.Column("conversation_id", sa.Text(), nullable=True))
+    for name in _OF_AGENTS:
+        op.add_column("agent_states", sa.Column(name, sa.Integer(), nullable=False, server_default="0"))
     in_session = sa.text("session_id IS NOT NULL")
     op.create_index(
         "ix_runs_session", "runs", ["session_id", "id"], postgresql_where=in_session, sqlite_where=in_session
@@ -46,7 +49,8 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.drop_index("ix_runs_session_line", "runs")
     op.drop_index("ix_runs_session", "runs")
-    with op.batch_alter_table("runs") as batch:
-        for name in _COLUMNS:
-            batch.drop_column(name)
+    for table, names in (("runs", _OF_RUNS), ("agent_states", _OF_AGENTS)):
+        with op.batch_alter_table(table) as batch:
+            for name in names:
+                batch.drop_column(name)
     op.drop_table("sessions")
