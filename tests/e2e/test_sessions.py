@@ -23,6 +23,8 @@ PAGES = tuple(
     Scenario(task="diary", message=f"Please write the {which} page.", status_code="DONE")
     for which in ("first", "second", "third")
 )
+# One that is not to leave a trace.
+LOST = Scenario(task="diary", message="Please write about the weather.", status="cancelled", status_code="KILL")
 pytestmark = pytest.mark.usefixtures("model")
 
 
@@ -85,6 +87,40 @@ def test_an_embedded_server_killed_within_a_run_finishes_the_session_when_starte
         _second_is_thinking(client, model, runs)
         own_server.kill_and_restart()
         _assert_as_wanted(client, runs)
+
+
+def test_a_run_that_is_cancelled_leaves_the_conversation_as_it_was(anywhere: Client, model: FakeLLMServer) -> None:
+    session, runs = new_id("session"), []
+    for page in PAGES:
+        runs.append(served.submit(anywhere, page, session))
+        served.finish(anywhere, runs[-1], page)
+        if page is PAGES[0]:  # what is said next takes long
+            _cancel_while_thinking(anywhere, model, session)
+    _assert_as_wanted(anywhere, runs)
+
+
+def test_a_run_that_is_cancelled_and_whose_server_is_killed_leaves_the_conversation_as_it_was(
+    own_server: Embedded, model: FakeLLMServer
+) -> None:
+    session, runs = new_id("session"), []
+    with Client(own_server.url) as client:
+        for page in PAGES:
+            runs.append(served.submit(client, page, session))
+            served.finish(client, runs[-1], page)
+            if page is PAGES[0]:  # what is said next takes long
+                cancelled = _cancel_while_thinking(client, model, session)
+                own_server.kill_and_restart()
+                served.status_once(client, cancelled, "cancelled")
+        _assert_as_wanted(client, runs)
+
+
+def _cancel_while_thinking(client: Client, model: FakeLLMServer, session: str) -> str:
+    """A run that is cancelled after its model was asked something."""
+    before = model.stats()["requests"]
+    run_id = served.submit(client, LOST, session)
+    until(lambda: model.stats()["requests"] > before, "the model to be asked")
+    client.cancel(run_id)
+    return run_id
 
 
 def test_all_services_killed_within_a_run_finish_the_session_when_they_are_back(

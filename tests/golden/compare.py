@@ -20,6 +20,7 @@ from .record import (
     ObservedDocument,
     ObservedMessage,
     ObservedRun,
+    Prompt,
     Prompts,
     TypedValue,
     Value,
@@ -55,7 +56,7 @@ def compare(observed: Observation, golden: Golden) -> Difference | None:
     if observed.human_asked != golden.human_asked:
         return _difference("human_asked", golden.human_asked, observed.human_asked)
     if golden.llm_inputs is not None and observed.llm_inputs is not None:
-        return _compare_prompts(observed.llm_inputs, golden.llm_inputs)
+        return _compare_prompts(observed.llm_inputs, golden.llm_inputs, observed.calls_before)
     return None
 
 
@@ -133,13 +134,17 @@ def _compare_result(observed: ObservedDocument | TypedValue | None, golden: Gold
             return _difference(place, expected and _shown(expected), observed and _shown(observed))
 
 
-def _compare_prompts(observed: Prompts, golden: Prompts) -> Difference | None:
+def _compare_prompts(
+    observed: Prompts, golden: Prompts, calls_before: dict[str, int] | None = None
+) -> Difference | None:
     for agent, calls in golden.items():
         seen = observed.get(agent, ())
         if len(seen) != len(calls):
             return _difference(f"llm_inputs of {agent}, number of calls", len(calls), len(seen))
         for number, (expected, found) in enumerate(zip(calls, seen, strict=True), start=1):
             place = f"llm_inputs of {agent}, call {number}"
+            if calls_before is not None and number > calls_before.get(agent, 0):
+                expected = _less_one_piece(expected, found)
             for index in range(min(len(expected), len(found))):
                 if mismatches := prompt_mismatches(expected[index], found[index]):
                     note = f"differs in {', '.join(mismatches)}"
@@ -149,6 +154,14 @@ def _compare_prompts(observed: Prompts, golden: Prompts) -> Difference | None:
                 note = f"the {'golden' if longer is expected else 'observed'} one goes on: {_shown(longer[at])}"
                 return _difference(f"{place}, number of messages", len(expected), len(found), note)
     return None
+
+
+def _less_one_piece(golden: Prompt, found: Prompt) -> Prompt:
+    """The golden prompt without one unbroken piece, which a forgotten run has left there, if `found` lacks one."""
+    lacking = max(0, len(golden) - len(found))
+    pairs = enumerate(zip(golden, found, strict=False))
+    at = next((at for at, (expected, seen) in pairs if prompt_mismatches(expected, seen)), len(found))
+    return (*golden[:at], *golden[at + lacking :])
 
 
 def _shown(value: Value) -> str:

@@ -21,13 +21,15 @@ def observed_run(tree: TaskTree, events: Sequence[Json], run: Json, return_type:
     registry = tree.registry()
     taken = tuple(_message(tree, event) for event in events if event["type"] == "turn.taken")
     ends = tuple((_name(event), event["data"]["status"]) for event in events if event["type"] == "task.finished")
+    # A session keeps nothing of a run that did not complete, where in one process the agents know of it.
+    forgotten = run["status"] != "completed" and not tree.root.restart
     if error := run["error"]:
-        return ObservedRun(taken=taken, ends=ends, error=_error(error))
+        return ObservedRun(taken=taken, ends=ends, error=_error(error), forgotten=forgotten)
     result: Any = decode_document(run["result"]["document"], registry) if run["result"] else None
     typed = return_type is not None and result is not None
     if typed:
         result = value_of_type(result, return_type)
-    return ObservedRun(taken=taken, ends=ends, result=observed_result(result, typed))
+    return ObservedRun(taken=taken, ends=ends, result=observed_result(result, typed), forgotten=forgotten)
 
 
 def _message(tree: TaskTree, event: Json) -> ObservedMessage:

@@ -38,13 +38,18 @@ class HttpPlayer:
         """Make the scenario's runs, and answer as its human."""
         human = ScriptedHuman(scenario.human)
         session = new_id("session") if len(scenario.runs) > 1 else None
-        runs = tuple(self._run(scenario, call, session, human) for call in scenario.runs)
+        runs, calls_before = [], None
+        for call in scenario.runs:
+            runs.append(self._run(scenario, call, session, human))
+            if runs[-1].forgotten and calls_before is None:
+                calls_before = {name: len(calls) for name, calls in self._models.prompts(scenario).items()}
         prompts = self._models.prompts(scenario)
         return Observation(
-            runs=runs,
+            runs=tuple(runs),
             llm_calls={agent: len(calls) for agent, calls in prompts.items()},
             human_asked=human.asked,
             llm_inputs=prompts,
+            calls_before=calls_before,
         )
 
     def _run(

@@ -98,8 +98,9 @@ class PromptMessage(Value):
         return value
 
 
+Prompt = tuple[PromptMessage, ...]
 # Per agent, for each call, the messages sent.
-Prompts = dict[str, tuple[tuple[PromptMessage, ...], ...]]
+Prompts = dict[str, tuple[Prompt, ...]]
 
 
 class Golden(Value):
@@ -142,12 +143,18 @@ class ObservedRun(Value):
     ends: tuple[tuple[str, str], ...]
     result: ObservedDocument | TypedValue | None = None
     error: ObservedError | None = None
+    # Whether the runs after it know nothing of it.
+    forgotten: bool = False
 
 
 class Observation(Value):
-    """What a player saw of all runs of a scenario; None where it could not see the prompts."""
+    """What a player saw of all runs of a scenario; None where it could not see the prompts.
+
+    `calls_before`: how many calls each agent's model had got when the first run that was forgotten had ended.
+    """
 
     runs: tuple[ObservedRun, ...]
     llm_calls: dict[str, int]
     human_asked: int
     llm_inputs: Prompts | None = None
+    calls_before: dict[str, int] | None = None

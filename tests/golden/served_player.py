@@ -52,12 +52,17 @@ class ServedPlayer:
         """Build the scenario's team in each 'process' and make its runs."""
         world, observer = World(ScriptedHuman(scenario.human)), Observer()
         install = _Installation(self._store, self._worker, scenario, observer, world, self._move_with_reply)
-        runs = tuple(install.run(call) for call in scenario.runs)
+        runs, calls_before = [], None
+        for call in scenario.runs:
+            runs.append(install.run(call))
+            if runs[-1].forgotten and calls_before is None:
+                calls_before = {name: len(prompts) for name, prompts in observer.prompts.items()}
         return Observation(
-            runs=runs,
+            runs=tuple(runs),
             llm_calls={name: script.calls for name, script in world.models.items() if script.calls},
             human_asked=world.human.asked,
             llm_inputs={name: tuple(prompts) for name, prompts in observer.prompts.items() if prompts},
+            calls_before=calls_before,
         )
 
 

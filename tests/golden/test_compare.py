@@ -306,6 +306,31 @@ def test_prompts_that_a_player_can_not_see_are_not_compared() -> None:
     assert compare(observed, golden) is None
 
 
+@pytest.mark.parametrize(
+    ("calls_before", "prompt", "same"),
+    [
+        ({"Alice": 0}, "ad", True),
+        ({}, "abcd", True),
+        ({"Alice": 1}, "ad", False),
+        (None, "ad", False),
+        ({}, "bd", False),
+        ({}, "abcde", False),
+        ({}, "da", False),
+    ],
+)
+def test_a_prompt_after_a_forgotten_run_may_lack_one_unbroken_piece(
+    calls_before: dict[str, int] | None, prompt: str, same: bool
+) -> None:
+    golden = _scenario("h01-stall").golden
+    seen, recorded = (tuple(PromptMessage(role="user", content=text) for text in texts) for texts in (prompt, "abcd"))
+    golden = golden.model_copy(update={"llm_inputs": {"Alice": (recorded,)}})
+    observed = echo(golden, optional=True).model_copy(
+        update={"llm_inputs": {"Alice": (seen,)}, "calls_before": calls_before}
+    )
+
+    assert (compare(observed, golden) is None) is same
+
+
 def test_a_model_that_was_never_called_may_be_counted_as_zero() -> None:
     golden = _scenario("h01-stall").golden
     observed = echo(golden, optional=True).model_copy(update={"llm_calls": {"Alice": 1, "Bob": 0}})

@@ -18,7 +18,7 @@ from turnwise import App, ChatAgent, ChatAgentConfig, Entity, MockLMConfig, Rewi
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope
 from turnwise.ids import new_id
 from turnwise.runs.database import Database
-from turnwise.runs.records import NewRun
+from turnwise.runs.records import NewHistory, NewRun, Reply, WorkerInfo
 from turnwise.runs.store import Store
 
 
@@ -137,6 +137,10 @@ def test_a_task_that_restarts_begins_each_run_of_a_session_afresh(store: Store) 
 
         assert _said(store, run)[0] == "two"
         assert len(_said(store, run)) == 4
+        [task] = store.session(session).tasks  # which only groups
+        assert (task.runs, task.agents) == (2, ())
+        store.delete_session(session)
+        assert len(_said(store, run)) == 4
 
 
 def test_a_run_without_a_message_goes_on_from_the_last_one_as_in_one_process(store: Store) -> None:
@@ -247,26 +251,112 @@ def test_a_run_that_waits_for_another_can_end_and_leaves_the_conversation_alone(
         assert _said(store, first) == ["one", "which one?"]
 
 
-def test_a_failed_run_leaves_what_was_committed(store: Store) -> None:
-    def task() -> Task:
-        def answer(said: str) -> str:
-            if said == "go" and fail:
-                raise RuntimeError("no model today")
-            return "DONE well" if said == "go" else f"heard {said}"
+def _fickle() -> Task:
+    """A clerk whose model does as it is told; it can fail after a note, or have all forgotten first."""
 
-        model = MockLMConfig(response_fn=answer)
-        agent = ChatAgent(ChatAgentConfig(name="desk", llm=model, handle_llm_no_tool="go"))
-        return Task(agent, interactive=False, restart=False)
+    def answer(said: str) -> str:
+        if said == "break down":
+            raise RuntimeError("no model today")
+        return "DONE well" if said == "go" else '{"request": "note"}'
 
-    fail = True
-    with Desk(store, _app(task)) as desk:
+    class Fickle(Clerk):
+        def note(self, _tool: Note) -> str:
+            asked = self.message_history[-2].content
+            if "forget" in asked:
+                self.clear_history(0)
+            if "rewind" in asked:
+                self.clear_history(2)
+            self.state.notes += 1
+            return "break down" if "fail" in asked else "go"
+
+    agent = Fickle(ChatAgentConfig(name="desk", llm=MockLMConfig(response_fn=answer)))
+    agent.enable_message(Note)
+    return Task(agent, interactive=False, restart=False)
+
+
+_NOTED = ['{"request": "note"}', "go", "DONE well"]
+
+
+@pytest.mark.parametrize("message", ["fail", "forget, then fail", "rewind, then fail"])
+@pytest.mark.parametrize("seen_by", ["all workers", "another worker"])
+def test_a_run_that_fails_leaves_the_conversation_and_the_state_as_they_were(
+    store: Store, message: str, seen_by: str
+) -> None:
+    # given: workers that remember histories
+    with Desk(store, _app(_fickle)) as desk, Desk(store, _app(_fickle), beside=desk) as other:
         session = new_id("session")
-        assert desk.go_on(desk.submit("desk", "one", session_id=session)).status == "failed"
-        fail = False
-        second = desk.submit("desk", "two", session_id=session)
+        assert desk.go_on(desk.submit("desk", "one", session_id=session)).status == "completed"
+        shown = store.session(session).tasks[0].agents
 
-        assert desk.go_on(second).status == "completed"
-        assert _said(store, second) == ["one", "heard one", "two", "heard two", "go", "DONE well"]
+        # when
+        failed = desk.go_on(desk.submit("desk", message, session_id=session))
+        waiting = other.submit("desk", "two", session_id=session)
+
+        # then
+        assert (failed.status, (failed.error or {})["message"]) == ("failed", "no model today")
+        assert store.session(session).tasks[0].agents == shown
+        assert message in str(store.transcript_documents(failed.id))  # its own record is kept
+        next_one = desk if seen_by == "all workers" else other
+        assert next_one.go_on(waiting).status == "completed"
+        assert _said(store, waiting) == ["one", *_NOTED, "two", *_NOTED]
+        assert desk.go_on(desk.submit("desk", "three", session_id=session)).status == "completed"
+        assert _said(store, waiting) == ["one", *_NOTED, "two", *_NOTED, "three", *_NOTED]
+        assert [agent.state for agent in store.session(session).tasks[0].agents] == [{"notes": 3}]
+
+
+def test_what_a_handler_forgets_is_forgotten_once_its_run_completes(store: Store) -> None:
+    with Desk(store, _app(_fickle)) as desk:
+        session = new_id("session")
+        desk.go_on(desk.submit("desk", "one", session_id=session))
+        cleared = desk.submit("desk", "forget", session_id=session)
+        assert desk.go_on(cleared).status == "completed"
+        assert _said(store, cleared) == ["go", "DONE well"]
+
+        desk.go_on(desk.submit("desk", "two", session_id=session))
+        rewound = desk.submit("desk", "rewind", session_id=session)
+        assert desk.go_on(rewound).status == "completed"
+        assert _said(store, rewound) == ["go", "go", "DONE well"]
+
+
+def test_a_run_that_waits_is_woken_by_one_that_fails_and_goes_on_from_before_it(store: Store) -> None:
+    with Desk(store, _app(_fickle)) as desk:
+        session = new_id("session")
+        desk.go_on(desk.submit("desk", "one", session_id=session))
+        failing, waiting = (desk.submit("desk", text, session_id=session) for text in ("fail", "two"))
+        desk.coordinator.move(waiting)
+        _woken(desk)
+
+        assert desk.go_on(failing).status == "failed"
+
+        assert _woken(desk)[-1] == waiting
+        assert desk.go_on(waiting).status == "completed"
+        assert _said(store, waiting) == ["one", *_NOTED, "two", *_NOTED]
+
+
+def test_a_cancelled_run_leaves_the_conversation_as_it_was_also_while_its_worker_is_at_work(store: Store) -> None:
+    with Desk(store, _app(_fickle)) as desk:
+        session = new_id("session")
+        first = desk.submit("desk", "one", session_id=session)
+        desk.go_on(first)
+        run = desk.submit("desk", "forget", session_id=session)
+        asked = desk.coordinator.move(run)
+        assert desk.answer(asked)
+        asked = desk.coordinator.move(run)
+        assert desk.answer(asked)  # has cleared the history
+        late = store.claim(desk.coordinator.move(run).ask.queue, _worker(store, desk), "1")  # type: ignore[union-attr]
+        assert late is not None
+
+        store.request_cancel(run)
+        assert desk.go_on(run).status == "cancelled"
+        reply = Reply(kind="nothing", history=(NewHistory(role="user", body={"content": "too late"}),), state={})
+        assert not store.reply(late, reply)
+
+        assert _said(store, first) == ["one", *_NOTED]
+        assert [agent.state for agent in store.session(session).tasks[0].agents] == [{"notes": 1}]
+
+
+def _worker(store: Store, desk: Desk) -> str:
+    return store.register_worker(WorkerInfo(kind="llm", queues=(desk.own,), host="here", pid=1, version="1"))
 
 
 def test_runs_submitted_at_once_never_interleave_whoever_moves_them(store: Store) -> None:
