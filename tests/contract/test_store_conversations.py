@@ -166,7 +166,9 @@ def test_what_a_run_that_completes_has_changed_is_the_sessions(store: Store, nam
     assert _kept(store, run.id) == (0, 0)
     helpers = 1 if left[1].history_len else 0
     assert _kept(store, ended.conversation_id) == (1 + helpers, len(changed) + helpers)
-    assert [agent.history_len for agent in store.session(session).tasks[0].agents] == [len(changed)] + [1] * helpers
+    shown = store.session(session).tasks[0].agents
+    assert [agent.history_len for agent in shown] == [len(changed)] + [1] * helpers
+    assert all((agent.base_len, agent.base_epoch) == (0, 0) for agent in shown)
     after = begun_run(store, session)
     assert [body["content"] for body in remembered(store, after)] == changed
     for before, now in zip(left, (_agent(store, after), _agent(store, after, "triage:helper")), strict=True):
