@@ -30,6 +30,8 @@ from turnwise import (
     Task,
     ToolMessage,
 )
+from turnwise.agents.record import KeptMessage
+from turnwise.tools.recipient import AddRecipientTool
 
 launched: list[str] = []
 
@@ -205,8 +207,9 @@ def test_a_handler_that_hands_typed_text_on_hands_its_taint_on(steer: Callable[[
 
 def test_several_typed_tools_with_a_result_that_is_derived_text_stay_tainted() -> None:
     agent = agent_that_launches("Root")
-    agent.enable_message(RecipientTool)
-    twice = tool("recipient_message", intended_recipient="Root", content=EVIL) * 2
+    agent.enable_message([RecipientTool, AddRecipientTool])
+    agent.record.kept_message = KeptMessage(content=EVIL, tainted=True)
+    twice = tool("add_recipient", intended_recipient="Root") * 2
     answer = agent.agent_response(
         ChatDocument(content=twice, metadata=ChatDocMetaData(sender=Entity.USER, tainted=True))
     )

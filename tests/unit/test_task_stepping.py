@@ -348,3 +348,14 @@ def test_usage_is_not_shared_by_clones() -> None:
     clone = task.clone(1)
     task.run("go")
     assert (task.agent.usage.prompt_tokens, clone.agent.usage.prompt_tokens) == (5, 0)
+
+
+def test_a_step_by_hand_has_the_default_answer_in_the_humans_place() -> None:
+    # given
+    task = Task(speaker("Bot", "shall I?"), default_human_response="yes")
+    task.init("go")
+    task.step()
+    # when the human is asked
+    answer = given(task.response(Entity.USER))
+    # then the task's default speaks for him
+    assert (answer.content, answer.metadata.sender, answer.metadata.tainted) == ("yes", Entity.USER, True)

@@ -16,16 +16,21 @@ from turnwise.entity import Entity
 from turnwise.llm.tokens import shortened
 from turnwise.messages.api_results import match_results
 from turnwise.messages.document import ChatDocument
-from turnwise.messages.finding import Found, ToolFault, untrusted
+from turnwise.messages.finding import Found, ToolFault, unknown, untrusted
 from turnwise.messages.history_form import value_as_text
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.tools.orchestration import ONE_AT_A_TIME, AgentDoneTool, ForwardTool
+from turnwise.tools.orchestration import ONE_AT_A_TIME, AgentDoneTool, FinalResultTool, ForwardTool
+from turnwise.tools.recipient import RecipientTool
+from turnwise.tools.rewind import RewindTool
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
 
 # Where the tools are that say on what they were given.
 _STEERING = frozenset(f"turnwise.tools.{name}" for name in ("orchestration", "recipient", "rewind"))
+
+# At most one tool may say where the conversation goes.
+_ALONE: tuple[type[ToolMessage], ...] = (*ONE_AT_A_TIME, RecipientTool, RewindTool)
 
 _ONE_TOOL = "ERROR: Use ONE tool at a time!"
 _ONE_SIGNAL = "ERROR: Please use ONE tool at a time!"
@@ -150,7 +155,8 @@ def _as_document(
     if value is None or isinstance(value, ChatDocument):
         return value
     if isinstance(value, ToolMessage):
-        handled = value.request in agent.toolbox.handled
+        # A final result is for the tasks, whoever knows it: it is attached.
+        handled = value.request in agent.toolbox.handled and not isinstance(value, FinalResultTool)
         same = tool is not None and value.request == tool.request
         # A tool that grew out of what a human typed is under the same filter as what he typed.
         forbidden = untrusted(doc) and value.request not in agent.toolbox.usable
@@ -178,7 +184,7 @@ def _many(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[ChatDocume
         return _text(agent, doc, _ONE_TOOL)
     results: list[tuple[ToolMessage, str]] = []
     tainted = False
-    conflict = any(isinstance(tool, ONE_AT_A_TIME) for tool in tools)
+    conflict = any(isinstance(tool, _ALONE) for tool in tools)
     for tool in tools:
         if conflict:
             results.append((tool, _ONE_TOOL))
@@ -203,7 +209,7 @@ def _many_calls(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[Chat
     """Several API calls: one result for each that is this agent's, was badly formed, or is known to nobody."""
     mine = {tool.id: tool for tool in found.mine}
     faults: dict[str, ToolFault] = {fault.call_id: fault for fault in found.faults}
-    single = agent.config.allow_multiple_tools and not any(isinstance(t, ONE_AT_A_TIME) for t in found.mine)
+    single = agent.config.allow_multiple_tools and not any(isinstance(t, _ALONE) for t in found.mine)
     results: list[tuple[str, str]] = []
     tainted = False
     for call in doc.oai_tool_calls or []:
@@ -218,7 +224,7 @@ def _many_calls(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[Chat
         elif key in faults:
             results.append((key, agent.tool_validation_error(faults[key].error)))
         elif name not in agent.toolbox.known:
-            results.append((key, f"ERROR: there is no tool named `{name}`."))
+            results.append((key, unknown(name)))
     if not results:
         return None
     response = _by_id(agent, results)

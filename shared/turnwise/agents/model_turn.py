@@ -23,6 +23,7 @@ from turnwise.llm.base import (
     ToolChoice,
 )
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.finding import call_fault, unknown
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
@@ -113,19 +114,34 @@ def _prepare(agent: ChatAgent, message: str | ChatDocument | None) -> bool:
         return False
     if retains(agent.toolbox.sets):
         added = marked(added, message, agent.toolbox.sets, open_calls)
-    agent.message_history.extend(_with_every_call_answered(added, open_calls))
+    agent.message_history.extend(_with_every_call_answered(agent, added, open_calls) if open_calls else added)
     agent.record.open_calls = []
     return True
 
 
-def _with_every_call_answered(added: list[LLMMessage], open_calls: list[OpenAIToolCall]) -> list[LLMMessage]:
-    """The API wants a result for each call before anything else: calls without one get an empty one."""
+def _with_every_call_answered(
+    agent: ChatAgent, added: list[LLMMessage], open_calls: list[OpenAIToolCall]
+) -> list[LLMMessage]:
+    """The API wants a result for each call before anything else.
+
+    Calls without one get what is wrong with them: bad fields, or no such tool; an empty result if nothing is.
+    """
     answered = {m.tool_call_id for m in added if m.role == Role.TOOL}
-    missing = [
-        LLMMessage(role=Role.TOOL, tool_call_id=call.id, content="") for call in open_calls if call.id not in answered
+    others = [
+        LLMMessage(role=Role.TOOL, tool_call_id=call.id, content=_unanswered(agent, call))
+        for call in open_calls
+        if call.id not in answered
     ]
     results = [m for m in added if m.role == Role.TOOL]
-    return [*results, *missing, *(m for m in added if m.role != Role.TOOL)]
+    return [*results, *others, *(m for m in added if m.role != Role.TOOL)]
+
+
+def _unanswered(agent: ChatAgent, call: OpenAIToolCall) -> str:
+    name = call.function.name if call.function is not None else ""
+    if name not in agent.toolbox.known:
+        return unknown(name)
+    fault = call_fault(call, agent.facts())
+    return agent.tool_validation_error(fault.error) if fault is not None else ""
 
 
 def _taken_in(agent: ChatAgent, response: LLMResponse, message: str | ChatDocument | None) -> ChatDocument:

@@ -63,6 +63,11 @@ def start(
     return work.move(Pause(spec.path) if stepwise else work.begin_step())
 
 
+def default_reply(spec: TaskSpec, state: TaskState, facts: Facts) -> ChatDocument | None:
+    """What the task's `default_human_response` says to the pending message."""
+    return Step(spec, state, facts, []).default_reply()
+
+
 def follow(
     spec: TaskSpec, state: TaskState, responder: str, document: ChatDocument | None, facts: Facts
 ) -> tuple[ChatDocument | None, TaskState]:

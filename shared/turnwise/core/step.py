@@ -41,7 +41,8 @@ class Step(AfterStep):
         """Ask the next responder who may answer; answer for those who certainly have nothing to say."""
         while self.cursor < len(self.candidates):
             if self.facts.killed or self.facts.out_of_time:
-                break
+                # Nobody else is asked: the step is broken off, which is not the same as nobody having an answer.
+                return self.finish(StatusCode.KILL if self.facts.killed else StatusCode.TIMEOUT)
             responder = self.candidates[self.cursor]
             if not may_answer(self.spec, responder, self.pending, self.pending_sender, self.facts):
                 self.cursor += 1
@@ -66,14 +67,18 @@ class Step(AfterStep):
         if responder == LLM:
             return not model_may_answer(agent, self.pending), None
         if responder == USER and self.spec.default_human_response is not None:
-            return True, human_answer(
-                self.spec.default_human_response,
-                self.pending,
-                default=self.spec.default_human_response,
-                open_calls=agent.open_calls,
-                new_id=self.facts.new_id(),
-            )
+            return True, self.default_reply()
         return False, None
+
+    def default_reply(self) -> ChatDocument | None:
+        """What `default_human_response` says in the human's place."""
+        return human_answer(
+            self.spec.default_human_response or "",
+            self.pending,
+            default=self.spec.default_human_response,
+            open_calls=self.facts.agent(self.spec.agent).open_calls,
+            new_id=self.facts.new_id(),
+        )
 
     def answered(self, responder: str, doc: ChatDocument | None) -> Action:
         valid = self._judge(responder, doc)

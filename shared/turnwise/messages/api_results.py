@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from turnwise.llm.base import OpenAIToolCall
-from turnwise.messages.document import ChatDocument
+
+if TYPE_CHECKING:
+    from turnwise.messages.document import ChatDocument
 
 
 def assign_results(result: ChatDocument, question: ChatDocument, open_calls: Sequence[OpenAIToolCall]) -> ChatDocument:

@@ -257,6 +257,20 @@ def _inferred(
     return candidates[0] if len(candidates) == 1 else None
 
 
+def call_fault(call: OpenAIToolCall, agent: AgentFacts) -> ToolFault | None:
+    """What is wrong with the fields of a call of a known tool; None for nothing, and for an unknown one."""
+    faults: list[ToolFault] = []
+    if call.function is not None:
+        for _ in _from_function(call.function, agent, faults, call.id or ""):
+            pass
+    return faults[0] if faults else None
+
+
+def unknown(name: str) -> str:
+    """What the model is told of a tool that there is not."""
+    return f"ERROR: there is no tool named `{name}`."
+
+
 def explain(tool: str, error: ValidationError) -> str:
     """What the model is told of a tool with bad fields: the tool, each field and why, and to write it again."""
     lines = [f"There was an error in your use of the tool `{tool}`:"]

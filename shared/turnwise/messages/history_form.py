@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwise.entity import Entity
 from turnwise.llm.base import LLMFunctionCall, LLMMessage, OpenAIToolCall, Role
+from turnwise.messages.api_results import match_results
 
 if TYPE_CHECKING:
     from turnwise.messages.document import ChatDocument
@@ -55,10 +56,14 @@ def history_messages(
             content = doc.oai_tool_id2result[only.id or ""]
         return [_answer(only.id, content, meta.id)]
     ids = [call.id for call in open_calls]
+    if ids and doc.oai_tool_id2result:
+        text, by_id, answered = match_results(doc.content, doc.oai_tool_id2result, open_calls)
+        if by_id is None:
+            return [_answer(answered, text, meta.id)]
+        answers = [_answer(key, result, meta.id) for key, result in by_id.items()]
+        # What answers no open call is said beside the results.
+        return [*answers, LLMMessage(role=Role.USER, content=text, chat_document_id=meta.id)] if text else answers
     if doc.oai_tool_id2result:
-        answers = [_answer(i, text, meta.id) for i, text in doc.oai_tool_id2result.items() if i in ids]
-        if answers:
-            return answers
         content = content or "\n\n".join(doc.oai_tool_id2result.values())
     if ids and meta.oai_tool_id in ids:
         return [_answer(meta.oai_tool_id, content, meta.id)]

@@ -50,7 +50,10 @@ class Stepping:
         """What one responder answers, with signals followed. Raises `ConfigurationError` for an unknown one."""
         state = self._move.state
         entity = Entity.named(responder)
-        if entity is not None and entity is not Entity.SYSTEM:
+        if entity is Entity.USER and self._root.default_human_response is not None:
+            responder = entity.value
+            document = machine.default_reply(self._root, state, self._run.facts())
+        elif entity is not None and entity is not Entity.SYSTEM:
             responder = entity.value
             ask = Ask(self._root.path, responder, state.pending, turn=state.turn, attempt=0)
             value = yield self._run.effect(ask)

@@ -215,7 +215,7 @@ def as_many_results_as_calls_are_taken_in_order(cast: Cast) -> Task:
         user: go
         assistant: c1:other c2:another
         tool c2: result c2 / Result from tool/function x: result x / Result from tool/function y: result y
-        tool c1:
+        tool c1: ERROR: there is no tool named `other`.
         """
     },
 )
@@ -238,7 +238,7 @@ def results_with_an_open_id_are_results_and_others_text(cast: Cast) -> Task:
         user: go
         assistant: which? c1:other c2:another
         tool c1: the first
-        tool c2:
+        tool c2: ERROR: there is no tool named `another`.
         """
     },
 )
@@ -374,7 +374,7 @@ def a_human_may_speak_in_the_place_of_results(cast: Cast) -> Task:
         user: go
         assistant: c1:other c2:another
         tool c1: both
-        tool c2:
+        tool c2: ERROR: there is no tool named `another`.
         """
     },
     shows=("oai_tool_id",),

@@ -426,7 +426,6 @@ def the_global_limit_binds_each_task(cast: Cast) -> Task:
 @scenario(
     "LIMIT-7 DONE-10",
     """
-    Boss nobody
     Boss = TIMEOUT
     => go
     """,
