@@ -67,7 +67,7 @@ class App:
         return task
 
     def tree(self, name: str) -> TaskTree:
-        """The template of the task, built once per process."""
+        """The task with all below it, built once per process, from which runs are served."""
         tree = self._trees.get(name)
         if tree is None:
             tree = self._trees[name] = self.build(name).tree()

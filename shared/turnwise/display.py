@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import ClassVar
 
-from pydantic import BaseModel
+from turnwise.configuration import Configuration
 
 
-class Settings(BaseModel):
-    """What holds for all runs of this process.
+class Settings(Configuration):
+    """What holds for all runs of this process; read when a run starts.
 
-    `max_turns`: steps after which any task ends with MAX_TURNS (0: never). `quiet`: show nothing on a terminal of a
-    run's messages, or of how far a batch is. Both are read when a run starts.
+    - `max_turns`: steps after which any task ends with MAX_TURNS (0: never).
+    - `quiet`: show nothing on a terminal of a run's messages, or of how far a batch is.
+
+    Raises `ConfigurationError` for a setting that does not exist.
     """
+
+    _instead: ClassVar[Mapping[str, str]] = {
+        "cache": "answers of models are not kept",
+        "debug": "what happens in a run is in its logs: set `TaskConfig(logs_dir=...)`, or override `Task.log_message`",
+        "interactive": "whether a human is asked is a matter of the task: `Task(interactive=...)`",
+        "stream": "whether answers are streamed is a matter of the model: `LLMConfig(stream=...)`",
+    }
 
     max_turns: int = 0
     quiet: bool = False
-    debug: bool = False
 
 
 _current: ContextVar[Settings | None] = ContextVar("turnwise_settings", default=None)

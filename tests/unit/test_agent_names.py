@@ -24,6 +24,7 @@ from turnwise import (
     MockLMConfig,
     OpenAIToolCall,
     Role,
+    Settings,
     Task,
     TaskConfig,
     ToolMessage,
@@ -313,6 +314,7 @@ def test_tokens_are_counted_of_texts_and_of_messages() -> None:
         (lambda: TaskConfig(restart_subtask_run=True), "'restart_as_subtask'"),
         (lambda: ChatAgentConfig(show_stats=False), "ChatAgentConfig has no setting 'show_stats'; .*`usage`"),
         (lambda: AgentConfig(xyz=1), "expected one of: accept_user_tools, "),
+        (lambda: Settings(debug=True), "logs_dir"),
         (lambda: MockLMConfig(cache_config=None), "answers of models are not kept"),
         (
             lambda: Task(ChatAgentConfig()),  # type: ignore[arg-type]

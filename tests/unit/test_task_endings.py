@@ -15,6 +15,7 @@ from turnwise import (
     ChatAgent,
     ChatAgentConfig,
     ChatDocument,
+    Entity,
     InfiniteLoopException,
     LLMResponse,
     LLMTokenUsage,
@@ -28,7 +29,7 @@ from turnwise import (
     temporary_settings,
 )
 from turnwise.core.loops import is_loop
-from turnwise.core.sequences import DoneSequence, EventType, parse_done_sequence
+from turnwise.core.sequences import AgentEvent, DoneSequence, EventType, parse_done_sequence
 from turnwise.errors import ApplicationError, ConfigurationError
 
 
@@ -314,3 +315,29 @@ def test_a_document_for_another_task_gives_nothing_without_a_step() -> None:
     doc.metadata.recipient = "Somebody"
     assert task.run(doc) is None
     assert task.agent.message_history == []
+
+
+def test_an_element_of_a_sequence_may_name_who_has_to_send_the_message() -> None:
+    def team(responder: str | None) -> Task:
+        sequence = DoneSequence(events=[AgentEvent(event_type=EventType.USER_RESPONSE, responder=responder)])
+        parent = Task(
+            ChatAgent(ChatAgentConfig(name="Parent", llm=MockLMConfig(default_response="over to you"))),
+            interactive=False,
+            config=TaskConfig(done_sequences=[sequence]),
+        )
+        parent.add_sub_task(
+            Task(
+                ChatAgent(ChatAgentConfig(name="Child", llm=MockLMConfig(default_response="from below"))),
+                interactive=False,
+                done_if_response=[Entity.LLM],
+            )
+        )
+        return parent
+
+    ended = [team(responder).run("go", turns=4) for responder in (None, "child", "Nobody")]
+
+    assert [result.metadata.status for result in ended if result is not None] == [
+        StatusCode.DONE,
+        StatusCode.DONE,
+        StatusCode.FIXED_TURNS,
+    ]

@@ -159,7 +159,7 @@ class Agent:
                 self.record.forced_tool = tool.name()
 
     def enable_message_handling(self, message_class: ToolClasses = None) -> None:
-        """Let the agent handle the tool (None: every known one); what its model may use stays."""
+        """Let the agent handle the tool (None: every known one), and leave open whether its model may use it."""
         for tool in self._classes(message_class):
             self.toolbox.enable(tool, use=tool.name() in self.toolbox.usable, handle=True)
 
@@ -186,7 +186,7 @@ class Agent:
 
     @property
     def llm_tools_known(self) -> frozenset[str]:
-        """Names of the known tools."""
+        """What tools the agent can read in a message, by name, whether it handles them or not."""
         return frozenset(self.toolbox.known)
 
     @property

@@ -44,7 +44,7 @@ class ChatAgent(ToolHandling):
         ]
 
     def entity_responders_async(self) -> list[tuple[Entity, AsyncResponder]]:
-        """The same for an event loop."""
+        """Who answers as each of the agent's entities in an event loop; as `entity_responders`."""
         return [
             (Entity.AGENT, self.agent_response_async),
             (Entity.LLM, self.llm_response_async),
@@ -58,25 +58,29 @@ class ChatAgent(ToolHandling):
         return self._llm is not None and not self.get_tool_messages(message)
 
     def llm_response(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
-        """What the model answers to `message`, which is appended to the history; None if it can not answer.
+        """What the model answers to `message`; both are appended to the history. None if it can not answer.
 
-        Without a message, the model answers its system and user messages, or its last answer again. Raises
-        `ModelError`.
+        It can not if the agent has no model, the message is blank, or holds a tool that the agent handles. Without a
+        message, the model answers its system and user messages, or its last answer again. Raises `ModelError`, and
+        `ContextOverflowError` for a conversation that is too long for it even shortened.
         """
         return run_sync(model_turn.answer(self, message))
 
     async def llm_response_async(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
-        """The same, without blocking the event loop."""
+        """The same as `llm_response`, without blocking the event loop."""
         if type(self).llm_response is not ChatAgent.llm_response:
             return self.llm_response(message)
         return await run_async(model_turn.answer(self, message))
 
     def llm_response_forget(self, message: str | ChatDocument) -> ChatDocument | None:
-        """The model's answer, after which the history is as it was. An override of `llm_response` is not asked."""
+        """What the model answers, after which the history is as it was; None if it can not answer.
+
+        An override of `llm_response` is not asked. Raises `ModelError`.
+        """
         return run_sync(model_turn.one_off(self, message))
 
     async def llm_response_forget_async(self, message: str | ChatDocument) -> ChatDocument | None:
-        """The same, without blocking the event loop."""
+        """The same as `llm_response_forget`, without blocking the event loop."""
         return await run_async(model_turn.one_off(self, message))
 
     def llm_response_messages(
@@ -106,11 +110,15 @@ class ChatAgent(ToolHandling):
     # --- USER --------------------------------------------------------------------------------------------------
 
     def user_response(self, msg: str | ChatDocument | None = None) -> ChatDocument | None:
-        """What the human answers: by the callback, by `default_human_response`, or on the terminal."""
+        """What the human answers; None for an empty answer.
+
+        He is `default_human_response` if that is set, else the callback `get_user_response`, else whoever sits at the
+        terminal. A text that begins with `SYSTEM` becomes a message from SYSTEM without that word.
+        """
         return run_sync(self._ask_user(None if msg is None else as_document(msg)))
 
     async def user_response_async(self, msg: str | ChatDocument | None = None) -> ChatDocument | None:
-        """The same, awaiting the callback's async twin where it is set."""
+        """The same as `user_response`, awaiting the callback's async twin where it is set."""
         if type(self).user_response is not ChatAgent.user_response:
             return self.user_response(msg)
         return await run_async(self._ask_user(None if msg is None else as_document(msg)))

@@ -17,7 +17,10 @@ from turnwise.retrieval.store import VectorStore
 
 
 class NonToolAction(str, Enum):
-    """What is done with a model's message that holds no tool: forward it to the user, or end the task."""
+    """What is done with a model's message that holds no tool.
+
+    `FORWARD_USER` (or `USER`) forwards it to the human, `DONE` ends the task with it.
+    """
 
     FORWARD_USER = "user"
     USER = "user"
@@ -27,9 +30,13 @@ class NonToolAction(str, Enum):
 class AgentConfig(Configuration):
     """Settings of any agent.
 
-    `name` is the default name of its task. `llm=None` makes an agent without a model. With
-    `accept_user_tools=False`, what a human typed is never searched for tools: it is text for the model. `vecdb` is a
-    vector store for the agent's handlers, or the settings of one, which is then opened at its first use.
+    - `name`: the agent's name, and that of its task unless the task is given one.
+    - `llm`: settings of its model, such as `OpenAIGPTConfig`; None for an agent without a model.
+    - `respond_tools_only`: as a sub-task's agent it is not asked to answer a message without a tool.
+    - `accept_user_tools=False`: what a human typed is never searched for tools, it is text for the model.
+    - `vecdb`: a vector store for the agent's handlers, or the settings of one, which is then opened at its first use.
+
+    Raises `ConfigurationError` for a setting that does not exist.
     """
 
     _instead: ClassVar[Mapping[str, str]] = {
@@ -47,20 +54,27 @@ class AgentConfig(Configuration):
 
 
 class ChatAgentConfig(AgentConfig):
-    """Settings of an agent that holds a conversation.
+    """Settings of an agent that holds a conversation; those of `AgentConfig`, and:
 
-    `handle_llm_no_tool` says what the tool handler answers to a model's message without any tool: a `NonToolAction`,
-    a text or a tool to answer with, or a function from the message to any of these. `use_tools` tells the model to
-    write tools as text; `use_functions_api` gives them as functions of the API (as `tools` with `use_tools_api`,
-    as the deprecated `functions` without).
-
-    `output_format` is a tool or another pydantic model that the model's answers have to be; the five settings with
-    that word in their name are the defaults of `set_output_format`, and whether the model is told of fields with
-    defaults. With `strict_recovery`, a model that wrote a tool with bad fields is held to that tool's schema when it
-    writes it again, where its server can do that.
-
-    `context_overflow_strategy` says what a model is sent of a conversation that is longer than its context:
-    "truncate" shortens the oldest messages, "drop_turns" leaves out whole turns.
+    - `system_message`: what the model is told first; how to use the tools is added to it.
+    - `user_message`: a message from USER after it, with which every conversation begins; None for none.
+    - `handle_llm_no_tool`: what the tool handler answers to a model's message without any tool: a `NonToolAction`, a
+      text or a tool to answer with, or a function from the message to any of these. None for no answer.
+    - `use_tools`: the system message tells the model to write tools as text.
+    - `use_functions_api`: the model is given tools as functions of its API: as `tools` with `use_tools_api`, as the
+      deprecated `functions` without.
+    - `allow_multiple_tools`: several tools in one message are handled; if not, the model is told to use one at a time.
+    - `enable_orchestration_tool_handling`: the agent handles DoneTool, PassTool, ForwardTool, SendTool and their like.
+    - `recognize_recipient_in_content`: `TO[name]: text`, or JSON with a field `recipient`, in what the model says
+      addresses it.
+    - `output_format`: a tool or another pydantic model that the model's answers have to be; None for any text.
+      `use_output_format`, `handle_output_format`, `instructions_output_format` and `use_tools_on_output_format` are the
+      defaults of `use`, `handle`, `instructions` and `force_tools` of `set_output_format`. With
+      `output_format_include_defaults` the model is told of fields that have defaults, too.
+    - `strict_recovery`: a model that wrote a tool with bad fields is held to that tool's schema when it writes it
+      again, where its server can do that.
+    - `context_overflow_strategy`: what a model is sent of a conversation that is longer than its context: "truncate"
+      shortens the oldest messages, "drop_turns" leaves out whole turns.
     """
 
     system_message: str = "You are a helpful assistant."

@@ -39,7 +39,7 @@ class Conversation(Agent):
         self._history = self.history().replaced_by(messages)
 
     def history(self) -> History:
-        """`message_history`, with what is known of its changes."""
+        """The list behind `message_history`, which knows what of it was changed."""
         if self._history is None:
             self._history = self.history_source() if self.history_source is not None else History()
         return self._history
@@ -143,7 +143,10 @@ class Conversation(Agent):
         self.message_history = self.task_messages
 
     def clear_history(self, start: int = -2) -> None:
-        """Drop the messages from index `start` on; negative counts from the end."""
+        """Drop the messages from index `start` on; negative counts from the end.
+
+        The default drops the last two: what was asked, and the answer to it.
+        """
         messages = self.message_history
         if start < 0:
             start = max(0, len(messages) + start)
@@ -186,7 +189,7 @@ class Conversation(Agent):
         return shortened
 
     def last_message_with_role(self, role: Role | str) -> LLMMessage | None:
-        """The last message of that role, or None."""
+        """The newest message of the history that has that role; None if there is none."""
         index = index_of_last(self.message_history, role)
         return self.message_history[index] if index >= 0 else None
 
@@ -214,7 +217,10 @@ class Conversation(Agent):
         return count(prompt) if isinstance(prompt, str) else sum(message_tokens(m, count) for m in prompt)
 
     def message_history_str(self, i: int | None = None) -> str:
-        """The history as text: all of it, message `i`, or the last -i messages."""
+        """The history as text, a line `role: content` for each message.
+
+        With `i` of 0 or more only message `i`, with a negative one the last `-i` messages.
+        """
         messages = self.message_history
         if i is not None:
             messages = messages[i:] if i < 0 else messages[i : i + 1]

@@ -166,7 +166,11 @@ class Responses(Conversation):
         return doc
 
     def from_ChatDocument(self, msg: ChatDocument, output_type: type[T]) -> T | None:
-        """The value of `output_type` in the message, None if it holds none; as `task[T]` reads a task's result."""
+        """The value of `output_type` in the message, None if it holds none; as `task[T]` reads a task's result.
+
+        In this order: the text for `str`; `content_any` of that type; tools of that type, all for a list, else the
+        first; a number or a truth value parsed from the text; a field of that type in an attached tool.
+        """
         value: T | None = value_of_type(msg, output_type)
         return value
 

@@ -116,7 +116,7 @@ class Client:
         return EventStream(self._http, self.run, run_id, after, patience).read()
 
     def transcript(self, run_id: str) -> Json:
-        """The run's messages, nested by task."""
+        """The run's messages in the order in which they were taken, those of a sub-task below what it was asked."""
         return self._call("GET", run_path(run_id, "transcript"))
 
     def answer(self, run_id: str, text: str, question: str | None = None) -> Json:
@@ -125,7 +125,7 @@ class Client:
         return self._call("POST", run_path(run_id, "messages"), json=body)
 
     def cancel(self, run_id: str) -> Json:
-        """Ask for the run's end."""
+        """Ask for the run's end: it ends with KILL before anybody else is asked. The run, as it is then."""
         return self._call("POST", run_path(run_id, "cancel"))
 
     def session(self, session_id: str) -> Json:
@@ -137,23 +137,23 @@ class Client:
         self._request("DELETE", session_path(session_id))
 
     def inbox(self, limit: int = 100) -> list[Json]:
-        """Open questions, oldest first."""
+        """Questions to humans that wait for an answer, oldest first, at most `limit`."""
         return self._items("/v1/inbox", limit=limit)
 
     def tasks(self) -> list[Json]:
-        """What runs can be made of."""
+        """The tasks of the application, of which runs can be made."""
         return self._items("/v1/tasks")
 
     def workers(self) -> list[Json]:
-        """Worker processes, newest first."""
+        """The worker processes that serve the application, newest first."""
         return self._items("/v1/workers")
 
     def queues(self) -> list[Json]:
-        """Queues that hold asks."""
+        """The queues that hold asks for responders, and how many each holds."""
         return self._items("/v1/queues")
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections; the client may not be used afterwards."""
         self._http.close()
 
     def __enter__(self) -> Client:

@@ -48,7 +48,7 @@ class AfterStep(Scratch, ABC):
         agent = self.facts.agent(self.spec.agent)
         before = self.sequences or (0,) * len(self.spec.sequences)
         self.sequences = tuple(
-            sequence.advance(bits, doc, None, agent) for sequence, bits in zip(self.spec.sequences, before, strict=True)
+            sequence.advance(bits, doc, agent) for sequence, bits in zip(self.spec.sequences, before, strict=True)
         )
         self.sequenced = doc.metadata.id
 

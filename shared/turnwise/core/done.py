@@ -79,7 +79,7 @@ def task_done(
     current = doc if doc is not None else state.pending
     if spec.done_if_tool and current is not None and ending_tools(current, agent):
         return True, StatusCode.DONE
-    if spec.sequences and sequence_complete(spec, state, current, responder, agent):
+    if spec.sequences and sequence_complete(spec, state, current, agent):
         return True, StatusCode.DONE
     if state.stalled >= spec.max_stalled_steps:
         return True, StatusCode.STALLED
@@ -109,16 +109,14 @@ def answer_valid(spec: TaskSpec, doc: ChatDocument | None) -> bool:
     return _PUNCTUATION.sub("", doc.content.strip()) != NO_ANSWER
 
 
-def sequence_complete(
-    spec: TaskSpec, state: TaskState, current: ChatDocument | None, responder: str | None, agent: AgentFacts
-) -> bool:
+def sequence_complete(spec: TaskSpec, state: TaskState, current: ChatDocument | None, agent: AgentFacts) -> bool:
     """Whether a done-sequence ends at `current`."""
     if current is None:
         return False
     seen = current.metadata.id == state.sequenced
     for index, sequence in enumerate(spec.sequences):
         before = state.sequences[index] if index < len(state.sequences) else 0
-        after = before if seen else sequence.advance(before, current, responder, agent)
+        after = before if seen else sequence.advance(before, current, agent)
         if sequence.complete(after):
             return True
     return False

@@ -19,7 +19,14 @@ from turnwise.messages.toolset import AgentFacts
 
 
 class EventType(str, Enum):
-    """What kind of message an element of a done-sequence waits for."""
+    """What kind of message an element of a done-sequence waits for.
+
+    - `TOOL`: the model uses any known tool; `SPECIFIC_TOOL`: exactly one tool, the one that is named.
+    - `LLM_RESPONSE`: the model answers without a tool.
+    - `AGENT_RESPONSE`: the tool handler answers; `USER_RESPONSE`: the human or a sub-task does.
+    - `CONTENT_MATCH`: any message in whose text a pattern is found.
+    - `NO_RESPONSE`: nobody answered.
+    """
 
     TOOL = "tool"
     SPECIFIC_TOOL = "specific_tool"
@@ -32,7 +39,12 @@ class EventType(str, Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class AgentEvent:
-    """One element: `tool_name` for SPECIFIC_TOOL (a request or a class name), `content_pattern` for CONTENT_MATCH."""
+    """One element of a done-sequence: a kind of message to wait for.
+
+    `event_type` is the kind; `tool_name` says which tool for SPECIFIC_TOOL (by its request or its class), and
+    `content_pattern` what to search for with CONTENT_MATCH, a regular expression in any case. With `responder`, an
+    entity's or a sub-task's name, the message counts only if that one sent it.
+    """
 
     event_type: EventType
     tool_name: str | None = None
@@ -42,7 +54,12 @@ class AgentEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class DoneSequence:
-    """Events that end the task when they are the last ones; `name` is for people."""
+    """Events in a row that end a task, for `TaskConfig.done_sequences`; `name` is for people.
+
+    `events` have to be the last ones. The same can be written as text, such as `"T, A"` (a tool, then AGENT's answer):
+    `A` AGENT, `U` USER or a sub-task, `T` a tool of the model, `L` a text of the model, `N` nothing, `T[name]` that
+    tool, `C[regex]` a text in which it is found. A bad one is a `ValueError` when the task is made.
+    """
 
     events: Sequence[AgentEvent]
     name: str | None = None
@@ -55,12 +72,12 @@ class CompiledSequence:
     events: tuple[AgentEvent, ...]
     patterns: tuple[re.Pattern[str] | None, ...] = field(default=())
 
-    def advance(self, matched: int, doc: ChatDocument | None, responder: str | None, agent: AgentFacts) -> int:
+    def advance(self, matched: int, doc: ChatDocument | None, agent: AgentFacts) -> int:
         """The bits after one more event."""
         result = 0
         open_positions = (matched << 1) | 1
         for index, event in enumerate(self.events):
-            if open_positions >> index & 1 and self._fits(index, event, doc, responder, agent):
+            if open_positions >> index & 1 and self._fits(index, event, doc, agent):
                 result |= 1 << index
         return result
 
@@ -68,12 +85,12 @@ class CompiledSequence:
         """Whether the last events are the whole sequence."""
         return bool(matched >> (len(self.events) - 1) & 1)
 
-    def _fits(
-        self, index: int, event: AgentEvent, doc: ChatDocument | None, responder: str | None, agent: AgentFacts
-    ) -> bool:
+    def _fits(self, index: int, event: AgentEvent, doc: ChatDocument | None, agent: AgentFacts) -> bool:
         kind = event.event_type
         if doc is None or (not doc.content and not doc.tool_messages and not doc.oai_tool_calls):
             return kind is EventType.NO_RESPONSE
+        if event.responder and not _sent_by(doc, event.responder):
+            return False
         if kind is EventType.CONTENT_MATCH:
             pattern = self.patterns[index]
             return pattern is not None and pattern.search(doc.content) is not None
@@ -92,6 +109,10 @@ class CompiledSequence:
         if kind is EventType.SPECIFIC_TOOL:
             return len(tools) == 1 and event.tool_name in (tools[0].request, type(tools[0]).__name__)
         return False
+
+
+def _sent_by(doc: ChatDocument, name: str) -> bool:
+    return name.lower() in (doc.metadata.sender.value.lower(), doc.metadata.sender_name.lower())
 
 
 _WORDS = {

@@ -39,9 +39,10 @@ class StreamEventType(str, Enum):
 
 
 class LLMFunctionCall(BaseModel):
-    """A call that a model asks for: a name, and arguments already parsed.
+    """A call that a model asks for.
 
-    Arguments that were not a JSON object are None, and `raw` holds their text.
+    `name` is the function's, `arguments` are already parsed. If they were not a JSON object, they are None, and `raw`
+    is their text.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -52,7 +53,10 @@ class LLMFunctionCall(BaseModel):
 
 
 class OpenAIToolCall(BaseModel):
-    """One entry of an assistant message's `tool_calls`."""
+    """One entry of an assistant message's `tool_calls`.
+
+    `id` is what its result has to name; `type` is "function", the only one there is; `function` is the call itself.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -62,7 +66,10 @@ class OpenAIToolCall(BaseModel):
 
 
 class LLMFunctionSpec(BaseModel):
-    """A function as the model is told of it; `parameters` is a JSON schema object."""
+    """A function as the model is told of it.
+
+    `name` is what it calls, `description` says what for, and `parameters` is the JSON schema of an object.
+    """
 
     name: str
     description: str
@@ -75,9 +82,12 @@ class LLMFunctionSpec(BaseModel):
 
 
 class LLMTokenUsage(BaseModel):
-    """Tokens and money of one or more calls; a value, which `plus` makes a new one of.
+    """Tokens and money of one or more calls of models.
 
-    `prompt_tokens` includes `cached_tokens`. `cost` is in USD; None when a call had no known price (never 0).
+    - `prompt_tokens`: what was sent, `cached_tokens` among them: those that the provider had seen before.
+    - `completion_tokens`: what was answered, reasoning included.
+    - `cost`: in USD; None when a call had no known price (never 0).
+    - `calls`: how many calls these are.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -117,7 +127,14 @@ class LLMTokenUsage(BaseModel):
 
 
 class LLMMessage(BaseModel):
-    """One message of a model's history: a value, changed by `model_copy(update=...)` and put in the old one's place."""
+    """One message of a model's history: a value, changed by `model_copy(update=...)` and put in the old one's place.
+
+    - `role`: who says it; `content`: the text, "" for none; `name`: the speaker's name, for APIs that take one.
+    - `tool_calls`: calls that the assistant asked for; `function_call`: one of the deprecated kind.
+    - `tool_call_id`: for the role TOOL, the call that the text is the result of.
+    - `chat_document_id`: the `ChatDocument` that it came from, "" for none.
+    - `max_retained_tokens`: so many tokens of it are sent once the model has answered it, None for all.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -162,7 +179,13 @@ class LLMMessage(BaseModel):
 
 
 class LLMResponse(BaseModel):
-    """What a model answered; `message` is None when it sent only calls."""
+    """What a model answered.
+
+    - `message`: the text, None when it sent only calls; `reasoning`: what it thought before, where it says so.
+    - `oai_tool_calls`: calls that it asks for; `function_call`: one of the deprecated kind.
+    - `usage`: tokens and cost of the call; `model`: the model that the server says it was; `cached`: nothing was
+      called.
+    """
 
     message: str | None = None
     reasoning: str = ""
@@ -215,10 +238,16 @@ UNLIMITED_CONTEXT = 1_000_000_000
 class LLMConfig(Configuration):
     """Settings that every model client understands.
 
-    `type` chooses the client, `timeout` is in seconds. `max_output_tokens` bounds an answer; where the context is
-    nearly full, it is asked to be shorter, but not shorter than `min_output_tokens`. `chat_context_length` is the
-    length of the model's context in tokens, prompt and answer together; None for what is known of the model, and no
-    limit where nothing is.
+    - `type`: which client, "openai" or "mock"; `chat_model`: the model's name, as its server knows it.
+    - `max_output_tokens`: bounds an answer. Where the context is nearly full, it is asked to be shorter, but not
+      shorter than `min_output_tokens`.
+    - `chat_context_length`: the length of the model's context in tokens, prompt and answer together; None for what is
+      known of the model, and no limit where nothing is.
+    - `temperature`: how much the model may vary its words; None leaves that to the server.
+    - `timeout`: seconds after which a call is given up.
+    - `stream`: whether pieces of an answer are asked for as they are made.
+
+    Raises `ConfigurationError` for a setting that does not exist.
     """
 
     _instead: ClassVar[Mapping[str, str]] = {
@@ -264,7 +293,11 @@ class LanguageModel(ABC):
         tools: ToolChoice | None = None,
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
-        """Answer the conversation in at most `max_tokens` tokens; raises `ModelError`."""
+        """Answer the conversation in at most `max_tokens` tokens; raises `ModelError`.
+
+        `tools` are what the answer may be besides text. `on_token`, where given, is called with each piece of the
+        answer as it arrives, and what it belongs to.
+        """
 
     @abstractmethod
     async def achat(
@@ -274,7 +307,7 @@ class LanguageModel(ABC):
         tools: ToolChoice | None = None,
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
-        """The same, without blocking the event loop; `on_token` may return something to await."""
+        """The same as `chat`, without blocking the event loop; `on_token` may return something to await."""
 
     @property
     def supports_json_schema(self) -> bool:

@@ -25,10 +25,16 @@ MockAnswer = str | LLMResponse | None
 
 
 class MockLMConfig(LLMConfig):
-    """Settings of `MockLM`; functions and dictionary are asked with the content of the last message.
+    """Settings of a model without a model: it answers at once and for nothing, with what a program says.
 
-    The first that has an answer gives it: `response_fn_async` (in `achat` only), `response_fn`, `response_dict`
-    (by the exact content), `default_response`. An empty string is an answer.
+    Functions and dictionary are asked with the content of the last message. The first that has an answer gives it:
+
+    - `response_fn_async`: an async function, asked in asynchronous runs only;
+    - `response_fn`: a function; it returns a text, an `LLMResponse`, or None for no answer;
+    - `response_dict`: answers by the exact content;
+    - `default_response`.
+
+    An empty string is an answer. Each call counts as one without tokens, and costs 0 USD.
     """
 
     type: str = "mock"

@@ -22,16 +22,22 @@ _TOO_OLD_FOR_SCHEMAS = re.compile(r"gpt-3|gpt-4$|gpt-4-|gpt-4o-2024-05-13|o1-min
 class OpenAIGPTConfig(LLMConfig):
     """A model behind the chat-completions API, OpenAI's own or any server that speaks it.
 
-    `api_key` and `api_base` default to OPENAI_API_KEY and OPENAI_BASE_URL, read when the first call is made.
-    `params` are sent with each request as they are (`reasoning_effort`, `response_format`, ...) and win over what
-    the client would send. `output_limit` names the field for the output limit; `auto` takes `max_completion_tokens`
-    for OpenAI itself, whose newer models refuse the older `max_tokens` that other servers know. `stream_usage`
-    asks for token counts at the end of a stream; switch it off for servers that refuse `stream_options`.
-    `supports_json_schema` says whether the server holds the model to a schema (`response_format`); None assumes it of
-    OpenAI itself, but for models older than that. Set it for other servers that do, such as vLLM.
+    - `chat_model`: the model's name, as the server knows it.
+    - `api_key` and `api_base`: default to OPENAI_API_KEY and OPENAI_BASE_URL, read when the first call is made.
+    - `organization` and `headers`: sent with each request, where given.
+    - `params`: sent with each request as they are (`reasoning_effort`, `top_p`, ...); they win over what the client
+      would send.
+    - `seed` and `parallel_tool_calls`: parameters of the API of these names; None leaves them out.
+    - `output_limit`: the field for the output limit; `auto` takes `max_completion_tokens` for OpenAI itself, whose
+      newer models refuse the older `max_tokens` that other servers know.
+    - `stream_usage`: asks for token counts at the end of a stream; switch it off for servers that refuse
+      `stream_options`.
+    - `supports_json_schema`: whether the server holds the model to a schema (`response_format`); None assumes it of
+      OpenAI itself, but for models older than that. Set it for other servers that do, such as vLLM.
+    - `input_price` and `output_price`: USD per million tokens, both or none. Without them the price is looked up by
+      provider and model; `provider` (such as `openai`) names the provider where `api_base` is a proxy.
 
-    Prices: `input_price` and `output_price` are USD per million tokens, both or none. Without them the price is
-    looked up by provider and model; `provider` (such as `openai`) names the provider where `api_base` is a proxy.
+    Raises `ConfigurationError` for a setting that does not exist.
     """
 
     type: str = "openai"

@@ -29,10 +29,21 @@ def _document_id() -> str:
 class ChatDocMetaData(BaseModel):
     """Everything about a message but what it says.
 
-    `sender` is an entity, `sender_name` the task or function behind it; `recipient` is "" for anyone. `block` names
-    an entity that may not answer. `tainted`: the text goes back to a human or to the outside (see `Trust` in the
-    docs); `tools_from_agent`: tools in it were put there by a model or a handler, not typed. `max_retained_tokens`: of
-    a tool's result, how much of it a model's history keeps once it is answered.
+    - `id`: identifies the message, in every process. `parent_id` is the message that it answers, `child_id` the one
+      that answered it, `agent_id` the agent that made it; "" where there is none.
+    - `msg_idx`: its index in the history of the agent whose model said it, -1 for others.
+    - `sender`: the entity that speaks; `sender_name`: the task or function behind it; `source`: where the text came
+      from at first, if that was somebody else.
+    - `recipient`: the entity or task that may answer, "" for anyone; `block`: an entity that may not, None for none.
+    - `tool_ids`: ids handed on from message to message, for programs; nothing reads them.
+    - `oai_tool_id`: the API call that the text answers, None for none.
+    - `usage`: tokens and cost of the model call that made it, None for what no model said; `cached`: no call was
+      needed.
+    - `status`: how the task ended, on the result of a task.
+    - `tainted`: the text goes back to a human or to the outside, and `tools_from_agent`: tools in it were put there by
+      a model or a handler, not typed; see `Trust` in the docs.
+    - `max_retained_tokens`: of a tool's result, how many tokens a model's history keeps once it was answered; None for
+      all.
     """
 
     model_config = ConfigDict(validate_default=False)
@@ -58,7 +69,13 @@ class ChatDocMetaData(BaseModel):
 
 
 class ChatDocLoggerFields(BaseModel):
-    """One line of a task's log."""
+    """What one line of a task's log says of a message; "" for what does not apply.
+
+    - `sender_entity`, `sender_name`, `recipient` and `block`: as in its metadata.
+    - `tool_type`: OAI_TOOL for calls of an API, FUNC for one of the deprecated kind, TOOL for tools in its text or
+      attached; `tool`: their names, or the first one's.
+    - `content`: the text.
+    """
 
     sender_entity: str = ""
     sender_name: str = ""
@@ -77,8 +94,18 @@ class ChatDocLoggerFields(BaseModel):
 class ChatDocument(BaseModel):
     """A message: text, structured tools, API calls or their results, and metadata.
 
-    `content` is "" when absent. `content_any` is whatever a handler returned. `content_is_none` tells a model's
-    answer that had no text at all from one with an empty text.
+    - `content`: the text, "" when absent; `content_any`: the value that a handler returned, or the text.
+      `content_is_none` tells a model's answer that had no text at all from one with an empty text.
+    - `reasoning`: what a model thought before it answered, where it says so; no rule reads it.
+    - `oai_tool_calls`: calls that a model asks for; `function_call`: one of the deprecated kind.
+    - `oai_tool_id2result`: results of several calls, by call id.
+    - `oai_tool_choice`: what a model may do that answers this: `auto`, `none`, `required`, or one function as the API
+      names it.
+    - `tool_messages`: tools that are attached to it.
+    - `attachment` and `files`: whatever else a program wants to hand on.
+    - `metadata`: who says it, to whom, and where it stands in the conversation.
+
+    In served runs the values have to be JSON or pydantic models.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, validate_default=False)

@@ -55,9 +55,9 @@ class VectorStoreConfig(BaseModel):
 class SqliteVectorConfig(VectorStoreConfig):
     """Vectors in a file of their own, by SQLite and its extension sqlite-vec; needs `turnwise[retrieval]`.
 
-    The file is created when it is needed; its directory has to exist. Threads and processes of one machine may share
-    it. Every search compares the query with all documents that match its filter: exact, and fast enough for some ten
-    thousand. Raises `ConfigurationError` if the extra is not installed.
+    `path` is the file, created when it is needed; its directory has to exist. Threads and processes of one machine may
+    share it. Every search compares the query with all documents that match its filter: exact, and fast enough for some
+    ten thousand. Raises `ConfigurationError` if the extra is not installed.
     """
 
     path: Path

@@ -39,9 +39,12 @@ def _content_id(fields: dict[str, Any]) -> str:
 class Document(BaseModel):
     """A text that can be found by its meaning, whole or as a part of a longer one.
 
-    `metadata` holds texts, numbers and booleans, by which a search can be narrowed; `metadata["source"]` is what a
-    reader is told about where the text comes from. `id` (up to 500 characters) is made of the content if not given:
-    whoever adds the same document twice has it once. Raises pydantic's `ValidationError` for a blank text.
+    - `text`: not blank, and without NUL characters.
+    - `metadata`: texts, numbers and booleans, by which a search can be narrowed; `metadata["source"]` is what a reader
+      is told about where the text comes from.
+    - `id`: up to 500 characters; made of the content if not given, so whoever adds the same document twice has it once.
+
+    Raises pydantic's `ValidationError` for a blank text.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -34,5 +34,5 @@ class Embedder(Protocol):
         """The vectors of the texts, in as many calls of a server as it takes; raises `ModelError`."""
 
     async def embed_async(self, texts: Sequence[str]) -> Embeddings:
-        """The same without blocking the event loop; here, in a thread."""
+        """The same as `embed`, without blocking the event loop; here, in a thread."""
         return await asyncio.to_thread(self.embed, texts)

@@ -40,6 +40,7 @@ class HashingEmbedder(Embedder):
 
     @property
     def name(self) -> str:
+        """The number of dimensions, which is all that its vectors depend on."""
         return f"hashing-{self.dimension}"
 
     def embed(self, texts: Sequence[str]) -> Embeddings:

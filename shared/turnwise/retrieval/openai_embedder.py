@@ -19,11 +19,15 @@ if TYPE_CHECKING:
 class OpenAIEmbedder(BaseModel):
     """An embedder on OpenAI's embeddings API, OpenAI's own or any server that speaks it.
 
-    `api_key` and `api_base` default to OPENAI_API_KEY and OPENAI_BASE_URL, read at the first call. `dimensions` asks
-    for shorter vectors, where the model can make them. `batch_size` texts go into one request; a request that takes
-    longer than `timeout` seconds is given up, and none is repeated. `encoding` is how the server sends vectors: base64
-    is a quarter of the size, float is for servers that refuse it. `provider` and `input_price` (USD per million
-    tokens) are as in `OpenAIGPTConfig`. Raises `ModelError`, and `ConfigurationError` without a key.
+    - `model`: the model's name; `dimensions` asks for shorter vectors, where the model can make them.
+    - `api_key` and `api_base`: default to OPENAI_API_KEY and OPENAI_BASE_URL, read at the first call.
+    - `organization` and `headers`: sent with each request, where given.
+    - `batch_size`: texts in one request.
+    - `timeout`: seconds after which a request is given up; none is repeated.
+    - `encoding`: how the server sends vectors; base64 is a quarter of the size, float is for servers that refuse it.
+    - `provider` and `input_price` (USD per million tokens): as in `OpenAIGPTConfig`.
+
+    Raises `ModelError`, and `ConfigurationError` without a key.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -50,7 +54,7 @@ class OpenAIEmbedder(BaseModel):
         return run_sync(self._embed(texts))
 
     async def embed_async(self, texts: Sequence[str]) -> Embeddings:
-        """The same, without blocking the event loop."""
+        """The same as `embed`, without blocking the event loop."""
         return await run_async(self._embed(texts))
 
     def _embed(self, texts: Sequence[str]) -> Steps[Embeddings]:

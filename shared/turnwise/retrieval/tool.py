@@ -21,7 +21,7 @@ _SIGNAL = re.compile("|".join(map(re.escape, (DONE, PASS, SEND_TO, NO_ANSWER))))
 
 
 class RetrievalTool(ToolMessage):
-    """Finds the passages of the agent's vector store (`AgentConfig.vecdb`) that are nearest to a query.
+    """Finds the `k` passages of the agent's vector store (`AgentConfig.vecdb`) that are nearest to `query`.
 
     The answer is JSON: `query`, and `passages` with `number`, `source`, `score` and `text`, best first. It is JSON so
     that the passages stay text: no words in them end a task or send a message, and no JSON in them runs a tool.
@@ -53,7 +53,7 @@ class RetrievalTool(ToolMessage):
         return self._told(self._store(agent).search(self.query, self.k, where=wanted, min_score=least))
 
     async def handle_async(self, agent: ChatAgent) -> str:
-        """The same, without blocking the event loop."""
+        """The same as `handle`, without blocking the event loop."""
         wanted, least = self.where(agent), self.private_default("_min_score")
         return self._told(await self._store(agent).search_async(self.query, self.k, where=wanted, min_score=least))
 

@@ -36,7 +36,7 @@ class AgentDoneTool(ToolMessage):
 
 
 class DoneTool(ToolMessage):
-    """Ends the task with a text; for models and handlers."""
+    """Ends the task with the text `content`; for models and handlers."""
 
     request: str = "done_tool"
     purpose: str = "To end the current task, with <content> as its result."
@@ -125,7 +125,7 @@ class ForwardTool(PassTool):
 
 
 class SendTool(ToolMessage):
-    """Sends a text to a named agent or entity; for models and handlers."""
+    """Sends the text `content` to the agent or entity named `to`; for models and handlers."""
 
     request: str = "send_tool"
     purpose: str = "To send the message <content> to the agent or entity named <to>."
@@ -138,7 +138,7 @@ class SendTool(ToolMessage):
 
 
 class AgentSendTool(ToolMessage):
-    """Sends a text and tools to a named agent or entity; for handlers only."""
+    """Sends the text `content` and `tools` to the agent or entity named `to`; for handlers only."""
 
     request: str = "agent_send_tool"
     purpose: str = "To send the message <content> and <tools> to the agent or entity named <to>."

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class AddRecipientTool(ToolMessage):
-    """Adds the missing recipient to the message that the agent keeps for its model."""
+    """Adds the missing recipient, `intended_recipient`, to the message that the agent keeps for its model."""
 
     request: str = "add_recipient"
     purpose: str = "To say who is the <intended_recipient> of the message that you sent without one."
@@ -34,7 +34,7 @@ class AddRecipientTool(ToolMessage):
 
 
 class RecipientTool(ToolMessage):
-    """A message of the model to a named agent or entity, spoken as the model itself.
+    """The model's message `content` to the agent or entity `intended_recipient`, spoken as the model itself.
 
     Once it is enabled, a message of the model without recipient is kept, and the model is asked for the recipient
     alone.

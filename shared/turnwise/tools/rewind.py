@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RewindTool(ToolMessage):
-    """Rewrites the agent's n-th message (from 1) and goes on from there; what came after is dropped."""
+    """Puts `content` in the place of the model's `n`-th message (from 1), and drops what came after."""
 
     request: str = "rewind_tool"
     purpose: str = "To rewind the conversation and change your <n>'th message to <content>."
