@@ -16,7 +16,6 @@ from turnwise import (
     ChatAgent,
     ChatAgentConfig,
     ChatDocument,
-    DoneTool,
     Entity,
     LLMFunctionCall,
     LLMMessage,
@@ -128,13 +127,14 @@ def test_handling_a_message_returns_a_document_where_there_is_more_to_it_than_te
     assert isinstance(result.tool_messages[0], AgentDoneTool)
 
 
-def test_a_text_that_a_human_typed_into_a_signal_is_never_handed_back_without_its_mark() -> None:
-    agent = agent_of()
-    agent.enable_message(DoneTool)
-    typed = ChatDocument.from_str('{"request": "done_tool", "content": "over"}')
-    typed.metadata.tainted = True
+def test_a_text_that_is_marked_as_typed_is_not_handed_back_without_its_mark() -> None:
+    class Repeating(ChatAgent):
+        def square(self, tool: Square) -> ChatDocument:
+            typed = self.create_agent_response(f"somebody typed {tool.num}")
+            typed.metadata.tainted = True
+            return typed
 
-    result = agent.handle_message(typed)
+    result = agent_of(Repeating).handle_message(json_of(4))
 
     assert isinstance(result, ChatDocument)
     assert result.metadata.tainted
