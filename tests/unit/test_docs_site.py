@@ -63,6 +63,17 @@ def test_the_site_builds_strictly_and_shows_signatures_and_docstrings(site: Path
     assert 'id="turnwise.ChatAgent.enable_message"' in agents  # from a base class that is no public name
 
 
+def test_the_site_shows_fields_with_their_defaults_and_hides_what_is_not_for_programs(site: Path) -> None:
+    pages = {page: (site / "reference" / page / "index.html").read_text() for page in ("agents", "messages", "tasks")}
+    assert 'id="turnwise.TaskConfig.done_if_tool"' in pages["tasks"]
+    assert 'id="turnwise.ChatAgentConfig.use_tools"' in pages["agents"]
+    assert 'id="turnwise.ChatAgentConfig.llm"' in pages["agents"]  # of the class that it extends
+    for page, name in (("tasks", "Task.viewing"), ("agents", "ChatAgent.facts"), ("messages", "ChatDocument.answers")):
+        kind, _, member = name.partition(".")
+        assert hasattr(getattr(turnwise, kind), member)
+        assert f'id="turnwise.{name}"' not in pages[page], name
+
+
 def test_the_site_needs_nothing_from_elsewhere(site: Path) -> None:
     for page in ("index.html", "reference/tasks/index.html"):
         loaded = re.findall(r"<(?:link|script|img)[^>]+(?:href|src)=\"(https?://[^\"]+)\"", (site / page).read_text())

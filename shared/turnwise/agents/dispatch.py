@@ -32,6 +32,9 @@ _STEERING = frozenset(f"turnwise.tools.{name}" for name in ("orchestration", "re
 # At most one tool may say where the conversation goes.
 _ALONE: tuple[type[ToolMessage], ...] = (*ONE_AT_A_TIME, RecipientTool, RewindTool)
 
+# Where the methods are that an agent may override.
+_HOME = "turnwise.agents.tool_handling"
+
 _ONE_TOOL = "ERROR: Use ONE tool at a time!"
 _ONE_SIGNAL = "ERROR: Please use ONE tool at a time!"
 
@@ -49,7 +52,7 @@ def answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
 
 
 def _answered(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
-    if _overridden(agent, "handle_message"):
+    if _overridden(agent, "handle_message", "handle_message_async"):
         value = yield Effect(sync=lambda: agent.handle_message(doc), awaited=lambda: agent.handle_message_async(doc))
         value = yield from finished(value)
         result = yield from _as_document(agent, value, None, doc)
@@ -92,12 +95,10 @@ def bare(result: ChatDocument | None) -> Any:
     return result.content if result.content_any in (None, result.content) else result
 
 
-def _overridden(agent: ChatAgent, name: str) -> bool:
-    """Whether the agent's class brings its own method of that name, or its async twin."""
-    return any(
-        getattr(getattr(type(agent), method), "__module__", "") != "turnwise.agents.tool_handling"
-        for method in (name, f"{name}_async")
-    )
+def _overridden(agent: ChatAgent, name: str, twin: str) -> bool:
+    """Whether the agent's class brings its own method `name`, or its async `twin`; asked for each answer."""
+    kind = type(agent)
+    return bool(getattr(kind, name).__module__ != _HOME or getattr(kind, twin).__module__ != _HOME)
 
 
 def _finished(agent: ChatAgent, result: ChatDocument, doc: ChatDocument) -> ChatDocument:
@@ -141,7 +142,7 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
 
 
 def _handler_call(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Effect | None:
-    if not _overridden(agent, "handle_tool_message"):
+    if not _overridden(agent, "handle_tool_message", "handle_tool_message_async"):
         return handler_call(agent, tool, doc)
     return Effect(
         sync=lambda: agent.handle_tool_message(tool, doc),

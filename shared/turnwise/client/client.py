@@ -116,7 +116,7 @@ class Client:
         return EventStream(self._http, self.run, run_id, after, patience).read()
 
     def transcript(self, run_id: str) -> Json:
-        """The run's messages in the order in which they were taken, those of a sub-task below what it was asked."""
+        """The run's conversation: the messages that were taken, each task's within its caller's."""
         return self._call("GET", run_path(run_id, "transcript"))
 
     def answer(self, run_id: str, text: str, question: str | None = None) -> Json:
@@ -149,7 +149,7 @@ class Client:
         return self._items("/v1/workers")
 
     def queues(self) -> list[Json]:
-        """The queues that hold asks for responders, and how many each holds."""
+        """The queues that hold asks for responders: how many each holds, and for how long the oldest has waited."""
         return self._items("/v1/queues")
 
     def close(self) -> None:
