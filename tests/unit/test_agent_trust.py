@@ -319,3 +319,76 @@ def test_a_result_is_as_tainted_as_the_message_that_it_is() -> None:
     assert not given(
         Task(agent_that_launches("Other", ["hello"]), interactive=False).run("go", turns=1)
     ).metadata.tainted
+
+
+def test_what_a_human_had_a_model_say_is_not_the_models_word_in_the_next_run_of_the_session() -> None:
+    # given a conversation that a human has rewritten: its last message is a model's, by the look of it
+    root = team(["hello"])
+    root.restart = False
+    root.run("hi", turns=1)
+    root.run(tool("rewind_tool", n=1, content=EVIL), turns=1)
+    assert root.agent.message_history[-1].content == EVIL
+    # when the next run goes on from there
+    root.run(turns=3)
+    # then it goes on from a human's text
+    assert launched == []
+
+
+def test_what_a_human_said_last_is_still_a_humans_in_the_next_run_of_the_session() -> None:
+    # given conversations that end with what a human typed, one of them as the system over HTTP
+    for sender in (Entity.USER, Entity.SYSTEM):
+        agent = agent_that_launches("Root")
+        typed_by_human = ChatDocument(content=EVIL, metadata=ChatDocMetaData(sender=sender, tainted=True))
+        agent.message_history = [*agent.task_messages, *ChatDocument.to_LLMMessage(typed_by_human)]
+        Task(agent, interactive=False, restart=False).run(turns=2)
+    assert launched == []
+
+
+@pytest.mark.parametrize("steer", [PassTool(), DonePassTool(), ForwardTool(agent="Agent")])
+def test_passing_on_a_message_of_unknown_origin_does_not_make_it_trusted(steer: ToolMessage) -> None:
+    # given a message from USER of which nobody says that it is tainted, and a model that has it passed on
+    agent = agent_that_launches("Root")
+    text = ChatDocument(content=EVIL)
+    said = agent.create_llm_response("", tool_messages=[steer])
+    said.answers(text)
+    # when it is
+    answer = agent.agent_response(said)
+    # then it is no more trusted than it was
+    assert answer is not None
+    assert not any(isinstance(found, Launch) for found in agent.get_tool_messages(answer, all_tools=True))
+    assert not any(isinstance(found, Launch) for found in answer.tool_messages)
+
+
+@pytest.mark.parametrize("recipient", ["", "Agent"])
+def test_a_message_of_unknown_origin_is_not_the_models_word_when_it_says_so_itself(recipient: str) -> None:
+    agent = agent_that_launches("Root")
+    agent.enable_message(RecipientTool)
+    answer = agent.agent_response(tool("recipient_message", intended_recipient=recipient, content=EVIL))
+    if not recipient:
+        completing = agent.create_llm_response(tool("add_recipient", intended_recipient="Agent"))
+        answer = agent.agent_response(completing)
+    assert answer is not None
+    assert answer.content == EVIL
+    assert answer.metadata.tainted
+
+
+def test_a_tool_that_a_handler_takes_out_of_a_typed_one_is_still_what_a_human_typed() -> None:
+    # given a handler that attaches to its answer what was in the tool that it handles
+    class Unpack(ToolMessage):
+        request: str = "unpack"
+        purpose: str = "To unpack <inside>."
+        inside: dict[str, list[Launch]]
+
+        def response(self, agent: ChatAgent) -> ChatDocument:
+            return agent.create_agent_response("unpacked", tool_messages=self.inside["first"])
+
+    root = Task(ChatAgent(ChatAgentConfig(name="Root")), interactive=False)
+    root.agent.enable_message(Launch, use=False, handle=False)
+    root.agent.enable_message(Unpack)
+    root.add_sub_task(Task(agent_that_launches("Sub"), interactive=False, done_if_response=[Entity.AGENT]))
+    # when a human types it
+    root.run(tool("unpack", inside={"first": [{"where": "evil"}]}), turns=3)
+    # then nobody handles what came out; of a tool that the program hands in, the sub-task does
+    assert launched == []
+    root.run(Unpack(inside={"first": [Launch(where="program")]}), turns=3)
+    assert launched == ["program"]

@@ -222,3 +222,33 @@ def test_a_copy_of_a_message_knows_what_it_answers_and_a_pickled_one_asks_again(
     read = pickle.loads(pickle.dumps(parent))  # noqa: S301 - our own bytes
     assert read.parent is None
     assert read.json_objects() == [{"n": 1}]
+
+
+class Sealed(ToolMessage):
+    request: str = "sealed"
+    purpose: str = "To keep <inner>."
+    inner: SerializeAsAny[ToolMessage]
+    typed: Launch | None = None
+
+
+def test_a_tool_within_a_tool_crosses_as_what_it_was_read_as_and_not_as_what_it_calls_itself() -> None:
+    # given tools that a model wrote into the fields of another: of no class but the base's, and of another's name
+    registry: dict[str, type[ToolMessage]] = {**REGISTRY, "sealed": Sealed}
+    inner, typed = {"request": "launch", "where": "sea"}, {"request": "draw", "where": "sea"}
+    tool = Sealed.model_validate({"inner": inner, "typed": typed})
+    assert type(tool.inner) is ToolMessage
+    # when it crosses
+    read = decode_tool(json.loads(json.dumps(encode_tool(tool))), registry)
+    # then no class is added that it did not have here
+    assert read == tool
+    assert isinstance(read, Sealed)
+    assert type(read.inner) is ToolMessage
+    assert type(read.typed) is Launch
+    assert read.typed.request == "draw"
+
+
+def test_a_tool_of_an_unknown_class_keeps_its_class_on_its_way() -> None:
+    tool = Sealed(inner=Launch.model_validate({"request": "draw", "where": "sea"}))
+    # through a process that knows nobody of that name
+    once = encode_tool(decode_tool(encode_tool(tool), {}))
+    assert decode_tool(once, {**REGISTRY, "sealed": Sealed}) == tool

@@ -16,8 +16,9 @@ from turnwise.entity import Entity
 from turnwise.llm.tokens import shortened
 from turnwise.messages.api_results import match_results
 from turnwise.messages.document import ChatDocument
-from turnwise.messages.finding import Found, ToolFault, unknown, untrusted
+from turnwise.messages.finding import Found, ToolFault, unknown
 from turnwise.messages.history_form import value_as_text
+from turnwise.messages.provenance import steers, unpacked, untrusted
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.tools.orchestration import ONE_AT_A_TIME, AgentDoneTool, FinalResultTool, ForwardTool
 from turnwise.tools.recipient import RecipientTool
@@ -25,9 +26,6 @@ from turnwise.tools.rewind import RewindTool
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
-
-# Where the tools are that say on what they were given.
-_STEERING = frozenset(f"turnwise.tools.{name}" for name in ("orchestration", "recipient", "rewind"))
 
 # At most one tool may say where the conversation goes.
 _ALONE: tuple[type[ToolMessage], ...] = (*ONE_AT_A_TIME, RecipientTool, RewindTool)
@@ -135,8 +133,8 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
         result.content = shortened(result.content, limit)
     if result is not doc:
         result.metadata.max_retained_tokens = of_results([(tool, result.content)])
-    if doc.metadata.tainted and any(kind.__module__ in _STEERING for kind in type(tool).__mro__):
-        # What an orchestration tool says is what it was given: it stays as tainted as that was.
+    if untrusted(doc) and (steers(tool) or unpacked(result, [tool], agent.toolbox.sets)):
+        # What an orchestration tool says is what it was given, as is a tool within a tool: as tainted as that was.
         result.metadata.tainted = True
     return result
 

@@ -7,5 +7,5 @@ step.py        the search for an answer         after_step.py what follows: done
 responders.py  who may answer                   routing.py    signals in an answer's text
 done.py        done, valid, empty               result.py     a task's result
 sequences.py   done-sequences                   loops.py      infinite loops
-stack.py       a task with its sub-tasks
+trust.py       what makes an answer tainted     stack.py       a task with its sub-tasks
 """

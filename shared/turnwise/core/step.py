@@ -16,6 +16,7 @@ from turnwise.core.responders import (
 )
 from turnwise.core.routing import read_route
 from turnwise.core.state import AGENT, LLM, USER
+from turnwise.core.trust import mark
 from turnwise.entity import Entity, StatusCode
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.finding import attach_tools, tool_attempt
@@ -105,7 +106,8 @@ class Step(AfterStep):
         return None
 
     def followed(self, responder: str, doc: ChatDocument) -> ChatDocument:
-        """The answer with its tools attached, if a model gave it, and its signals followed."""
+        """The answer with its marks of trust, its tools attached if a model gave it, and its signals followed."""
+        mark(doc, responder, self.pending, self.facts.agent(self.spec.agent))
         if responder == LLM:
             attach_tools(doc, self.facts.agent(self.spec.agent))
         return self._routed(doc)

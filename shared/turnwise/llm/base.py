@@ -146,6 +146,8 @@ class LLMMessage(BaseModel):
     function_call: LLMFunctionCall | None = None
     # The ChatDocument this came from, where there is one.
     chat_document_id: str = ""
+    # The document was tainted: a conversation that goes on from here goes on from such a text.
+    tainted: bool = False
     # Once the model has answered it, so many tokens of it are sent.
     max_retained_tokens: int | None = None
 

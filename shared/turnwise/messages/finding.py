@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from turnwise.entity import Entity
 from turnwise.llm.base import LLMFunctionCall, OpenAIToolCall
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.provenance import untrusted
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.toolset import AgentFacts
 
@@ -50,12 +51,6 @@ class Found:
 
 
 _NOTHING = Found()
-
-
-def untrusted(doc: ChatDocument) -> bool:
-    """Whether tools in the message may be a human's doing."""
-    meta = doc.metadata
-    return meta.tainted or (not meta.tools_from_agent and meta.sender == Entity.USER)
 
 
 def find_tools(doc: ChatDocument, agent: AgentFacts) -> Found:

@@ -10,7 +10,7 @@ from turnwise.llm.base import LLMFunctionCall, LLMMessage, OpenAIToolCall, Role
 from turnwise.messages.api_results import match_results
 
 if TYPE_CHECKING:
-    from turnwise.messages.document import ChatDocument
+    from turnwise.messages.document import ChatDocMetaData, ChatDocument
 
 
 def value_as_text(value: Any) -> str:
@@ -47,6 +47,7 @@ def history_messages(
                 tool_calls=doc.oai_tool_calls,
                 function_call=doc.function_call,
                 chat_document_id=meta.id,
+                tainted=meta.tainted,
             )
         ]
     content = _with_foreign_calls(content, doc.function_call, doc.oai_tool_calls)
@@ -54,29 +55,32 @@ def history_messages(
         only = open_calls[0]
         if doc.oai_tool_id2result and only.id in doc.oai_tool_id2result:
             content = doc.oai_tool_id2result[only.id or ""]
-        return [_answer(only.id, content, meta.id)]
+        return [_answer(only.id, content, meta)]
     ids = [call.id for call in open_calls]
     if ids and doc.oai_tool_id2result:
         text, by_id, answered = match_results(doc.content, doc.oai_tool_id2result, open_calls)
         if by_id is None:
-            return [_answer(answered, text, meta.id)]
-        answers = [_answer(key, result, meta.id) for key, result in by_id.items()]
+            return [_answer(answered, text, meta)]
+        answers = [_answer(key, result, meta) for key, result in by_id.items()]
         # What answers no open call is said beside the results.
-        return [*answers, LLMMessage(role=Role.USER, content=text, chat_document_id=meta.id)] if text else answers
+        beside = LLMMessage(role=Role.USER, content=text, chat_document_id=meta.id, tainted=meta.tainted)
+        return [*answers, beside] if text else answers
     if doc.oai_tool_id2result:
         content = content or "\n\n".join(doc.oai_tool_id2result.values())
     if ids and meta.oai_tool_id in ids:
-        return [_answer(meta.oai_tool_id, content, meta.id)]
+        return [_answer(meta.oai_tool_id, content, meta)]
     if ids:
-        return [_answer(ids[0], content, meta.id)]
-    if open_function is not None:
-        return [LLMMessage(role=Role.FUNCTION, name=open_function, content=content, chat_document_id=meta.id)]
+        return [_answer(ids[0], content, meta)]
     role = Role.SYSTEM if meta.sender == Entity.SYSTEM else Role.USER
-    return [LLMMessage(role=role, content=content, chat_document_id=meta.id)]
+    if open_function is not None:
+        role = Role.FUNCTION
+    return [LLMMessage(role=role, name=open_function, content=content, chat_document_id=meta.id, tainted=meta.tainted)]
 
 
-def _answer(call_id: str | None, content: str, document_id: str) -> LLMMessage:
-    return LLMMessage(role=Role.TOOL, tool_call_id=call_id, content=content, chat_document_id=document_id)
+def _answer(call_id: str | None, content: str, meta: ChatDocMetaData) -> LLMMessage:
+    return LLMMessage(
+        role=Role.TOOL, tool_call_id=call_id, content=content, chat_document_id=meta.id, tainted=meta.tainted
+    )
 
 
 def _with_foreign_calls(content: str, function: LLMFunctionCall | None, calls: list[OpenAIToolCall] | None) -> str:

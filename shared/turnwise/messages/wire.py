@@ -70,21 +70,27 @@ def decode_document(
 
 
 def encode_tool(tool: ToolMessage) -> dict[str, Any]:
-    """A tool's fields, with tools nested in it marked so that they are found again."""
+    """A tool's fields, with tools nested in it marked so that they are found again.
+
+    "$tool" names the class, which is not always what the tool calls itself: a model, or a human, may write any
+    `request` into a tool that stands in another's field. It is null for a tool of no class but `ToolMessage`.
+    """
     if isinstance(tool, UnknownTool):
-        return {"$tool": tool.request, **tool.model_dump(mode="json", exclude={"$tool"})}
+        kind = (tool.model_extra or {}).get("$tool", tool.request)
+        return {"$tool": kind, **tool.model_dump(mode="json", exclude={"$tool"})}
     names = [*type(tool).model_fields, *(tool.model_extra or {})]
     fields = {name: _encode_value(getattr(tool, name), f"{tool.request}.{name}") for name in names}
     marked = {name: fields.pop(name) for name in names if name.startswith("$")}
-    return {"$tool": tool.request, **fields, **({"$fields": marked} if marked else {})}
+    kind = None if type(tool) is ToolMessage else type(tool).name() or tool.request
+    return {"$tool": kind, **fields, **({"$fields": marked} if marked else {})}
 
 
 def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:
     """The tool written by `encode_tool`; an `UnknownTool` where the registry has no such name."""
-    name = str(data.get("$tool", data.get("request", "")))
-    tool_class = registry.get(name)
+    kind = data.get("$tool", data.get("request", ""))
+    tool_class = ToolMessage if kind is None else registry.get(str(kind))
     if tool_class is None:
-        return UnknownTool(**{"request": name, **dict(data)})
+        return UnknownTool(**{"request": str(kind), **dict(data)})
     plain = {key: value for key, value in data.items() if key not in ("$tool", "$fields")}
     fields = {**plain, **data.get("$fields", {})}
     return tool_class.model_validate({key: _decode_value(value, registry) for key, value in fields.items()})

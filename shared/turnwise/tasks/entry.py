@@ -32,11 +32,15 @@ def first_message(given: Any, agent: ChatAgent, *, afresh: bool, caller: bool = 
 
 
 def last_said(message: LLMMessage) -> ChatDocument:
-    """The last message of a history, to go on from; it keeps its id, so that it is not appended once more."""
+    """The last message of a history, to go on from; it keeps its id, so that it is not appended once more.
+
+    What the model did not say counts as typed, as a document from USER does that is given to a run.
+    """
     doc = ChatDocument.from_LLMMessage(message)
     if message.chat_document_id:
         doc.metadata.id = message.chat_document_id
     doc.metadata.tools_from_agent = doc.metadata.sender is Entity.LLM
+    doc.metadata.tainted = message.tainted or doc.metadata.sender is Entity.USER
     return doc
 
 

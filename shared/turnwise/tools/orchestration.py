@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, Field, SerializeAsAny
@@ -9,6 +10,7 @@ from pydantic import ConfigDict, Field, SerializeAsAny
 from turnwise.entity import Entity
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.history_form import value_as_text
+from turnwise.messages.provenance import untrusted
 from turnwise.messages.tool_message import ToolMessage
 
 if TYPE_CHECKING:
@@ -83,15 +85,24 @@ class PassTool(ToolMessage):
 
     def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
         """A copy of the message to hand on; it keeps every mark of where the text came from."""
-        doc = chat_doc
-        while any(isinstance(tool, type(self)) for tool in agent.found(doc).tools):
-            if doc.parent is None:
-                break
-            doc = doc.parent
+        doc = handed_on(type(self), chat_doc, lambda message: agent.found(message).tools)
         copy = ChatDocument.deepcopy(doc)
+        # As from AGENT it would be trusted, if it was not said here that it is not.
+        copy.metadata.tainted = untrusted(doc)
         copy.metadata.sender = Entity.AGENT
         copy.metadata.recipient = ""
         return copy
+
+
+def handed_on(
+    kind: type[PassTool], message: ChatDocument, tools_in: Callable[[ChatDocument], Sequence[ToolMessage]]
+) -> ChatDocument:
+    """The message itself, if it does not hold a tool of that kind, else its nearest ancestor that does not."""
+    while any(isinstance(tool, kind) for tool in tools_in(message)):
+        if message.parent is None:
+            break
+        message = message.parent
+    return message
 
 
 class DonePassTool(PassTool):

@@ -9,6 +9,7 @@ from pydantic import Field, create_model
 from turnwise.agents.record import KeptMessage
 from turnwise.entity import Entity
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.provenance import untrusted
 from turnwise.messages.tool_message import ToolMessage
 
 if TYPE_CHECKING:
@@ -67,15 +68,15 @@ class RecipientTool(ToolMessage):
     def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
         """The message as from LLM; without a recipient it is kept, and the model is asked for one."""
         if not self.intended_recipient:
-            return keep_and_ask(agent, self.content, tainted=chat_doc.metadata.tainted)
-        return _as_from_llm(agent, self.content, self.intended_recipient, tainted=False)
+            return keep_and_ask(agent, self.content, tainted=untrusted(chat_doc))
+        return _as_from_llm(agent, self.content, self.intended_recipient, tainted=untrusted(chat_doc))
 
     @staticmethod
     def handle_message_fallback(agent: ChatAgent, msg: str | ChatDocument) -> ChatDocument | None:
         """Ask for the recipient of a message of the model that names none."""
         if not isinstance(msg, ChatDocument) or msg.metadata.sender != Entity.LLM or msg.metadata.recipient:
             return None
-        return keep_and_ask(agent, msg.content, tainted=msg.metadata.tainted)
+        return keep_and_ask(agent, msg.content, tainted=untrusted(msg))
 
 
 def keep_and_ask(agent: ChatAgent, content: str, *, tainted: bool) -> ChatDocument:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from turnwise.entity import Entity
 from turnwise.llm.base import Role
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.provenance import untrusted
 from turnwise.messages.tool_message import ToolMessage
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class RewindTool(ToolMessage):
     n: int
     content: str
 
-    def response(self, agent: ChatAgent) -> str | ChatDocument:
+    def response(self, agent: ChatAgent, chat_doc: ChatDocument | None = None) -> str | ChatDocument:
         """The new message as from LLM, in the place of the old one; an error text if there is no such message."""
         index = agent.nth_message_idx_with_role(Role.ASSISTANT, self.n)
         if index < 0:
@@ -30,8 +31,9 @@ class RewindTool(ToolMessage):
         source = agent.lookup(old.chat_document_id)
         agent.clear_history(index)
         doc = agent.create_llm_response(self.content)
+        doc.metadata.tainted = chat_doc is not None and untrusted(chat_doc)
         if source is not None:
-            doc.metadata.tainted = source.metadata.tainted
+            doc.metadata.tainted = doc.metadata.tainted or source.metadata.tainted
             doc.metadata.recipient = source.metadata.recipient
             if source.parent is not None:
                 doc.answers(source.parent)

@@ -1,0 +1,50 @@
+"""Where a text came from, and what that makes of what is derived from it.
+
+A tool that says on what it was given is no author: what it says is as trusted as what it worked on. The handler's
+process marks its answers so, and the machine does it once more when it takes them in, whoever sent them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from turnwise.entity import Entity
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.toolset import ToolSets
+
+# Where the tools are that say on what they were given.
+_STEERING = frozenset(f"turnwise.tools.{name}" for name in ("orchestration", "recipient", "rewind"))
+
+
+def untrusted(doc: ChatDocument) -> bool:
+    """Whether tools in the message may be a human's doing."""
+    meta = doc.metadata
+    return meta.tainted or (not meta.tools_from_agent and meta.sender == Entity.USER)
+
+
+def steers(tool: ToolMessage) -> bool:
+    """Whether the tool hands on what it was given: one of the library's own, or made of one."""
+    return any(kind.__module__ in _STEERING for kind in type(tool).__mro__)
+
+
+def unpacked(answer: ChatDocument, handled: Iterable[ToolMessage], tools: ToolSets) -> bool:
+    """Whether the answer holds a tool that came out of one of the `handled` ones, and that no model may use."""
+    forbidden = [tool for tool in answer.tool_messages if tool.request not in tools.usable]
+    return bool(forbidden) and any(inner in forbidden for tool in handled for inner in _within(tool))
+
+
+def _within(value: Any) -> Iterator[ToolMessage]:
+    """All tools in the fields of a tool, however deep."""
+    inner: Iterable[Any] = ()
+    if isinstance(value, ToolMessage):
+        inner = [*(getattr(value, name) for name in type(value).model_fields), *(value.model_extra or {}).values()]
+    elif isinstance(value, Mapping):
+        inner = value.values()
+    elif isinstance(value, (list, tuple)):
+        inner = value
+    for item in inner:
+        if isinstance(item, ToolMessage):
+            yield item
+        yield from _within(item)
