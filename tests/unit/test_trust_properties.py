@@ -17,8 +17,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import Field, SerializeAsAny
-from tests.examples import examples
 from tests.machine_team import watching
+from tests.property_settings import examples
 
 from turnwise import (
     AgentDoneTool,
