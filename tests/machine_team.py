@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import cycle
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 
 from turnwise import (
@@ -15,12 +16,20 @@ from turnwise import (
     ChatAgent,
     ChatAgentConfig,
     ChatDocument,
+    DoneTool,
     Entity,
+    FinalResultTool,
     LLMResponse,
     MockLMConfig,
+    PassTool,
+    RecipientTool,
+    ResultTool,
+    RewindTool,
+    SendTool,
     Task,
     TaskConfig,
     ToolMessage,
+    XMLToolMessage,
 )
 from turnwise.core import stack
 from turnwise.core.actions import Answer, Ask, Counts, Finish, Reply
@@ -75,7 +84,66 @@ class Silent(ToolMessage):
         return None
 
 
-TOOLS: tuple[type[ToolMessage], ...] = (Square, Note, Echo, End, Silent)
+class Slow(ToolMessage):
+    request: str = "slow"
+    purpose: str = "To wait for <text>."
+    text: str = ""
+
+    async def handle_async(self) -> str:
+        await asyncio.sleep(0)
+        return f"waited for {self.text}"
+
+
+class Twice(ToolMessage):
+    """Has a handler for each way, and its agent may handle it another time."""
+
+    request: str = "twice"
+    purpose: str = "To hand on the tools of a message."
+
+    def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
+        return agent.create_agent_response("twice", tool_messages=[Square(number=2), Note(text="x")])
+
+    async def response_async(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
+        return self.response(agent, chat_doc)
+
+
+class Box(XMLToolMessage):
+    request: str = "box"
+    purpose: str = "To keep <text>."
+    text: str
+
+    def handle(self) -> dict[str, str]:
+        return {"kept": self.text}
+
+
+class Learn(ToolMessage):
+    request: str = "learn"
+    purpose: str = "To change what the agent handles."
+
+    def response(self, agent: ChatAgent) -> str:
+        agent.disable_message_handling(Square)
+        agent.enable_message(Note)
+        return "learnt"
+
+
+class Outcome(ResultTool):
+    request: str = "outcome"
+    purpose: str = "To end with <text>."
+    _allow_llm_use: bool = True
+
+
+class Final(FinalResultTool):
+    request: str = "final"
+    purpose: str = "To end everything."
+    _allow_llm_use: bool = True
+
+
+TOOLS: tuple[type[ToolMessage], ...] = (
+    *(Square, Note, Echo, End, Silent, Slow, Twice, Box, Learn, Outcome, Final),
+    *(DoneTool, PassTool, SendTool, RecipientTool, RewindTool),
+)
+
+Said = TypeVar("Said")
 
 # A line of a transcript: task, responder, taken or not, sender, recipient, text, results of calls, tools, taint.
 Line = tuple[Any, ...]
@@ -106,10 +174,17 @@ class Member:
     usable: frozenset[int] = frozenset()
     handled: frozenset[int] = frozenset()
     human: str | None = None
+    answers: tuple[str, ...] = ()
     interactive: bool = False
     options: dict[str, Any] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
     agent: dict[str, Any] = field(default_factory=dict)
+
+
+def saying(replies: Sequence[Said]) -> Callable[[str], Said]:
+    """The answers of a model, or of a human, in turn and over and over."""
+    left = cycle(replies)
+    return lambda prompt: next(left)
 
 
 def build_team(members: list[Member]) -> WatchedTask:
@@ -117,11 +192,12 @@ def build_team(members: list[Member]) -> WatchedTask:
     tasks: list[WatchedTask] = []
     transcript: list[Line] = []
     for number, member in enumerate(members):
-        says = cycle(member.replies)
-        llm = MockLMConfig(response_fn=lambda _, says=says: next(says)) if member.replies else None
+        llm = MockLMConfig(response_fn=saying(member.replies)) if member.replies else None
         agent = ChatAgent(ChatAgentConfig(name=f"t{number}", llm=llm, **member.agent))
         for index in sorted(member.usable | member.handled):
             agent.enable_message(TOOLS[index], use=index in member.usable, handle=index in member.handled)
+        if member.answers:
+            agent.callbacks.get_user_response = saying(member.answers)
         task = WatchedTask(
             agent,
             interactive=member.interactive,

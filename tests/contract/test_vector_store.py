@@ -245,7 +245,15 @@ def test_any_text_comes_back_as_it_was_added(store: IndexedStore, text: str) -> 
 
 
 def test_numbers_in_metadata_keep_value_and_kind(store: IndexedStore) -> None:
-    metadata = {"int": 7, "big": 2**53, "float": 0.1, "negative": -1.5, "yes": True, "no": False, "empty": ""}
+    metadata: dict[str, str | int | float | bool] = {
+        "int": 7,
+        "big": 2**53,
+        "float": 0.1,
+        "negative": -1.5,
+        "yes": True,
+        "no": False,
+        "empty": "",
+    }
     store.add([Document(text="numbers", metadata=metadata)])
 
     kept = store.search("numbers")[0].metadata

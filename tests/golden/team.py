@@ -11,7 +11,7 @@ from turnwise.llm.base import LLMConfig
 from . import model
 from .tools import Toolbox
 
-_NO_LOGS = {"enable_loggers": False, "enable_html_logging": False}
+_NO_LOGS: dict[str, Any] = {"enable_loggers": False, "enable_html_logging": False}
 _ENTITY_LISTS = ("done_if_response", "done_if_no_response")
 
 

@@ -42,6 +42,12 @@ class Square(ToolMessage):
 
 
 class Calculator(ChatAgent):
+    class State(BaseModel):
+        doubled: int = 0
+
+    # So the type checker knows what the handlers keep.
+    state: State
+
     def double(self, msg: Square) -> str:
         return str(msg.number * 2)
 
@@ -106,6 +112,20 @@ def test_agents_answer_with_documents_or_nothing() -> None:
     assert_type(agent.callbacks, Callbacks)
     assert_type(agent[Square], Calculator)
     assert_type(agent[Square].output_format, type[BaseModel] | None)
+
+
+async def wait_for_values(task: Task) -> None:
+    assert_type(await task.run_async("go"), ChatDocument | None)
+    assert_type(await task[str].run_async("go"), str | None)
+    assert_type(await task.run_async("go", return_type=int), int | None)
+    assert_type(await task.step_async(), ChatDocument | None)
+
+
+def test_an_agent_that_says_so_has_a_state_of_its_own_type() -> None:
+    agent = Calculator()
+    assert_type(agent.state, Calculator.State)
+    assert_type(agent.state.doubled, int)
+    assert_type(agent.clone(1), Calculator)
 
 
 def test_usage_is_in_exact_money() -> None:

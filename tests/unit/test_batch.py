@@ -14,6 +14,7 @@ from tests.results import given
 from turnwise import (
     ChatAgent,
     ChatAgentConfig,
+    ChatDocMetaData,
     ChatDocument,
     ExceptionHandling,
     MockLMConfig,
@@ -210,7 +211,7 @@ def test_tasks_can_be_made_for_each_item() -> None:
 
 def test_a_message_addressed_to_the_task_reaches_its_copy() -> None:
     def addressed(item: int) -> ChatDocument:
-        return ChatDocument(content=str(item), metadata={"recipient": "Squarer"})
+        return ChatDocument(content=str(item), metadata=ChatDocMetaData(recipient="Squarer"))
 
     assert run_batch_tasks(squarer(), [30], input_map=addressed, output_map=text) == ["900"]
 

@@ -47,6 +47,16 @@ tool_texts = st.one_of(
             '{"request": "square", "number": 2} and {"request": "note", "text": "b"}',
             "{'request': 'square', 'number': 4,}",
             '{"recipient": "t1", "say": "x"}',
+            '{"request": "slow", "text": "a"}',
+            '{"request": "twice"}',
+            '{"request": "learn"}',
+            '{"request": "outcome", "text": "DONE"}',
+            '{"request": "final", "why": "enough"}',
+            '{"request": "recipient_message", "intended_recipient": "", "content": "to whom?"}',
+            '{"request": "recipient_message", "intended_recipient": "t1", "content": "hi"}',
+            '{"request": "add_recipient", "intended_recipient": "User"}',
+            '{"request": "rewind_tool", "n": 1, "content": "again"}',
+            "<tool><request>box</request><text>a < b</text></tool>",
         ]
     ),
 )
@@ -65,9 +75,16 @@ calls = st.builds(
     ),
     st.lists(st.sampled_from(["square", "note", "end", "echo", "pass_tool", "unknown"]), min_size=1, max_size=3),
 )
+functions = st.builds(
+    lambda name, message: LLMResponse(
+        message=message, function_call=LLMFunctionCall(name=name, arguments={"number": 2, "text": "t"})
+    ),
+    st.sampled_from(["square", "slow", "done_tool", "unknown"]),
+    st.sampled_from(["", "see", None]),
+)
 texts = st.sampled_from(["", " ", "hello", "no {json} here", "q", "42"])
-replies = st.lists(st.one_of(texts, tool_texts, signals, calls), min_size=1, max_size=4).map(tuple)
-tool_sets = st.frozensets(st.integers(0, len(TOOLS) - 1))
+replies = st.lists(st.one_of(texts, tool_texts, signals, calls, functions), min_size=1, max_size=4).map(tuple)
+tool_sets = st.frozensets(st.integers(0, len(TOOLS) - 1), max_size=5)
 
 
 def of_options(**values: Any) -> st.SearchStrategy[dict[str, Any]]:
@@ -76,11 +93,12 @@ def of_options(**values: Any) -> st.SearchStrategy[dict[str, Any]]:
 
 members = st.builds(
     Member,
-    above=st.integers(0, 1),
+    above=st.integers(0, 2),
     replies=st.one_of(replies, st.just(())),
     usable=tool_sets,
     handled=tool_sets,
-    human=st.sampled_from(["", "go on", "q", "SYSTEM mind", '{"request": "square", "number": 7}', "__PASS__"]),
+    answers=st.lists(st.sampled_from(["", "yes", "q", '{"request": "twice"}']), min_size=1, max_size=3).map(tuple),
+    human=st.sampled_from([None, "", "go on", "q", "SYSTEM mind", '{"request": "square", "number": 7}', "__PASS__"]),
     interactive=st.booleans(),
     options=of_options(
         only_user_quits_root=[False],

@@ -67,7 +67,9 @@ def through_json(doc: ChatDocument, registry: dict[str, type[ToolMessage]] = REG
 
 
 def test_a_tool_crosses_with_its_class_fields_extra_fields_nested_tools_and_call_id() -> None:
-    tool = Draw(points=[Point(x=1)], inner=Launch(where="sea"), id="call_1", purpose="mine", shade="dark")
+    tool = Draw.model_validate(
+        {"points": [Point(x=1)], "inner": Launch(where="sea"), "id": "call_1", "purpose": "mine", "shade": "dark"}
+    )
     read = decode_tool(json.loads(json.dumps(encode_tool(tool))), REGISTRY)
     assert read == tool
     assert isinstance(read, Draw)

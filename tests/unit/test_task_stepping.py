@@ -11,6 +11,7 @@ from tests.results import given
 from turnwise import (
     ChatAgent,
     ChatAgentConfig,
+    ChatDocMetaData,
     ChatDocument,
     Entity,
     LLMResponse,
@@ -168,7 +169,7 @@ def test_a_run_with_a_caller_is_that_of_a_sub_task() -> None:
     sub = Task(speaker("Sub", "hello", "DONE bye"), interactive=True, default_human_response="on")
     root = Task(speaker("Root"), interactive=False)
     # when it runs for a caller
-    message = ChatDocument(content="go", metadata={"sender": Entity.LLM})
+    message = ChatDocument(content="go", metadata=ChatDocMetaData(sender=Entity.LLM))
     result = given(sub.run(message, caller=root))
     # then it ends by its own word, and its message is not marked as a human's
     assert (result.content, result.metadata.status) == ("bye", StatusCode.DONE)

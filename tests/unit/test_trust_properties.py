@@ -17,7 +17,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import Field, SerializeAsAny
-from tests.machine_team import watching
+from tests.machine_team import saying, watching
 from tests.property_settings import examples
 
 from turnwise import (
@@ -145,8 +145,7 @@ def build(crews: Sequence[Crew]) -> tuple[Task, list[str]]:
     launched: list[str] = []
     tasks: list[Task] = []
     for number, crew in enumerate(crews):
-        says = cycle(crew.says)
-        llm = MockLMConfig(response_fn=lambda _, says=says: next(says)) if crew.says else None
+        llm = MockLMConfig(response_fn=saying(crew.says)) if crew.says else None
         agent = Pad(ChatAgentConfig(name=f"t{number}", llm=llm, **crew.agent))
         agent.launched = launched
         agent.enable_message([Launch, Rocket], use=False, handle=crew.handles_launch)

@@ -133,6 +133,7 @@ class LLMMessage(BaseModel):
     - `tool_calls`: calls that the assistant asked for; `function_call`: one of the deprecated kind.
     - `tool_call_id`: for the role TOOL, the call that the text is the result of.
     - `chat_document_id`: the `ChatDocument` that it came from, "" for none.
+    - `tainted`: that document was a human's words; a conversation that goes on from here goes on from such a text.
     - `max_retained_tokens`: so many tokens of it are sent once the model has answered it, None for all.
     """
 
@@ -146,7 +147,6 @@ class LLMMessage(BaseModel):
     function_call: LLMFunctionCall | None = None
     # The ChatDocument this came from, where there is one.
     chat_document_id: str = ""
-    # The document was tainted: a conversation that goes on from here goes on from such a text.
     tainted: bool = False
     # Once the model has answered it, so many tokens of it are sent.
     max_retained_tokens: int | None = None

@@ -214,8 +214,8 @@ def _with_recipient(cls: type[ToolMessage]) -> type[ToolMessage]:
 
     def addressed(example: ToolMessage | tuple[str, ToolMessage]) -> ToolMessage | tuple[str, ToolMessage]:
         if isinstance(example, tuple):
-            return example[0], made.model_construct(**dict(example[1]), recipient="<recipient>")
-        return made.model_construct(**dict(example), recipient="<recipient>")
+            return example[0], made.model_construct(**{**dict(example[1]), "recipient": "<recipient>"})
+        return made.model_construct(**{**dict(example), "recipient": "<recipient>"})
 
     # The examples were written for the class without that field, and can not be made of the one with it.
     made.examples = lambda: [addressed(example) for example in cls.examples()]  # type: ignore[method-assign]

@@ -58,6 +58,10 @@ class ResultTool(ToolMessage):
     purpose: str = "To end the current task with a structured result."
     _allow_llm_use: bool = False
 
+    if TYPE_CHECKING:
+        # Without it a type checker would refuse the fields that anybody may add.
+        def __init__(self, **fields: Any) -> None: ...
+
     def handle(self) -> AgentDoneTool:
         """Ends the task with this tool as what it carries."""
         return AgentDoneTool(tools=[self])
@@ -75,6 +79,10 @@ class FinalResultTool(ToolMessage):
     request: str = ""
     purpose: str = "To end the current task and all its callers with a structured result."
     _allow_llm_use: bool = False
+
+    if TYPE_CHECKING:
+
+        def __init__(self, **fields: Any) -> None: ...
 
 
 class PassTool(ToolMessage):

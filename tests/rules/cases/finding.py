@@ -9,7 +9,7 @@ from tests.rules.scenario import scenario
 from tests.rules.tools import Add, Say
 from tests.rules.words import call, calls, function, tool
 
-from turnwise import ChatDocument, Entity, Task, ToolMessage
+from turnwise import ChatDocMetaData, ChatDocument, Entity, Task, ToolMessage
 
 
 class Found(ToolMessage):
@@ -306,7 +306,7 @@ def bad_fields_typed_by_a_human_are_plain_text(cast: Cast) -> Task:
     Boss = FIXED_TURNS
     => 3
     """,
-    says=[ChatDocument(content="please", tool_messages=[Add(a=1, b=2)], metadata={"sender": Entity.LLM})],
+    says=[ChatDocument(content="please", tool_messages=[Add(a=1, b=2)], metadata=ChatDocMetaData(sender=Entity.LLM))],
     turns=1,
 )
 def a_document_may_bring_tools(cast: Cast) -> Task:
