@@ -53,6 +53,7 @@ def test_sets_that_nobody_has_any_more_are_let_go() -> None:
     made.enable_message(Passing, use=False)
     held = made.toolbox.sets
     assert held in list(_in_use.values())
+    gc.collect()  # what other tests left behind
     before = len(_in_use)
     del made, held
     gc.collect()
