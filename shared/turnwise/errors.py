@@ -20,7 +20,8 @@ TurnwiseError
 │   └── AlreadyServedError        another embedded server holds the database file
 ├── ConversationError             the conversation's: it went where it can not go on
 │   ├── InfiniteLoopException     a task repeats itself
-│   └── ContextOverflowError      it is longer than its model can read
+│   ├── ContextOverflowError      it is longer than its model can read
+│   └── LimitReachedError         a model call would go over its run's limit
 └── ModelError                    the model provider's
     ├── ModelUnavailableError     no connection, a time-out, or a 5xx
     ├── ModelRateLimitError       429
@@ -158,6 +159,22 @@ class ContextOverflowError(ConversationError):
     """An agent's conversation does not fit its model's context, even shortened."""
 
     code = "context_overflow"
+
+
+class LimitReachedError(ConversationError):
+    """A model call that would go over its run's limit (`limit` is "cost" or "tokens") was not made.
+
+    The run ends with it, so only a handler that calls models itself gets to see it. `purse` is that of the run.
+    """
+
+    code = "limit_reached"
+
+    def __init__(self, limit: str, why: str, purse: object = None) -> None:
+        super().__init__(
+            f"a model was not called, because of its run's limit of {limit}: the call {why}; raise max_{limit}"
+        )
+        self.limit = limit
+        self.purse = purse
 
 
 class ModelError(TurnwiseError):

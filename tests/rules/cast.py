@@ -70,6 +70,12 @@ class ScriptedModel(LanguageModel):
                 await pass_on(on_token, text, kind)
         return response
 
+    def most_usage(self, prompt_tokens: int, max_tokens: int) -> LLMTokenUsage:
+        """What a call takes is known beforehand only where the scenario bounds the answer."""
+        if "max_output_tokens" not in self.config.model_fields_set:
+            return LLMTokenUsage(calls=1)
+        return LLMTokenUsage(prompt_tokens=PROMPT_TOKENS, completion_tokens=max_tokens, cost=PRICE, calls=1)
+
     def _next(self, messages: Sequence[LLMMessage]) -> LLMResponse:
         self._prompts.setdefault(self._name, []).append(list(messages))
         said = sum(message.role == Role.ASSISTANT for message in messages)

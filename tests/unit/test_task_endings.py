@@ -341,3 +341,14 @@ def test_an_element_of_a_sequence_may_name_who_has_to_send_the_message() -> None
         StatusCode.DONE,
         StatusCode.FIXED_TURNS,
     ]
+
+
+def test_one_call_without_a_price_does_not_undo_the_limit_of_the_others() -> None:
+    # given a model of which every other call has no known price
+    usages = [LLMTokenUsage(cost=cost, calls=1) for cost in (None, Decimal("0.10"), None, Decimal("0.10"))]
+    left = iter(usages)
+    llm = MockLMConfig(response_fn=lambda _: LLMResponse(message="on", usage=next(left)))
+    task = Task(ChatAgent(ChatAgentConfig(llm=llm, handle_llm_no_tool="and?")), interactive=False)
+    # then what is known to be spent ends the run
+    assert status(task.run("go", max_cost=0.15)) is StatusCode.MAX_COST
+    assert next(left, None) is None

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from turnwise.agents.callbacks import Callbacks
 from turnwise.agents.config import ChatAgentConfig
 from turnwise.agents.output_format import OutputFormat
+from turnwise.agents.purse import purse
 from turnwise.agents.record import AgentRecord
 from turnwise.agents.toolbox import Toolbox
 from turnwise.errors import ConfigurationError
@@ -122,10 +123,16 @@ class Agent:
 
     def count_usage(self, usage: LLMTokenUsage, model: str | None = None) -> None:
         """Add what a model call used; `model` names the model if it is not the agent's own, such as an embedder's."""
+        paid_from = purse()
+        if paid_from is not None:
+            paid_from.pay(usage)
+        self._add_usage(usage, model)
+
+    def _add_usage(self, usage: LLMTokenUsage, model: str | None) -> None:
         self.usage = self.usage.plus(usage)
         self.other_model = model or self.other_model
         if self.copied_from is not None:
-            self.copied_from.count_usage(usage, model)
+            self.copied_from._add_usage(usage, model)
 
     @property
     def oai_tool_calls(self) -> list[OpenAIToolCall]:

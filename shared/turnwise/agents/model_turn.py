@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwise.agents.output_format import take_in
 from turnwise.agents.retention import marked, retains
-from turnwise.agents.sending import Prompt, learn, prompt
+from turnwise.agents.sending import Prompt, check_limits, learn, prompt
 from turnwise.agents.showing import begin, tell_error
 from turnwise.agents.tool_choice import tool_choice
 from turnwise.effects import Effect, Steps
@@ -38,6 +38,7 @@ def answer(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDo
     try:
         tools = tool_choice(agent, model, message)
         sent = prompt(agent, model, tools)
+        check_limits(agent, model, sent, tools)
         showing = yield from begin(agent)
         response = yield _call(model, sent, tools, showing.sink)
     except BaseException as error:
@@ -69,7 +70,9 @@ def answer_to(
     sent = Prompt(messages=messages, max_tokens=output_len or model.config.max_output_tokens)
     showing = yield from begin(agent)
     try:
-        response = yield _call(model, sent, tool_choice(agent, model, asked), showing.sink)
+        tools = tool_choice(agent, model, asked)
+        check_limits(agent, model, sent, tools)
+        response = yield _call(model, sent, tools, showing.sink)
     except BaseException as error:
         showing.cancelled()
         tell_error(agent, error)

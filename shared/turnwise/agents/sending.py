@@ -9,6 +9,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from turnwise.agents.fitting import MARGIN, DroppingTurns, Truncating, Window, fit
+from turnwise.agents.purse import purse
 from turnwise.agents.retention import retains, with_retention
 from turnwise.errors import ContextOverflowError
 from turnwise.llm.base import UNLIMITED_CONTEXT, LanguageModel, LLMMessage, LLMTokenUsage, ToolChoice
@@ -50,6 +51,20 @@ def prompt(agent: ChatAgent, model: LanguageModel, tools: ToolChoice | None) -> 
         return Prompt(messages=history, max_tokens=most, estimate=estimate)
     window = Window(context=context, most=most, least=min(most, config.min_output_tokens))
     return _fitted(agent, model, tools, window)
+
+
+def check_limits(agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: ToolChoice | None) -> None:
+    """Raise `LimitReachedError` if the call may use more than its run has left; costs nothing without a limit."""
+    paid_from = purse()
+    if paid_from is None or not paid_from.limited:
+        return
+    estimate = sent.estimate
+    if not estimate:
+        history = agent.history()
+        whole = sent.messages is history
+        said = history.tokens() + message_tokens(history[0]) if whole else sum(map(message_tokens, sent.messages))
+        estimate = said + choice_tokens(tools)
+    paid_from.check(model.most_usage(ceil(estimate * agent.record.token_scale), sent.max_tokens))
 
 
 def learn(agent: ChatAgent, sent: Prompt, usage: LLMTokenUsage) -> None:

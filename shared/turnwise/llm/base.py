@@ -323,6 +323,11 @@ class LanguageModel(ABC):
         """USD that `usage` costs (its own `cost` is not read), or None where no price is known."""
         return None
 
+    def most_usage(self, prompt_tokens: int, max_tokens: int) -> LLMTokenUsage:
+        """What a call may use, with a prompt of about so many tokens and an answer as long as it may be."""
+        usage = LLMTokenUsage(prompt_tokens=prompt_tokens, completion_tokens=max_tokens, calls=1)
+        return usage.model_copy(update={"cost": self.price(usage)})
+
     def chat_context_length(self) -> int:
         """Tokens that prompt and answer may have together; `UNLIMITED_CONTEXT` where no limit is known."""
         return self.config.chat_context_length or UNLIMITED_CONTEXT

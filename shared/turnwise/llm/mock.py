@@ -85,6 +85,10 @@ class MockLM(LanguageModel):
                 await pass_on(on_token, text, kind)
         return response
 
+    def most_usage(self, prompt_tokens: int, max_tokens: int) -> LLMTokenUsage:
+        # It costs nothing and counts no tokens but those that an answer brings along, which nobody knows before.
+        return LLMTokenUsage(calls=1)
+
     def price(self, usage: LLMTokenUsage) -> Decimal:
         return Decimal(0)
 

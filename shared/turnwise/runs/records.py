@@ -242,10 +242,11 @@ class Reply:
     """A responder's outcome.
 
     The history is first cut to `keep_history` rows (None: not at all; 0: cleared), then `history` is appended.
-    `record` and `state` replace the agent's unless None. `data` joins the data of the `turn.replied` event.
+    `record` and `state` replace the agent's unless None. `data` joins the data of the `turn.replied` event. Of a
+    `refused` call, which was not made, `error["limit"]` says which limit it would have gone over.
     """
 
-    kind: Literal["answer", "nothing", "error"]
+    kind: Literal["answer", "nothing", "refused", "error"]
     document: NewDocument | None = None
     error: Json | None = None
     keep_history: int | None = None

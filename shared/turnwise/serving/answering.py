@@ -5,14 +5,17 @@ from __future__ import annotations
 import threading
 from asyncio import CancelledError
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
+from turnwise.agents.purse import Purse
 from turnwise.app import App
 from turnwise.display import quiet_mode
-from turnwise.errors import DatabaseUnavailableError, TurnwiseError
+from turnwise.errors import DatabaseUnavailableError, LimitReachedError, TurnwiseError
+from turnwise.llm.base import LLMTokenUsage
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import decode_document, encode_document
-from turnwise.runs.records import Claim, Json, NewDocument, Reply, Usage
+from turnwise.runs.records import Claim, Json, NewDocument, Reply, RunRecord, Usage
 from turnwise.runs.store import Store
 from turnwise.serving.ending import error_record
 from turnwise.serving.history_cache import HistoryCache
@@ -62,11 +65,16 @@ class Answering:
         self._histories.accepted(claim.run, claim.agent, reply)
 
     def _call(self, claim: Claim, served: ServedAgent, message: ChatDocument | None) -> Reply:
-        agent, responder = served.agent, claim.ask.responder
+        agent, responder, purse = served.agent, claim.ask.responder, _purse(claim.run)
+        refused: LimitReachedError | None = None
         try:
-            # A task that a handler runs on the side has no business among a server's lines.
-            with quiet_mode():
-                value: Any = agent.llm_response(message) if responder == "llm" else agent.agent_response(message)
+            value: Any = None
+            try:
+                # A task that a handler runs on the side has no business among a server's lines.
+                with quiet_mode(), purse.open():
+                    value = agent.llm_response(message) if responder == "llm" else agent.agent_response(message)
+            except LimitReachedError as error:
+                refused = error
             document = _as_document(served, responder, value)
             body = encode_document(document) if document is not None else None
             record, state = served.record(), served.state()
@@ -82,15 +90,18 @@ class Answering:
             kept = error_record(error, place=place, tool=agent.tool_in_hand)
             if isinstance(error, TurnwiseError):
                 kept["code"] = error.code
-            return Reply(kind="error", error=kept, usage=_usage(served, responder))
+            return Reply(kind="error", error=kept, usage=_usage(served, responder, purse.used))
         return Reply(
-            kind="answer" if document is not None else "nothing",
+            kind="refused" if refused else ("answer" if document is not None else "nothing"),
+            error={"type": type(refused).__name__, "message": str(refused), "limit": refused.limit}
+            if refused
+            else None,
             document=_new_document(document, body),
             keep_history=keep,
             history=rows,
             record=record,
             state=state,
-            usage=_usage(served, responder),
+            usage=_usage(served, responder, purse.used),
             data={"tools": agent.tools_handled} if agent.tools_handled else {},
         )
 
@@ -118,9 +129,18 @@ def _new_document(document: ChatDocument | None, body: Json | None) -> NewDocume
     return NewDocument(id=document.metadata.id, body=body, parent_id=document.metadata.parent_id or None)
 
 
-def _usage(served: ServedAgent, responder: str) -> Usage | None:
+def _purse(run: RunRecord) -> Purse:
+    """What the run has left, as far as is on record."""
+    return Purse(
+        max_cost=run.max_cost or Decimal(0),
+        max_tokens=run.max_tokens or 0,
+        spent=run.cost,
+        tokens=run.prompt_tokens + run.completion_tokens,
+    )
+
+
+def _usage(served: ServedAgent, responder: str, used: LLMTokenUsage) -> Usage | None:
     """What was used in this call, by the agent's model or in a handler; None if no model was called."""
-    used = served.agent.usage
     if not used.calls:
         return None
     agent, model = served.agent, served.agent.llm

@@ -16,7 +16,7 @@ from turnwise.app import App
 from turnwise.bus.envelope import AskEnvelope
 from turnwise.bus.routing import queue_for
 from turnwise.core import stack
-from turnwise.core.actions import Answer, Ask, Count, Counts, Edit, Finish, Look, Reply, Trace
+from turnwise.core.actions import Answer, Ask, Count, Counts, Edit, Finish, Look, Refused, Reply, Trace
 from turnwise.core.facts import Facts
 from turnwise.core.loops import loop_message
 from turnwise.core.stack import Stack, StackMove
@@ -200,6 +200,8 @@ class _Move:
             if reply.kind == "error":
                 fail(tx, reply.error or {})
                 return None
+            if reply.kind == "refused":
+                return Refused((reply.error or {})["limit"])
             document = self.documents.find(reply.document_id) if reply.document_id else None
             return Reply(document)
         if tx.run.cancel_requested_at is not None or out_of_time(tx):

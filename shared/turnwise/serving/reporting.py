@@ -55,7 +55,7 @@ class Reporter:
         total = own + max(0.0, (ask.claimed_at or ask.created_at) - ask.created_at) + time.monotonic() - answered
         metrics.turn_duration_seconds.labels(ask.responder).observe(total)
         metrics.turn_overhead_seconds.observe(max(0.0, total - own))
-        if ask.responder == "llm":
+        if ask.responder == "llm" and reply.kind != "refused":
             self._count_call(claim.run, reply.usage, own, failed=reply.kind == "error")
         elif reply.error is not None and reply.error.get("tool"):
             metrics.tool_calls_total.labels(reply.error["tool"], "error").inc()

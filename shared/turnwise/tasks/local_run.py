@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from turnwise.agents.purse import Purse
 from turnwise.core import stack
-from turnwise.core.actions import Answer, Ask, Clear, Count, Counts, CutBack, Edit, Finish, Pause, Reply, Reset, Trace
+from turnwise.core.actions import (
+    Answer,
+    Ask,
+    Clear,
+    Count,
+    Counts,
+    CutBack,
+    Edit,
+    Finish,
+    Pause,
+    Refused,
+    Reply,
+    Reset,
+    Trace,
+)
 from turnwise.core.facts import Facts
 from turnwise.core.spec import TaskSpec
 from turnwise.core.stack import StackMove
 from turnwise.core.state import AGENT, LLM
 from turnwise.effects import Effect, Steps
 from turnwise.entity import Entity
+from turnwise.errors import LimitReachedError
 from turnwise.ids import new_id
-from turnwise.llm.base import LLMTokenUsage
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.toolset import AgentFacts
 from turnwise.tasks.callbacks import tell_tasks
@@ -27,7 +41,7 @@ from turnwise.tasks.tally import Tally
 from turnwise.tasks.tree import TaskTree
 
 if TYPE_CHECKING:
-    from turnwise.agents.chat_agent import ChatAgent
+    from turnwise.agents.chat_agent import AsyncResponder, ChatAgent, Responder
     from turnwise.run_log.run_log import RunLog
 
 
@@ -45,8 +59,10 @@ class LocalRun:
     deadline: float | None = None
     killed: Callable[[], bool] = lambda: False
     log: RunLog | None = None
-    usage: LLMTokenUsage = field(default_factory=LLMTokenUsage)
     tallies: dict[int, Tally] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.purse = Purse(max_cost=self.max_cost, max_tokens=self.max_tokens)
 
     @property
     def afresh(self) -> bool:
@@ -91,11 +107,19 @@ class LocalRun:
             if isinstance(action, Count):
                 answer = self._counted(move.frame, action)
             else:
-                value = yield self.effect(action)
-                answer = Reply(self.received(action, value))
+                answer = yield from self._answered(action)
             move = stack.receive(
                 root, move.stack, answer, self.facts(), last_frame=move.last_frame, sub_turns=sub_turns
             )
+
+    def _answered(self, ask: Ask) -> Steps[Answer]:
+        try:
+            value = yield self.effect(ask)
+        except LimitReachedError as error:
+            if error.purse is not self.purse:  # a limit of a run around this one, which ends with it
+                raise
+            return Refused(error.limit)
+        return Reply(self.received(ask, value))
 
     def facts(self) -> Facts:
         """The run and its agents as they are now."""
@@ -111,8 +135,8 @@ class LocalRun:
         return Facts(
             agent=agent,
             new_id=_new_document_id,
-            cost=self.usage.cost or Decimal(0),
-            tokens=self.usage.total_tokens,
+            cost=self.purse.cost,
+            tokens=self.purse.tokens,
             max_cost=self.max_cost,
             max_tokens=self.max_tokens,
             max_turns=self.max_turns,
@@ -126,38 +150,27 @@ class LocalRun:
         agent: ChatAgent = self.tree.tasks[ask.path].agent
         message = ask.message
         if ask.responder == AGENT:
-            return self._handling(agent, message)
+            return self._paying(agent.agent_response, agent.agent_response_async, message)
         if ask.responder == LLM:
-            return Effect(lambda: agent.llm_response(message), lambda: agent.llm_response_async(message))
-        return Effect(lambda: agent.user_response(message), lambda: agent.user_response_async(message))
+            return self._paying(agent.llm_response, agent.llm_response_async, message)
+        return self._paying(agent.user_response, agent.user_response_async, message)
 
-    def _handling(self, agent: ChatAgent, message: ChatDocument | None) -> Effect:
-        """The call of a tool handler, which may use models as well: the run pays for them."""
+    def _paying(self, respond: Responder, respond_async: AsyncResponder, message: ChatDocument | None) -> Effect:
+        """The call of a responder; the run pays for every model that is called meanwhile, whoever calls it."""
 
         def call() -> ChatDocument | None:
-            with self._paying(agent):
-                return agent.agent_response(message)
+            with self.purse.open():
+                return respond(message)
 
         async def call_async() -> ChatDocument | None:
-            with self._paying(agent):
-                return await agent.agent_response_async(message)
+            with self.purse.open():
+                return await respond_async(message)
 
         return Effect(call, call_async)
-
-    @contextmanager
-    def _paying(self, agent: ChatAgent) -> Iterator[None]:
-        before = agent.usage
-        try:
-            yield
-        finally:
-            if agent.usage is not before:
-                self.usage = self.usage.plus(agent.usage.minus(before))
 
     def received(self, ask: Ask, value: Any) -> ChatDocument | None:
         """An answer as the machine takes it; an application's own responder may return a plain text."""
         if value is None or isinstance(value, ChatDocument):
-            if isinstance(value, ChatDocument) and value.metadata.usage is not None and ask.responder == LLM:
-                self.usage = self.usage.plus(value.metadata.usage)
             return value
         agent = self.tree.tasks[ask.path].agent
         make = {AGENT: agent.create_agent_response, LLM: agent.create_llm_response}

@@ -107,7 +107,8 @@ class Task(TaskRules[R]):
 
         `msg`: None (the model begins, or the last conversation goes on), a text, a `ChatDocument`, a tool, or any
         value. `turns` bounds the steps of this task, `max_cost` (USD) and `max_tokens` the whole tree, `max_time` (s)
-        all of it; 0 (-1 for turns) is no bound. `session_id` is a name under which `kill_session` finds the run.
+        all of it; 0 (-1 for turns) is no bound. A model call that could go over a limit is not made, by an estimate of
+        its prompt and an answer as long as it may be. `session_id` is a name under which `kill_session` finds the run.
         `caller` makes it run as that task's sub-task would; `allow_restart=False` goes on with the histories as they
         are. Returns a `ChatDocument`, a value of `return_type`, or None if there is no result. Errors of handlers and
         models propagate; raises `InfiniteLoopException`.
