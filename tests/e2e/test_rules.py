@@ -33,8 +33,7 @@ def embedded_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
     """All scenarios, embedded."""
     installation = Embedded(tmp_path_factory.mktemp("rules"), APP)
     try:
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            yield {each.id: pool.submit(play, installation.url, each) for each in SCENARIOS}
+        yield from played_at(installation.url)
     finally:
         installation.stop()
 
@@ -43,15 +42,23 @@ def embedded_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
 def distributed_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
     """All scenarios, distributed."""
     folder = tmp_path_factory.mktemp("rules-rabbitmq")
-    with distributed_on(fresh_rabbitmq, folder, APP) as installation, ThreadPoolExecutor(_AT_ONCE) as pool:
-        yield {each.id: pool.submit(play, installation.url, each) for each in SCENARIOS}
+    with distributed_on(fresh_rabbitmq, folder, APP) as installation:
+        yield from played_at(installation.url)
 
 
-def play(url: str, scenario: Scenario) -> tuple[Transcript, ...]:
+def played_at(url: str) -> Iterator[Played]:
+    """All scenarios on their way, some at once.
+
+    They share a client made here: making one reads the environment, which pytest changes in its own thread.
+    """
+    with Client(url) as client, ThreadPoolExecutor(_AT_ONCE) as pool:
+        yield {each.id: pool.submit(play, client, each) for each in SCENARIOS}
+
+
+def play(client: Client, scenario: Scenario) -> tuple[Transcript, ...]:
     """The transcripts of all runs of the scenario, as one session."""
     session, left = new_id("session"), list(scenario.answers)
-    with Client(url) as client:
-        return tuple(_run(client, scenario, said, session, left) for said in scenario.says)
+    return tuple(_run(client, scenario, said, session, left) for said in scenario.says)
 
 
 def _run(client: Client, scenario: Scenario, said: str, session: str, left: list[str]) -> Transcript:
