@@ -1,5 +1,6 @@
 """Every error that Turnwise raises on purpose, one tree, split by whose fault it is.
 
+```text
 TurnwiseError
 ├── UsageError                    the caller's: fix the call, the settings or the application
 │   ├── ConfigurationError        a setting is missing, malformed, or contradicts another
@@ -26,6 +27,7 @@ TurnwiseError
     ├── ModelUnavailableError     no connection, a time-out, or a 5xx
     ├── ModelRateLimitError       429
     └── ModelRequestError         the provider refused the request itself (4xx)
+```
 """
 
 from __future__ import annotations
