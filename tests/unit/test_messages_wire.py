@@ -21,9 +21,11 @@ from turnwise import (
     ChatDocument,
     Entity,
     LLMFunctionCall,
+    LLMMessage,
     LLMTokenUsage,
     OpenAIToolCall,
     ResultTool,
+    Role,
     StatusCode,
     ToolMessage,
 )
@@ -254,3 +256,13 @@ def test_a_tool_of_an_unknown_class_keeps_its_class_on_its_way() -> None:
     # through a process that knows nobody of that name
     once = encode_tool(decode_tool(encode_tool(tool), {}))
     assert decode_tool(once, {**REGISTRY, "sealed": Sealed}) == tool
+
+
+def test_messages_share_the_set_of_their_fields_and_nothing_else() -> None:
+    one, other = ChatDocument(content="a"), ChatDocument(content="b")
+    one.content = "c"
+    copied = one.model_copy(update={"content": "d"})
+    assert (one.content, other.content, copied.content) == ("c", "b", "d")
+    assert one.model_fields_set == other.model_fields_set == set(ChatDocument.model_fields)
+    assert one.metadata.model_fields_set is other.metadata.model_fields_set
+    assert LLMMessage(role=Role.USER).model_dump(exclude_defaults=True) == {"role": Role.USER}

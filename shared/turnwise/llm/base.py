@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from turnwise.configuration import Configuration
+from turnwise.llm.shared_fields import SharedFieldsSet
 from turnwise.llm.tokens import estimated_tokens
 
 
@@ -126,7 +127,7 @@ class LLMTokenUsage(BaseModel):
         )
 
 
-class LLMMessage(BaseModel):
+class LLMMessage(SharedFieldsSet):
     """One message of a model's history: a value, changed by `model_copy(update=...)` and put in the old one's place.
 
     - `role`: who says it; `content`: the text, "" for none; `name`: the speaker's name, for APIs that take one.

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 from turnwise.entity import Entity, StatusCode
 from turnwise.ids import new_id
 from turnwise.llm.base import LLMFunctionCall, LLMMessage, LLMResponse, LLMTokenUsage, OpenAIToolCall, Role
+from turnwise.llm.shared_fields import SharedFieldsSet
 from turnwise.messages.history_form import history_messages
 from turnwise.messages.json_text import json_objects, located_json_objects
 from turnwise.messages.tool_message import ToolMessage
@@ -26,7 +27,7 @@ def _document_id() -> str:
     return new_id("doc")
 
 
-class ChatDocMetaData(BaseModel):
+class ChatDocMetaData(SharedFieldsSet):
     """Everything about a message but what it says.
 
     - `id`: identifies the message, in every process. `parent_id` is the message that it answers, `child_id` the one
@@ -91,7 +92,7 @@ class ChatDocLoggerFields(BaseModel):
         return "\t".join(cls.model_fields)
 
 
-class ChatDocument(BaseModel):
+class ChatDocument(SharedFieldsSet):
     """A message: text, structured tools, API calls or their results, and metadata.
 
     - `content`: the text, "" when absent; `content_any`: the value that a handler returned, or the text.
@@ -124,7 +125,7 @@ class ChatDocument(BaseModel):
     metadata: ChatDocMetaData = Field(default_factory=ChatDocMetaData)
 
     # Slots, because private attributes of pydantic make a document twice as slow to create and to look at.
-    __slots__ = ("__weakref__", "_find_parent", "_found", "_objects", "_parent")
+    __slots__ = ("_find_parent", "_found", "_objects", "_parent")
     if TYPE_CHECKING:
         # What this answers, if it is in this process; elsewhere `_find_parent` looks it up by id.
         _parent: ChatDocument | None
@@ -133,7 +134,8 @@ class ChatDocument(BaseModel):
         _objects: tuple[str, list[dict[str, Any]]] | None
         _found: tuple[Any, ...] | None
 
-    def model_post_init(self, _context: Any, /) -> None:
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
         _alive[self.metadata.id] = self
         self._remember(None)
 
