@@ -392,3 +392,16 @@ def test_a_tool_that_a_handler_takes_out_of_a_typed_one_is_still_what_a_human_ty
     assert launched == []
     root.run(Unpack(inside={"first": [Launch(where="program")]}), turns=3)
     assert launched == ["program"]
+
+
+def test_what_is_said_of_an_unknown_recipient_is_as_tainted_as_the_message_to_it() -> None:
+    # given a human, or a model, who writes to somebody who is not there
+    typed = Task(agent_that_launches("Root", ["hello"]), default_human_response="__SEND__:Nobody hi")
+    written = Task(agent_that_launches("Root", ["__SEND__:Nobody hi"]), interactive=False)
+    for task, steps, tainted in ((typed, 3, True), (written, 2, False)):
+        # when the message finds nobody
+        task.init("go")
+        answers = [given(task.step()) for _ in range(steps)]
+        # then the answer holds the name that was typed, and its mark
+        assert answers[-1].content == "Invalid recipient: Nobody"
+        assert answers[-1].metadata.tainted is tainted
