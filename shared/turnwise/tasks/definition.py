@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 # What `run` returns.
 R = TypeVar("R", default=ChatDocument)
 
-SubTasks = "Task[Any] | tuple[Task[Any], TaskConfig] | Sequence[Task[Any] | tuple[Task[Any], TaskConfig]]"
-
 
 class TaskDefinition(Generic[R]):
     """The part of a task that does not change while it runs."""
