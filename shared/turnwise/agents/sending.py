@@ -9,6 +9,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from turnwise.agents.fitting import MARGIN, DroppingTurns, Truncating, Window, fit
+from turnwise.agents.history import History
 from turnwise.agents.purse import purse
 from turnwise.agents.retention import retains, with_retention
 from turnwise.errors import ContextOverflowError
@@ -45,7 +46,7 @@ def prompt(agent: ChatAgent, model: LanguageModel, tools: ToolChoice | None) -> 
     retaining = retains(agent.toolbox.sets)
     if context >= UNLIMITED_CONTEXT:
         return Prompt(messages=with_retention(history) if retaining else history, max_tokens=most)
-    estimate = history.tokens() + message_tokens(history[0]) + choice_tokens(tools)
+    estimate = _estimate(history) + choice_tokens(tools)
     doubt = max(_DOUBT, agent.record.token_scale)
     if not retaining and not history.fitted and estimate * doubt + most + MARGIN <= context:
         return Prompt(messages=history, max_tokens=most, estimate=estimate)
@@ -62,7 +63,7 @@ def check_limits(agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: To
     if not estimate:
         history = agent.history()
         whole = sent.messages is history
-        said = history.tokens() + message_tokens(history[0]) if whole else sum(map(message_tokens, sent.messages))
+        said = _estimate(history) if whole else sum(map(message_tokens, sent.messages))
         estimate = said + choice_tokens(tools)
     paid_from.check(model.most_usage(ceil(estimate * agent.record.token_scale), sent.max_tokens))
 
@@ -71,6 +72,11 @@ def learn(agent: ChatAgent, sent: Prompt, usage: LLMTokenUsage) -> None:
     """Remember how far the estimate was too low, by what the provider counted."""
     if sent.estimate >= _TELLING and usage.prompt_tokens > sent.estimate * agent.record.token_scale:
         agent.record.token_scale = min(_MOST_SCALE, ceil(100 * usage.prompt_tokens / sent.estimate) / 100)
+
+
+def _estimate(history: History) -> int:
+    """About how many tokens a history has; its system message, which is made anew each time, is not in its count."""
+    return history.tokens() + message_tokens(history[0])
 
 
 def _fitted(agent: ChatAgent, model: LanguageModel, tools: ToolChoice | None, window: Window) -> Prompt:
