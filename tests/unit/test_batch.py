@@ -280,3 +280,14 @@ def test_a_terminal_shows_how_far_a_batch_is(monkeypatch: pytest.MonkeyPatch) ->
         shown = stream.getvalue()
         assert ("Running 2 copies of Squarer" in shown and "2/2" in shown) is expected
         assert bool(shown) is expected
+
+
+def test_a_batch_inside_a_running_event_loop_keeps_the_settings_of_its_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+
+    async def notebook() -> None:
+        with quiet_mode():
+            run_batch_tasks(squarer(), [10, 11])
+
+    asyncio.run(notebook())
+    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]

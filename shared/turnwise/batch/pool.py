@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from enum import Enum
 from typing import Any
 
@@ -103,28 +104,12 @@ def run_pool(
     return run_in_loop(whole)
 
 
-def run_in_loop(whole: Callable[[], Awaitable[list[Any]]]) -> list[Any]:
+def run_in_loop(whole: Callable[[], Coroutine[Any, Any, list[Any]]]) -> list[Any]:
     """What the coroutine returns, from a new event loop; in a thread of its own where this one has a loop already."""
-
-    async def main() -> list[Any]:
-        return await whole()
-
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(main())
-    outcome: list[list[Any]] = []
-    raised: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            outcome.append(asyncio.run(main()))
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            raised.append(error)
-
-    thread = threading.Thread(target=work, name="turnwise-batch")
-    thread.start()
-    thread.join()
-    if raised:
-        raise raised[0]
-    return outcome[0]
+        return asyncio.run(whole())
+    with ThreadPoolExecutor(1, thread_name_prefix="turnwise-batch") as thread:
+        # With this thread's settings, and in the run that it may be part of.
+        return thread.submit(copy_context().run, lambda: asyncio.run(whole())).result()
