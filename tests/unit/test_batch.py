@@ -283,11 +283,12 @@ def test_a_terminal_shows_how_far_a_batch_is(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_batch_inside_a_running_event_loop_keeps_the_settings_of_its_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
 
     async def notebook() -> None:
         with quiet_mode():
             run_batch_tasks(squarer(), [10, 11])
 
     asyncio.run(notebook())
-    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+    assert stream.getvalue() == ""
