@@ -4,19 +4,21 @@ PYTHON ?= python3
 COMPOSE ?= $(shell docker compose version >/dev/null 2>&1 && echo docker compose || echo docker-compose)
 VENV := .venv
 BIN := $(VENV)/bin
+# Helm for the chart's tests. The package says that it needs Python 3.12, and runs on 3.11; all that it needs is there.
+HELM_ENGINE := $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt --ignore-requires-python --no-deps helm-sdkpy
 # Newer than both files it depends on as long as the environment fits them.
 READY := $(VENV)/.ready
 
-.PHONY: run test check docs up bench clean help
+.PHONY: run test check docs up up-without-docker bench chaos chaos-real clean help
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
 
 run: $(READY) ## run the demo: embedded, no key and no server needed
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/turnwise demo; else $(BIN)/turnwise demo --yes; fi
 
 test: $(READY) ## run all tests; ARGS="-k name" passes options on
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
 
 check: $(READY) ## format, lint, types, import contracts
 	$(BIN)/ruff format --check .
@@ -27,11 +29,22 @@ check: $(READY) ## format, lint, types, import contracts
 docs: $(READY) ## build the documentation into site/, every warning an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-up: ## start the distributed set with compose; needs TURNWISE_AUTH_TOKEN
-	$(COMPOSE) up --build
+up: ## start the distributed set, with compose where Docker runs, else without; needs TURNWISE_AUTH_TOKEN
+	@if docker info >/dev/null 2>&1; then exec $(COMPOSE) up --build; fi; \
+	echo "No Docker runs here, so the same processes are started without it."; \
+	exec $(MAKE) --no-print-directory up-without-docker
+
+up-without-docker: $(READY) ## the processes of docker-compose.yml without Docker; ARGS="--profile observability"
+	@$(BIN)/python -m deploy.without_docker $(ARGS)
 
 bench: $(READY) ## measure turns per second in each way of running
 	$(BIN)/python -m bench
+
+chaos: $(READY) ## simulate schedules in which things go wrong until one fails; ARGS="--first 5000"
+	$(BIN)/python -m turnwise.testing.simulate tests.simulation.team:scenario --endless $(ARGS)
+
+chaos-real: $(READY) ## kill, cut and restart real servers and processes under 200 conversations; ARGS="--seed 7"
+	$(BIN)/python -m tests.chaos $(ARGS)
 
 clean: ## remove the virtual environment and the caches
 	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
@@ -42,4 +55,5 @@ $(READY): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) (about a minute, once) ..."
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(HELM_ENGINE) || echo "There is no Helm engine for this machine; the chart's tests are skipped unless helm is on the path."
 	@touch $@

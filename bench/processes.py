@@ -1,4 +1,4 @@
-"""CPU time of processes, from /proc; zeros where there is none."""
+"""CPU time and memory of processes, from /proc; zeros where there is none."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ def cpu_by_name(names: Iterable[str]) -> dict[str, float]:
         if name in wanted:
             wanted[name] += seconds
     return wanted
+
+
+def peak_memory(pid: int) -> int:
+    """The greatest resident memory of a process so far, in bytes; 0 where there is no /proc."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0)
 
 
 def difference(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:

@@ -29,7 +29,7 @@ class CountTool(ToolMessage):
         return f"{self.n} of {self.limit}"
 
 
-def _model(text: str) -> str:
+def said(text: str) -> str:
     found = _SEEN.search(text)
     n, limit = (int(found.group(1)), int(found.group(2))) if found else (0, 1)
     return "DONE" if n >= limit else f'{{"request": "count", "n": {n + 1}, "limit": {limit}}}'
@@ -41,11 +41,11 @@ def loop(*, seen: Callable[[], None] | None = None, patient: bool = False) -> Ta
     def answer(text: str) -> str:
         if seen is not None:
             seen()
-        return _model(text)
+        return said(text)
 
     async def after_others(text: str) -> str:
         await asyncio.sleep(0)
-        return _model(text)
+        return said(text)
 
     llm = MockLMConfig(response_fn=answer, response_fn_async=after_others if patient else None)
     agent = ChatAgent(ChatAgentConfig(name="loop", llm=llm))

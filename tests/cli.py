@@ -25,6 +25,12 @@ class Terminal:
         assert result.exit_code == code, result.output
         return result.stderr if code else result.stdout
 
+    def printed(self, *arguments: str, code: int) -> str:
+        """Standard output of a command that ends with `code`."""
+        result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+        assert result.exit_code == code, result.output
+        return result.stdout
+
     def refused(self, *arguments: str) -> str:
         """The one line that a command of bad usage leaves on standard error."""
         error = self.run(*arguments, code=2).strip()

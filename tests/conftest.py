@@ -7,6 +7,8 @@ from collections.abc import Generator
 import pytest
 from tests.services import on_build_server, refused_skip
 
+pytest_plugins = ["turnwise.testing.plugin"]
+
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:

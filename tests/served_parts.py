@@ -38,9 +38,10 @@ class Desk:
         names = {agent.config.name for name in app.tasks for agent in app.tree(name).agents.values()}
         queues: Any = dict.fromkeys(names, self.own)
         made = load_settings(llm_queues=queues, agent_queues=queues, **settings)
-        self.coordinator = Coordinator(store, self.bus, app, made, Metrics(CollectorRegistry()))
+        self.metrics = Metrics(CollectorRegistry())
+        self.coordinator = Coordinator(store, self.bus, app, made, self.metrics)
         served = [queue for queue in all_queues(queues, queues) if queue != COORDINATOR_QUEUE]
-        self.responders = Responders(store, self.bus, app, made, Metrics(CollectorRegistry()), queues=served)
+        self.responders = Responders(store, self.bus, app, made, self.metrics, queues=served)
 
     def __enter__(self) -> Desk:
         self.responders.start()

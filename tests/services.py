@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 import pytest
+from tests.databases import NoPostgresError, fresh_postgres
+
+from turnwise.runs.database import Database
 
 # Skips whose reason begins so are failures on a build server, which has to have every service.
 MISSING = "service missing: "
@@ -20,6 +25,19 @@ def require(condition: object, reason: str) -> None:
 def missing(reason: str) -> NoReturn:
     """Skip the running test for want of a service."""
     pytest.skip(MISSING + reason)
+
+
+@contextmanager
+def migrated_postgres() -> Iterator[str]:
+    """URL of a new PostgreSQL database with Turnwise's tables; skips where no server can be had."""
+    try:
+        with fresh_postgres() as url:
+            database = Database(url)
+            database.migrate()
+            database.close()
+            yield url
+    except NoPostgresError as error:
+        missing(str(error))
 
 
 def on_build_server() -> bool:

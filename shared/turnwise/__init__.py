@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from turnwise.agents.callbacks import Callbacks
     from turnwise.agents.chat_agent import ChatAgent
     from turnwise.agents.config import AgentConfig, ChatAgentConfig, NonToolAction
+    from turnwise.agents.handler_calls import idempotency_key
     from turnwise.app import App
     from turnwise.batch.agents import (
         agent_response_batch,
@@ -22,11 +23,18 @@ if TYPE_CHECKING:
     )
     from turnwise.batch.pool import ExceptionHandling
     from turnwise.batch.tasks import run_batch_task_gen, run_batch_tasks
+    from turnwise.cancellation import cancelled, check_cancelled
     from turnwise.constants import AT, DONE, NO_ANSWER, PASS, PASS_TO, SEND_TO, USER_QUIT_STRINGS
     from turnwise.core.sequences import AgentEvent, DoneSequence, EventType
     from turnwise.display import Settings, quiet_mode, set_global, settings, temporary_settings
     from turnwise.entity import Entity, StatusCode
-    from turnwise.errors import ContextOverflowError, InfiniteLoopException, TurnwiseError
+    from turnwise.errors import (
+        CallCancelledError,
+        CallTimeoutError,
+        ContextOverflowError,
+        InfiniteLoopException,
+        TurnwiseError,
+    )
     from turnwise.llm.base import (
         LanguageModel,
         LLMConfig,
@@ -44,6 +52,7 @@ if TYPE_CHECKING:
     from turnwise.messages.document import ChatDocLoggerFields, ChatDocMetaData, ChatDocument
     from turnwise.messages.tool_message import ToolMessage
     from turnwise.messages.xml.tool_message import XMLToolMessage
+    from turnwise.provider_limits.announcement import Quota, RateLimits
     from turnwise.retrieval.config import PgVectorConfig, SqliteVectorConfig, VectorStoreConfig
     from turnwise.retrieval.document import Document, ScoredDocument
     from turnwise.retrieval.embedder import Embedder, Embeddings
@@ -52,6 +61,7 @@ if TYPE_CHECKING:
     from turnwise.retrieval.splitting import ingest_documents, split_document, split_text
     from turnwise.retrieval.store import VectorStore
     from turnwise.retrieval.tool import RetrievalTool
+    from turnwise.retrying import ErrorKind, RetryPolicy
     from turnwise.tasks.callbacks import TaskCallbacks
     from turnwise.tasks.config import TaskConfig
     from turnwise.tasks.task import Task
@@ -87,6 +97,8 @@ __all__ = [
     "AgentEvent",
     "AgentSendTool",
     "App",
+    "CallCancelledError",
+    "CallTimeoutError",
     "Callbacks",
     "ChatAgent",
     "ChatAgentConfig",
@@ -101,6 +113,7 @@ __all__ = [
     "Embedder",
     "Embeddings",
     "Entity",
+    "ErrorKind",
     "EventType",
     "ExceptionHandling",
     "FinalResultTool",
@@ -122,9 +135,12 @@ __all__ = [
     "OpenAIToolCall",
     "PassTool",
     "PgVectorConfig",
+    "Quota",
+    "RateLimits",
     "RecipientTool",
     "ResultTool",
     "RetrievalTool",
+    "RetryPolicy",
     "RewindTool",
     "Role",
     "ScoredDocument",
@@ -142,6 +158,9 @@ __all__ = [
     "VectorStoreConfig",
     "XMLToolMessage",
     "agent_response_batch",
+    "cancelled",
+    "check_cancelled",
+    "idempotency_key",
     "ingest_documents",
     "llm_response_batch",
     "quiet_mode",
@@ -162,6 +181,7 @@ _NAMES_BY_MODULE = {
     "turnwise.agents.callbacks": ["Callbacks"],
     "turnwise.agents.chat_agent": ["ChatAgent"],
     "turnwise.agents.config": ["AgentConfig", "ChatAgentConfig", "NonToolAction"],
+    "turnwise.agents.handler_calls": ["idempotency_key"],
     "turnwise.app": ["App"],
     "turnwise.batch.agents": [
         "agent_response_batch",
@@ -171,11 +191,18 @@ _NAMES_BY_MODULE = {
     ],
     "turnwise.batch.pool": ["ExceptionHandling"],
     "turnwise.batch.tasks": ["run_batch_task_gen", "run_batch_tasks"],
+    "turnwise.cancellation": ["cancelled", "check_cancelled"],
     "turnwise.constants": ["AT", "DONE", "NO_ANSWER", "PASS", "PASS_TO", "SEND_TO", "USER_QUIT_STRINGS"],
     "turnwise.core.sequences": ["AgentEvent", "DoneSequence", "EventType"],
     "turnwise.display": ["Settings", "quiet_mode", "set_global", "settings", "temporary_settings"],
     "turnwise.entity": ["Entity", "StatusCode"],
-    "turnwise.errors": ["ContextOverflowError", "InfiniteLoopException", "TurnwiseError"],
+    "turnwise.errors": [
+        "CallCancelledError",
+        "CallTimeoutError",
+        "ContextOverflowError",
+        "InfiniteLoopException",
+        "TurnwiseError",
+    ],
     "turnwise.llm.base": [
         "LLMConfig",
         "LLMFunctionCall",
@@ -190,6 +217,7 @@ _NAMES_BY_MODULE = {
     ],
     "turnwise.llm.mock": ["MockLMConfig"],
     "turnwise.llm.openai_config": ["OpenAIGPTConfig"],
+    "turnwise.provider_limits.announcement": ["Quota", "RateLimits"],
     "turnwise.messages.document": ["ChatDocLoggerFields", "ChatDocMetaData", "ChatDocument"],
     "turnwise.messages.tool_message": ["ToolMessage"],
     "turnwise.messages.xml.tool_message": ["XMLToolMessage"],
@@ -201,6 +229,7 @@ _NAMES_BY_MODULE = {
     "turnwise.retrieval.splitting": ["ingest_documents", "split_document", "split_text"],
     "turnwise.retrieval.store": ["VectorStore"],
     "turnwise.retrieval.tool": ["RetrievalTool"],
+    "turnwise.retrying": ["ErrorKind", "RetryPolicy"],
     "turnwise.tasks.callbacks": ["TaskCallbacks"],
     "turnwise.tasks.config": ["TaskConfig"],
     "turnwise.tasks.task": ["Task"],

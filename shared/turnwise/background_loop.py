@@ -12,7 +12,10 @@ import os
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Generic, TypeVar
+
+from turnwise.cancellation import Cancellation, current_cancellation
 
 T = TypeVar("T")
 
@@ -20,15 +23,16 @@ T = TypeVar("T")
 def run_in_background(call: Callable[[], Awaitable[T]]) -> T:
     """Wait for what `call` awaits, in the context of the caller; its errors are raised here.
 
-    A caller that is interrupted cancels it. Raises `RuntimeError` in a coroutine of this very loop, which would wait
-    for itself.
+    A caller that is interrupted cancels it, and so does the current `Cancellation`, which raises
+    `CallCancelledError`. Raises `RuntimeError` in a coroutine of this very loop, which would wait for itself.
     """
     if on_background_loop():
         raise RuntimeError(
             "a synchronous call from a coroutine that runs in the background would wait for itself; "
             "await the asynchronous form instead"
         )
-    call_in_background = _Call(call)
+    current = current_cancellation()
+    call_in_background = _Call(call if current is None else partial(_cut_with, current, call))
     try:
         return call_in_background.result.result()
     except BaseException:
@@ -47,6 +51,11 @@ async def await_in_background(call: Callable[[], Awaitable[T]]) -> T:
     except BaseException:
         call_in_background.cancel()
         raise
+
+
+async def _cut_with(cancellation: Cancellation, call: Callable[[], Awaitable[T]]) -> T:
+    async with cancellation.opened():
+        return await call()
 
 
 class _Call(Generic[T]):

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry
 
 from turnwise.app import App, load_app
 from turnwise.bus.base import Bus
+from turnwise.bus.broker_url import TLSFiles
+from turnwise.bus.celery_app import CeleryApp, make_celery
 from turnwise.bus.celery_bus import CeleryBus
+from turnwise.bus.routing import lane
+from turnwise.bus.signing import WireKeys
 from turnwise.errors import ConfigurationError
-from turnwise.metrics import Metrics, MetricsServer, serve_metrics
+from turnwise.metrics import Metrics, MetricsServer, serve_metrics, watch_process
 from turnwise.metrics.server import Health
 from turnwise.runs.database import Database
 from turnwise.runs.store import Store
@@ -44,11 +49,50 @@ def broker_url(settings: ServiceSettings) -> str:
     return settings.broker_url.get_secret_value()
 
 
-def open_store(settings: ServiceSettings) -> tuple[Database, Store]:
-    """The record, with its schema checked; raises `DatabaseUnavailableError`, `SchemaVersionError`."""
-    database = Database(settings.database_url, synchronous=settings.sqlite_synchronous)
+def wire_keys(settings: ServiceSettings) -> WireKeys:
+    """What signs the messages of this installation; raises `ConfigurationError` for a key that is too short."""
+    keys = [key.get_secret_value() for key in settings.wire_keys]
+    return WireKeys.of(keys, accept_unsigned=settings.wire_accept_unsigned)
+
+
+def tls_files(settings: ServiceSettings) -> TLSFiles:
+    """The files for an encrypted connection to the broker."""
+    return TLSFiles(ca=settings.broker_ca, cert=settings.broker_cert, key=settings.broker_key)
+
+
+def worker_app(name: str, settings: ServiceSettings, queues: Sequence[str], prefetch_multiplier: int = 1) -> CeleryApp:
+    """The Celery application of a service that consumes `queues`, as the settings say.
+
+    Raises `ConfigurationError` if no broker is set, and `ApplicationError` if the application is needed and does not
+    load.
+    """
+    return make_celery(
+        name,
+        broker_url(settings),
+        [served_lane(settings, queue) for queue in queues],
+        keys=wire_keys(settings),
+        tls=tls_files(settings),
+        prefetch_multiplier=prefetch_multiplier,
+    )
+
+
+def served_lane(settings: ServiceSettings, queue: str) -> str:
+    """What this process consumes for `queue`: where runs are pinned, the messages for its application's version.
+
+    Raises `ApplicationError` if the application is needed for that and does not load.
+    """
+    return lane(queue, load_app(settings.app).version) if settings.pinned else queue
+
+
+def open_store(settings: ServiceSettings, connections: int | None = None) -> tuple[Database, Store]:
+    """The record, with its schema checked; raises `DatabaseUnavailableError`, `SchemaVersionError`.
+
+    It has so many `connections` at most, by default as many as the settings say.
+    """
+    most = connections or settings.database_connections
+    database = Database(settings.database_url, synchronous=settings.sqlite_synchronous, pool_size=most)
     database.check_schema()
-    return database, Store(database, lease_seconds=settings.lease_seconds)
+    return database, Store(database, lease_seconds=settings.lease_seconds, tenant_weights=settings.tenant_weights)
 
 
 def open_parts(settings: ServiceSettings, *, app: App | None = None) -> Parts:
@@ -60,17 +104,23 @@ def open_parts(settings: ServiceSettings, *, app: App | None = None) -> Parts:
     url = broker_url(settings)
     application = app if app is not None else load_app(settings.app)
     database, store = open_store(settings)
-    bus = CeleryBus(url)
+    version = application.version if settings.pinned else None
+    bus = CeleryBus(url, version=version, keys=wire_keys(settings), tls=tls_files(settings))
     try:
         bus.check()
     except BaseException:
         bus.close()
         database.close()
         raise
-    return Parts(database=database, store=store, bus=bus, app=application, metrics=Metrics(CollectorRegistry()))
+    metrics = Metrics(CollectorRegistry())
+    metrics.expect_tasks(application.tasks)
+    watch_process(metrics.registry)
+    return Parts(database=database, store=store, bus=bus, app=application, metrics=metrics)
 
 
-def serve_own_metrics(settings: ServiceSettings, registry: CollectorRegistry, health: Health) -> MetricsServer | None:
+def serve_own_metrics(
+    settings: ServiceSettings, registry: CollectorRegistry, health: Health, alive: Health = lambda: (True, "ok")
+) -> MetricsServer | None:
     """Metrics and probes on TURNWISE_METRICS_BIND, where it is set; raises `AddressInUseError`.
 
     In a prefork worker the children count, into the files of PROMETHEUS_MULTIPROC_DIR, and this serves their sum.
@@ -83,4 +133,5 @@ def serve_own_metrics(settings: ServiceSettings, registry: CollectorRegistry, he
 
         registry = CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    return serve_metrics(registry, address[0], address[1], health)
+        watch_process(registry)
+    return serve_metrics(registry, address[0], address[1], health, alive)

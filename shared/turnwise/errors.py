@@ -9,7 +9,10 @@ TurnwiseError
 │   ├── InvalidRequestError       an argument or a request body that can not be accepted
 │   │   └── RequestTooLargeError  ... because of its size
 │   ├── NotFoundError             no such run, question, ...
-│   └── ConflictError             the thing exists, but not in a state that allows this
+│   ├── ConflictError             the thing exists, but not in a state that allows this
+│   ├── UnauthorizedError         nobody knows who asks: no key or token, or not a valid one
+│   ├── PermissionDeniedError     who asks is known, and may not do this
+│   └── QuotaExceededError        a tenant asks more often, or for more at a time, than it may
 ├── EnvironmentFault              the surroundings': start or repair something, then try again
 │   ├── DatabaseUnavailableError
 │   ├── VectorStoreUnavailableError
@@ -17,20 +20,31 @@ TurnwiseError
 │   ├── BrokerUnavailableError
 │   ├── GatewayUnavailableError
 │   ├── ToolServerUnavailableError  a server of tools (MCP) does not answer
+│   │   └── ToolOutcomeUnknownError  ... or went away during a call, which may have been carried out
+│   ├── IssuerUnavailableError    the issuer of tokens (OpenID Connect) does not tell its keys
 │   ├── AddressInUseError
 │   └── AlreadyServedError        another embedded server holds the database file
 ├── ConversationError             the conversation's: it went where it can not go on
 │   ├── InfiniteLoopException     a task repeats itself
 │   ├── ContextOverflowError      it is longer than its model can read
-│   └── LimitReachedError         a model call would go over its run's limit
+│   ├── LimitReachedError         a model call would go over its run's limit
+│   └── CallCancelledError        a call was cut short: its run was ended, or nobody waits for it any more
+│       └── CallTimeoutError      ... or this one answer, or tool, took longer than it may
 └── ModelError                    the model provider's
-    ├── ModelUnavailableError     no connection, a time-out, or a 5xx
+    ├── ModelUnavailableError     no connection, a 5xx, or an answer that is none
+    │   └── ModelTimeoutError     ... or no answer in time
     ├── ModelRateLimitError       429
     └── ModelRequestError         the provider refused the request itself (4xx)
+        └── ModelRefusedError     ... because of what it says
 ```
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turnwise.provider_limits.announcement import RateLimits
 
 
 class TurnwiseError(Exception):
@@ -91,6 +105,29 @@ class ConflictError(UsageError):
         self.code = code
 
 
+class UnauthorizedError(UsageError):
+    """Nobody knows who asks: there is no key or token, or it is forged, expired or revoked."""
+
+    code = "unauthorized"
+
+
+class PermissionDeniedError(UsageError):
+    """Who asks is known, and may not do this: a scope is missing, or the request may come from a foreign page."""
+
+    code = "forbidden"
+
+
+class QuotaExceededError(UsageError):
+    """A tenant asks more often, or for more at a time, than it may; `retry_after` is in seconds where it is known."""
+
+    code = "quota_exceeded"
+
+    def __init__(self, message: str, code: str = "quota_exceeded", retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.retry_after = retry_after
+
+
 class EnvironmentFault(TurnwiseError):
     """Something around the program has to be started or repaired."""
 
@@ -128,9 +165,25 @@ class GatewayUnavailableError(EnvironmentFault):
 
 
 class ToolServerUnavailableError(EnvironmentFault):
-    """A server of tools (MCP) does not answer, or went away during a call."""
+    """A server of tools (MCP) does not answer, or went away."""
 
     code = "tool_server_unavailable"
+
+
+class ToolOutcomeUnknownError(ToolServerUnavailableError):
+    """A server of tools went away during a call: nobody knows whether it was carried out.
+
+    A handler that learns nothing of what it has sent may raise it, too. A served run whose handler may not be called
+    twice (`_effect`) then waits for a person.
+    """
+
+    code = "tool_outcome_unknown"
+
+
+class IssuerUnavailableError(EnvironmentFault):
+    """The issuer of tokens (OpenID Connect) does not tell its keys."""
+
+    code = "issuer_unavailable"
 
 
 class AddressInUseError(EnvironmentFault):
@@ -164,44 +217,86 @@ class ContextOverflowError(ConversationError):
 
 
 class LimitReachedError(ConversationError):
-    """A model call that would go over its run's limit (`limit` is "cost" or "tokens") was not made.
+    """A model call that would go over a limit (`limit` is "cost" or "tokens") was not made.
 
-    The run ends with it, so only a handler that calls models itself gets to see it. `purse` is that of the run.
+    `scope` says whose limit it is: run, session, tenant_day or tenant_month. The run ends with it, so only a handler
+    that calls models itself gets to see it. `purse` is the gate that refused.
     """
 
     code = "limit_reached"
 
-    def __init__(self, limit: str, why: str, purse: object = None) -> None:
-        super().__init__(
-            f"a model was not called, because of its run's limit of {limit}: the call {why}; raise max_{limit}"
-        )
+    def __init__(self, limit: str, why: str, purse: object = None, scope: str = "run") -> None:
+        whose = scope.replace("_", "'s ")
+        super().__init__(f"a model was not called, because of the {whose}'s limit of {limit}: {why}")
         self.limit = limit
+        self.scope = scope
         self.purse = purse
 
 
+class CallCancelledError(ConversationError):
+    """A call was cut short, because its run was ended, its run's time is over, or the work is another's by now.
+
+    `origin` is the `Cancellation` that was cancelled. Whoever runs the task makes its end of it.
+    """
+
+    code = "cancelled"
+
+    def __init__(self, message: str, origin: object = None) -> None:
+        super().__init__(message)
+        self.origin = origin
+
+
+class CallTimeoutError(CallCancelledError):
+    """One answer of a model, or one tool, took longer than its agent or its class allows.
+
+    `outcome_unknown`: it cut short what a handler did outside that may not be done twice.
+    """
+
+    code = "timeout"
+    outcome_unknown = False
+
+
 class ModelError(TurnwiseError):
-    """The model provider failed or refused."""
+    """The model provider failed or refused; `may_have_cost`: it may have answered, and be paid for it."""
 
     code = "model"
+    may_have_cost = False
 
 
 class ModelUnavailableError(ModelError):
-    """No connection, a time-out, or a 5xx."""
+    """No connection, a 5xx, an answer that breaks off or is none; see `ModelTimeoutError` for one that is late."""
 
     code = "model_unavailable"
 
+    def __init__(self, message: str, may_have_cost: bool = False) -> None:
+        super().__init__(message)
+        self.may_have_cost = may_have_cost
+
+
+class ModelTimeoutError(ModelUnavailableError):
+    """No answer in the time that the configuration allows."""
+
+    code = "model_timeout"
+
 
 class ModelRateLimitError(ModelError):
-    """The provider answered 429; `retry_after` is in seconds where it said so."""
+    """The provider answered 429; `retry_after` is in seconds where it said so, `limits` what it announced with it."""
 
     code = "model_rate_limit"
 
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
+    def __init__(self, message: str, retry_after: float | None = None, limits: RateLimits | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.limits = limits
 
 
 class ModelRequestError(ModelError):
     """The provider refused the request itself (a 4xx other than 429)."""
 
     code = "model_request"
+
+
+class ModelRefusedError(ModelRequestError):
+    """The provider's filter would not let the request through, or the model refused to answer."""
+
+    code = "model_refused"

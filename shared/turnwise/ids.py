@@ -5,7 +5,12 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
+# Who makes the ids of this context instead; the simulator repeats a schedule id by id.
+_source: ContextVar[Callable[[], str] | None] = ContextVar("turnwise_id_source", default=None)
 _lock = threading.Lock()
 _last_ms = 0
 _counter = 0
@@ -23,6 +28,9 @@ def uuid7() -> str:
     always sort in the order in which they were made.
     """
     global _last_ms, _counter
+    source = _source.get()
+    if source is not None:
+        return source()
     with _lock:
         now = time.time_ns() // 1_000_000
         if now > _last_ms:
@@ -44,3 +52,13 @@ def uuid7() -> str:
 def new_id(prefix: str) -> str:
     """A fresh id such as `run_0199...`; `prefix` names the kind of thing."""
     return f"{prefix}_{uuid7()}"
+
+
+@contextmanager
+def ids_from(source: Callable[[], str]) -> Iterator[None]:
+    """Let `source` make the 32 hex digits of every id in this context; they must be unique, and sort by age."""
+    token = _source.set(source)
+    try:
+        yield
+    finally:
+        _source.reset(token)

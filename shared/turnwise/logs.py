@@ -7,16 +7,31 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Literal, TextIO
+from typing import Any, Literal, TextIO
 
 import structlog
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor
 
 from turnwise.errors import ConfigurationError
+from turnwise.redaction import redact
+from turnwise.telemetry.context import current_ids
 
 # What libraries say at INFO about each request or revision is of no use to an operator.
 _CHATTY = ("alembic", "httpx", "httpx2", "httpcore", "openai", "kombu", "amqp", "uvicorn")
+
+
+def _add_trace(_logger: Any, _name: str, line: EventDict) -> EventDict:
+    """The ids of the span that is current, by which a line is found from a trace."""
+    ids = current_ids()
+    if ids is not None:
+        line.setdefault("trace_id", ids[0])
+        line.setdefault("span_id", ids[1])
+    return line
+
+
 _SHARED: tuple[Processor, ...] = (
+    structlog.contextvars.merge_contextvars,
+    _add_trace,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
     structlog.stdlib.ExtraAdder(),
@@ -46,6 +61,11 @@ def configure_logging(
         logging.getLogger(name).setLevel(max(number, logging.WARNING) if number > logging.DEBUG else number)
 
 
+def _redacted(_logger: Any, _name: str, line: Any) -> Any:
+    """The last step: whatever a line is made of, no secret leaves in it."""
+    return redact(line)
+
+
 def _formatter(*, as_json: bool, colors: bool) -> structlog.stdlib.ProcessorFormatter:
     last: list[Processor]
     if as_json:
@@ -54,5 +74,5 @@ def _formatter(*, as_json: bool, colors: bool) -> structlog.stdlib.ProcessorForm
         last = [structlog.dev.ConsoleRenderer(colors=colors)]
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=_SHARED,
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last, _redacted],
     )

@@ -1,19 +1,23 @@
 """A Celery application like the services', for tests to start with `celery -A contract.celery_probe worker`.
 
-Each task appends what it was given, with its process id, to the file named by `PROBE_FILE`.
+Each task appends what it was given, with its process id, to the file named by `PROBE_FILE`; an answer does so only once
+there is no file `hold` beside it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
 from turnwise.bus.celery_app import make_celery
 from turnwise.bus.protocol import ANSWER_TASK, MOVE_TASK
+from turnwise.bus.signing import WireKeys
 
-app = make_celery("probe", os.environ["PROBE_BROKER"], ["coordinator", "llm", "agent", "llm-big"])
+_KEYS = WireKeys.of(os.environ.get("PROBE_KEYS", "").split())
+app = make_celery("probe", os.environ["PROBE_BROKER"], ["coordinator", "llm", "agent", "llm-big"], keys=_KEYS)
 
 
 def _write(task: str, envelope: dict[str, Any]) -> None:
@@ -23,6 +27,9 @@ def _write(task: str, envelope: dict[str, Any]) -> None:
 
 
 def _answer(envelope: dict[str, Any]) -> None:
+    pause = threading.Event()
+    while Path(os.environ["PROBE_FILE"]).with_name("hold").exists():
+        pause.wait(0.01)
     _write(ANSWER_TASK, envelope)
 
 

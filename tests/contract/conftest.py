@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.databases import NoPostgresError, fresh_postgres
+from tests.services import migrated_postgres
 
 from turnwise.runs.database import Database
 from turnwise.runs.store import Store
@@ -16,16 +15,8 @@ from turnwise.runs.store import Store
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """One migrated PostgreSQL database for the whole test run."""
-    try:
-        with fresh_postgres() as url:
-            database = Database(url)
-            database.migrate()
-            database.close()
-            yield url
-    except NoPostgresError as error:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(str(error))
+    with migrated_postgres() as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.contract.brokers import an_ask, broker, until
+from tests.tcp_proxy import TcpProxy, address_in
 
 from turnwise.bus.celery_bus import CeleryBus
 
@@ -25,9 +27,13 @@ KINDS = [
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:
-    """A running worker of the queues coordinator, llm and llm-big, and the file that its tasks write."""
+    """A running worker of the queues coordinator, llm and llm-big, and the file that its tasks write.
+
+    `url` is the broker's own, `proxy` is between broker and worker.
+    """
 
     url: str
+    proxy: TcpProxy
     pid: int
     file: Path
     log: Path
@@ -48,8 +54,12 @@ class Probe:
 @pytest.fixture(scope="module", params=KINDS)
 def probe(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Probe]:
     folder = tmp_path_factory.mktemp("probe")
-    with broker(request.param) as url:
-        settings = {"PROBE_BROKER": url, "PROBE_FILE": str(folder / "received.jsonl"), "PYTHONUNBUFFERED": "1"}
+    with broker(request.param) as url, TcpProxy(address_in(url)) as proxy:
+        settings = {
+            "PROBE_BROKER": proxy.url(url),
+            "PROBE_FILE": str(folder / "received.jsonl"),
+            "PYTHONUNBUFFERED": "1",
+        }
         environment = {**os.environ, **settings}
         command = [sys.executable, "-m", "celery", "-A", "contract.celery_probe", "worker", "-P", "threads", "-c", "4"]
         log = folder / "worker.log"
@@ -63,7 +73,8 @@ def probe(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             )
         try:
             assert until(lambda: " ready." in log.read_text(), 30), log.read_text()
-            yield Probe(url=url, pid=worker.pid, file=folder / "received.jsonl", log=log, environment=environment)
+            file = folder / "received.jsonl"
+            yield Probe(url=url, proxy=proxy, pid=worker.pid, file=file, log=log, environment=environment)
         finally:
             worker.terminate()
             worker.wait(20)
@@ -114,3 +125,40 @@ def test_a_worker_refuses_a_queue_that_the_installation_does_not_have(probe: Pro
 def test_the_worker_declares_no_delay_queues_and_talks_to_no_other(probe: Probe) -> None:
     assert "mingle" not in probe.log.read_text()
     assert "delay" not in probe.log.read_text().lower()
+
+
+def test_a_worker_whose_broker_is_away_tries_to_reconnect_every_second(probe: Probe) -> None:
+    # given
+    bus = CeleryBus(probe.url)
+    tries = re.compile(r"Trying again in (\S+) second")
+    # when
+    probe.proxy.refuse()
+    assert until(lambda: len(tries.findall(probe.log.read_text())) >= 3, 30), probe.log.read_text()
+    probe.proxy.heal()
+    bus.wake("run_after")
+    # then
+    assert until(lambda: "run_after" in str(probe.received()), 30), probe.log.read_text()
+    assert all(float(pause) <= 1.0 for pause in tries.findall(probe.log.read_text()))
+    bus.close()
+
+
+def test_a_worker_that_has_taken_more_than_it_works_on_survives_the_loss_of_its_broker(probe: Probe) -> None:
+    # given
+    bus = CeleryBus(probe.url)
+    hold = probe.file.with_name("hold")
+    hold.touch()
+    for _ in range(12):  # four are worked on, the next four are taken
+        bus.publish_ask(an_ask("llm"))
+    assert until(lambda: bus.waiting("llm") <= 4), probe.log.read_text()
+    lost = probe.log.read_text().count("Connection to broker lost")
+    # when
+    probe.proxy.refuse()
+    assert until(lambda: probe.log.read_text().count("Connection to broker lost") > lost, 30), probe.log.read_text()
+    hold.unlink()
+    probe.proxy.heal()
+    bus.wake("run_survived")
+    # then
+    assert until(lambda: "run_survived" in str(probe.received()), 30), probe.log.read_text()
+    assert probe.received()[-1]["pid"] == probe.pid
+    assert "Unrecoverable" not in probe.log.read_text()
+    bus.close()

@@ -150,6 +150,18 @@ def test_a_notice_reaches_every_listener(under_test: BusUnderTest) -> None:
     assert heard == [notices, notices, notices]
 
 
+def test_who_listens_to_cancellations_hears_nothing_else(under_test: BusUnderTest) -> None:
+    heard: list[Notice] = []
+    all_heard: list[Notice] = []
+    assert under_test.bus.listen(heard.append, cancellations_only=True).wait_ready(10)
+    assert under_test.bus.listen(all_heard.append).wait_ready(10)
+    notices: list[Notice] = [RunNotice(run="run_1", seq=3), CancelNotice(run="run_1"), RunNotice(run="run_1", seq=4)]
+    for notice in [*notices, CancelNotice(run="run_2")]:
+        under_test.bus.notify(notice)
+    assert until(lambda: len(heard) == 2 and len(all_heard) == 4)
+    assert heard == [CancelNotice(run="run_1"), CancelNotice(run="run_2")]
+
+
 def test_a_notice_that_nobody_hears_is_gone(under_test: BusUnderTest) -> None:
     under_test.bus.notify(RunNotice(run="run_1", seq=1))
     heard: list[Notice] = []

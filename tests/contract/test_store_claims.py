@@ -6,9 +6,12 @@ import threading
 import time
 from decimal import Decimal
 
+import pytest
 from tests.store_parts import asked_run, new_queue, new_worker
 
-from turnwise.runs.records import Claim, NewDocument, NewHistory, Reply, Usage
+from turnwise.runs.database import Database
+from turnwise.runs.outcomes import Deferral, Reply
+from turnwise.runs.records import Claim, NewDocument, NewHistory, Usage
 from turnwise.runs.store import Store
 
 
@@ -122,23 +125,6 @@ def test_a_lapsed_lease_is_retaken_and_the_late_reply_only_booked(store: Store) 
     assert [event.type for event in store.events(run.id)][2:] == ["ask.expired", "turn.replied"]
 
 
-def test_an_ask_that_kills_its_workers_is_parked_with_an_error(store: Store) -> None:
-    queue = new_queue()
-    run = asked_run(store, queue, max_attempts=1)
-    worker = new_worker(store, queue)
-    _claimed(store, queue, worker)
-
-    _lapse(store, worker)
-    assert run.id not in _expire(store)
-
-    with store.locked(run.id) as transaction:
-        ask, reply = transaction.open_ask(), transaction.reply()
-    assert ask is not None
-    assert reply is not None
-    assert (ask.status, reply.kind) == ("parked", "error")
-    assert store.claim(queue, new_worker(store, queue)) is None
-
-
 def test_a_released_ask_is_claimed_again_at_no_cost_of_attempts(store: Store) -> None:
     queue = new_queue()
     asked_run(store, queue)
@@ -194,3 +180,79 @@ def test_a_run_that_nobody_moves_is_due(store: Store) -> None:
 
     assert run.id not in store.due_moves(limit=1000, patience=60)
     assert run.id in store.due_moves(limit=1000, patience=0)
+
+
+def test_an_ask_that_is_put_off_is_held_by_nobody_until_it_is_due(store: Store) -> None:
+    queue = new_queue()
+    run = asked_run(store, queue)
+    worker = new_worker(store, queue)
+    claim = _claimed(store, queue, worker)
+    usage = Usage(prompt_tokens=3, cost=Decimal("0.25"))
+
+    assert store.defer(claim, Deferral(seconds=1.5, waiting_for={"kind": "retry"}, usage=usage, data={"error": "503"}))
+
+    put_off = store.run(run.id)
+    assert put_off.status == "waiting"
+    assert put_off.cost == Decimal("0.25")
+    assert put_off.waiting_for is not None
+    assert put_off.waiting_for["kind"] == "retry"
+    assert put_off.waiting_for["due_at"] > put_off.created_at
+    last = store.events(run.id)[-1]
+    assert (last.type, (last.data or {})["error"]) == ("ask.deferred", "503")
+    assert store.claim(queue, worker) is None
+    assert not store.defer(claim, Deferral(seconds=0, waiting_for={}))  # no longer held
+    assert not store.reply(claim, Reply(kind="nothing"))
+
+    while (again := store.claim(queue, worker)) is None:
+        time.sleep(0.01)
+    assert (again.ask.id, again.ask.attempts, again.ask.deferrals) == (claim.ask.id, 1, 1)
+    assert again.token > claim.token
+    assert (again.run.status, store.run(run.id).status) == ("running", "running")
+    assert store.reply(again, Reply(kind="nothing"))
+
+
+def test_a_try_that_counts_is_one_of_the_attempts_of_an_ask_that_is_put_off(store: Store) -> None:
+    queue = new_queue()
+    asked_run(store, queue)
+    worker = new_worker(store, queue)
+    claim = _claimed(store, queue, worker)
+
+    assert store.defer(claim, Deferral(seconds=0, waiting_for={"kind": "retry"}, counts=True))
+
+    assert _claimed(store, queue, worker).ask.attempts == 2
+
+
+@pytest.mark.parametrize("others", [pytest.param(0, id="a few"), pytest.param(30, id="many")])
+def test_work_is_unwanted_once_its_run_ends_or_another_has_it(database: Database, others: int) -> None:
+    store, queue = Store(database, lease_seconds=60), new_queue()
+    for _ in range(4):
+        asked_run(store, queue)
+    worker, other = new_worker(store, queue), new_worker(store, queue)
+    wanted, cancelled, ended, lost = (_claimed(store, queue, holder) for holder in (worker, worker, worker, other))
+    store.request_cancel(cancelled.ask.run_id)
+    with store.locked(ended.ask.run_id) as transaction:
+        transaction.finish("failed", "TIMEOUT")
+    store.retire_worker(other)
+    while store.situation(lost.ask.run_id).ask.status == "leased":  # type: ignore[union-attr]  # it has one
+        store.expire_leases()  # which passes over a run that somebody has locked
+
+    found = store.unwanted([*[wanted] * others, wanted, cancelled, ended, lost])
+
+    assert {(claim.ask.run_id, why) for claim, why in found} == {
+        (cancelled.ask.run_id, "ended"),
+        (ended.ask.run_id, "ended"),
+        (lost.ask.run_id, "lost"),
+    }
+    assert store.unwanted([]) == []
+
+
+def test_an_ask_that_is_given_back_keeps_what_it_used(store: Store) -> None:
+    queue = new_queue()
+    run = asked_run(store, queue)
+    claim = _claimed(store, queue, new_worker(store, queue))
+
+    assert store.release(claim, "killed", Usage(prompt_tokens=7, cost=Decimal("0.5")))
+    assert not store.release(claim, "killed", Usage(prompt_tokens=7, cost=Decimal("0.5")))
+
+    assert (store.run(run.id).prompt_tokens, store.run(run.id).cost) == (7, Decimal("0.5"))
+    assert _claimed(store, queue, new_worker(store, queue)).ask.attempts == 1

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from tests.store_parts import begun_run, new_run, remembered
 
 from turnwise.ids import new_id
-from turnwise.runs.records import AgentRecord, Json, NewHistory, Reply, RunRecord
+from turnwise.runs.outcomes import Reply
+from turnwise.runs.records import AgentRecord, Json, NewHistory, RunRecord
 from turnwise.runs.schema import agent_states, histories
 from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
@@ -134,7 +135,7 @@ def test_a_run_that_does_not_complete_leaves_the_session_as_it_was(
 
     # then
     assert replace(store.session(session).tasks[0], runs=1) == shown[0]
-    assert _kept(store, run.id) == (0, 0)
+    assert [body["content"] for body in remembered(store, run)] == changed  # it may go on
     assert _kept(store, ended.conversation_id) == (1, 4)
     after = begun_run(store, session)
     assert _agent(store, after) == at_first
@@ -204,7 +205,7 @@ def test_a_transaction_that_is_not_committed_ends_no_run_and_changes_no_conversa
     assert remembered(store, begun_run(store, session)) == _BEFORE
 
 
-def test_runs_that_fail_leave_no_rows_behind(store: Store) -> None:
+def test_runs_that_fail_leave_no_rows_in_the_conversation(store: Store) -> None:
     session = _session_with_a_run(store)
     changes = [change for change, _ in _CHANGES.values()]
     runs = []
@@ -214,7 +215,6 @@ def test_runs_that_fail_leave_no_rows_behind(store: Store) -> None:
             changes[no % len(changes)](transaction)
         _end(store, runs[-1], "failed" if no % 2 else "cancelled")
 
-    assert _kept(store, *(run.id for run in runs)) == (0, 0)
     assert _kept(store, runs[0].conversation_id) == (1, 4)
 
 

@@ -10,14 +10,16 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from tests.databases import fresh_postgres
 
 from turnwise.errors import AlreadyServedError, ConfigurationError, DatabaseUnavailableError, SchemaVersionError
 from turnwise.runs.database import Database
 from turnwise.runs.lock import EmbeddedLock
 from turnwise.runs.migration import config
-from turnwise.runs.records import NewHistory, Reply, WorkerInfo
-from turnwise.runs.schema import metadata
+from turnwise.runs.outcomes import Reply
+from turnwise.runs.records import NewHistory, WorkerInfo
+from turnwise.runs.schema import SCHEMA_VERSION, metadata
 from turnwise.runs.store import Store
 
 
@@ -99,6 +101,91 @@ def test_the_migration_to_sessions_can_be_taken_back(of_version_0001: Database) 
     of_version_0001.migrate()
 
     assert [run.id for run in Store(of_version_0001).runs()[0]] == ["run_old", "run_later"]
+
+
+def _say(database: Database, version: str, oldest_program: str) -> None:
+    """Let the database be one of a program that there is not yet."""
+    with database.begin() as connection:
+        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{version}'")
+        connection.exec_driver_sql(f"UPDATE schema_support SET oldest_program = '{oldest_program}'")
+
+
+def test_a_newer_schema_that_allows_this_program_is_worked_on_and_left_as_it_is(of_version_0001: Database) -> None:
+    of_version_0001.migrate()
+    _say(of_version_0001, "9998", SCHEMA_VERSION)
+
+    of_version_0001.check_schema()
+    of_version_0001.migrate()
+
+    with of_version_0001.read() as connection:
+        assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one() == "9998"
+
+
+def test_a_newer_schema_that_is_too_new_is_refused(of_version_0001: Database) -> None:
+    of_version_0001.migrate()
+    _say(of_version_0001, "9998", "9997")
+
+    with pytest.raises(SchemaVersionError, match=r"schema version 9998, .* update it"):
+        of_version_0001.check_schema()
+    with pytest.raises(SchemaVersionError, match="Update this program"):
+        of_version_0001.migrate()
+
+
+def test_an_older_schema_is_refused(of_version_0001: Database) -> None:
+    with pytest.raises(SchemaVersionError, match=r"has schema version 0001; .* run `turnwise migrate`"):
+        of_version_0001.check_schema()
+
+
+def test_each_migration_says_which_programs_may_go_on(of_version_0001: Database) -> None:
+    with of_version_0001.begin() as connection:
+        scripts = ScriptDirectory.from_config(config(connection))
+        for script in list(scripts.walk_revisions())[::-1]:
+            command.upgrade(config(connection), script.revision)
+            if script.revision >= "0003":
+                told = connection.exec_driver_sql("SELECT oldest_program FROM schema_support").scalar_one()
+                assert told == script.module.oldest_program
+                assert told <= script.revision
+
+
+# What a program of 0002 writes and reads of the hot path; the columns are all that it knows.
+_BY_0002 = """
+    INSERT INTO runs (id, tenant, task, version, status, priority, tags, metadata, session_id, message, max_cost,
+                      max_tokens, turns, max_turns, deadline_at, last_seq, idempotency_key, body_hash, move_due_at,
+                      created_at)
+    VALUES ('run_2', 'default', 'triage', '1', 'running', 0, '[]', '{}', NULL, '{}', NULL,
+            NULL, NULL, NULL, NULL, 1, NULL, NULL, NULL, 1.0);
+    INSERT INTO asks (run_id, id, frame_no, path, agent, responder, queue, turn, try_no, message_id, priority, status,
+                      max_attempts, due_at, extra, created_at, closed_at)
+    VALUES ('run_2', 'ask-1', 1, 'triage', 'triage', 'llm', 'queue', 1, 1, NULL, 0, 'runnable',
+            5, NULL, '{}', 1.0, NULL);
+    UPDATE runs SET awaiting = 'ask-1', waiting_for = '{"kind": "llm"}' WHERE id = 'run_2';
+    INSERT INTO workers (id, kind, queues, host, pid, version, state, lease_until, started_at, beat_at)
+    VALUES ('wkr_2', 'responders', '["queue"]', 'here', 1, '1', 'alive', 9e12, 1.0, 1.0);
+    UPDATE asks SET status = 'leased', attempts = attempts + 1, token = token + 1, worker_id = 'wkr_2', claimed_at = 2.0
+    WHERE run_id = 'run_2' AND id = 'ask-1' AND status = 'runnable';
+    INSERT INTO replies (run_id, ask_id, token, kind, accepted, reason, document_id, error, usage, cost, worker_id, at)
+    VALUES ('run_2', 'ask-1', 1, 'nothing', true, NULL, NULL, NULL, NULL, NULL, 'wkr_2', 2.0);
+    UPDATE asks SET status = 'answered', closed_at = 2.0 WHERE run_id = 'run_2' AND id = 'ask-1';
+    INSERT INTO events (run_id, seq, type, at, path, turn, try_no, ask_id, data, document_id)
+    VALUES ('run_2', 2, 'turn.replied', 2.0, 'triage', 1, 1, 'ask-1', '{}', NULL);
+    UPDATE runs SET last_seq = 2, move_due_at = 2.0 WHERE id = 'run_2'
+"""
+
+
+def test_a_program_of_0002_that_runs_already_works_on_the_new_schema(of_version_0001: Database) -> None:
+    of_version_0001.migrate()
+
+    with of_version_0001.begin() as connection:
+        for statement in _BY_0002.split(";"):
+            connection.exec_driver_sql(statement)
+
+    store = Store(of_version_0001)
+    assert "run_2" in store.due_moves(limit=1000, patience=0)
+    with store.locked("run_2") as transaction:
+        ask, reply = transaction.open_ask(), transaction.reply()
+        assert ask is not None
+        assert reply is not None
+        assert (ask.status, ask.attempts, reply.accepted) == ("answered", 1, True)
 
 
 def test_an_empty_database_is_told_apart(tmp_path: Path) -> None:

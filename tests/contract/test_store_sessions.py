@@ -156,7 +156,7 @@ def test_a_repeated_submission_gives_the_same_run_and_begins_no_session(store: S
     given = {"tenant": tenant, "idempotency_key": "k", "body_hash": "h"}
     first = _accepted(store, session, **given)
     _end(store, first)
-    store.delete_session(session, tenant)
+    store.of(tenant).delete_session(session)
 
     again, created = store.submit(new_run(session_id=session, **given))
     with pytest.raises(ConflictError, match="another request body"):
@@ -164,7 +164,7 @@ def test_a_repeated_submission_gives_the_same_run_and_begins_no_session(store: S
 
     assert (again.id, created) == (first.id, False)
     with pytest.raises(NotFoundError):
-        store.session(session, tenant)
+        store.of(tenant).session(session)
 
 
 def test_documents_of_earlier_runs_of_the_conversation_are_found_by_id(store: Store) -> None:

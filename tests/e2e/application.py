@@ -26,6 +26,7 @@ from turnwise import (
     ChatDocument,
     DonePassTool,
     ForwardTool,
+    RetryPolicy,
     SendTool,
     StatusCode,
     Task,
@@ -95,6 +96,19 @@ def slow() -> Task:
 @app.task
 def endless() -> Task:
     return Task(_talking("dreamer"), interactive=False)
+
+
+@app.task
+def patient() -> Task:
+    policy = RetryPolicy(tries=3, first_wait=2, factor=1)
+    return Task(ChatAgent(config("patient", retry=policy)), interactive=False)
+
+
+@app.task
+def endless_below() -> Task:
+    root = Task(ChatAgent(ChatAgentConfig(name="Nobody", llm=None)), interactive=False)
+    root.add_sub_task(Task(_talking("dreamer"), interactive=False))
+    return root
 
 
 @app.task

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -13,7 +14,10 @@ from tests.databases import NoPostgresError, fresh_postgres
 from tests.e2e.processes import APP, Process, environment, free_port, run_command
 from tests.services import missing
 
-Role = Literal["gateway", "coordinator", "llm", "agent"]
+Role = Literal["gateway", "coordinator", "llm", "agent", "worker"]
+EACH_APART: tuple[Role, ...] = ("gateway", "coordinator", "llm", "agent")
+# One worker for all queues: fewer processes, for tests that start many.
+ONE_WORKER: tuple[Role, ...] = ("gateway", "coordinator", "worker")
 # Short, so that a test need not wait long for what a killed process held.
 LEASES = {"lease_seconds": "1.5", "beat_seconds": "0.4", "sweep_seconds": "0.2"}
 _ARGUMENTS: Mapping[Role, list[str]] = {
@@ -21,6 +25,7 @@ _ARGUMENTS: Mapping[Role, list[str]] = {
     "coordinator": ["coordinator", "--concurrency", "4"],
     "llm": ["worker", "-Q", "llm", "--concurrency", "4"],
     "agent": ["worker", "-Q", "agent", "--concurrency", "4"],
+    "worker": ["worker", "-Q", "llm,agent", "--concurrency", "8"],
 }
 
 
@@ -44,6 +49,10 @@ class Embedded:
     def kill_and_restart(self) -> None:
         """End it with kill -9 and start it again at once, on the same file and port."""
         self.process.kill()
+        self.restart()
+
+    def restart(self) -> None:
+        """Start it again, on the same file and port; it has ended."""
         self.process = self._start()
 
     def stop(self) -> None:
@@ -52,9 +61,21 @@ class Embedded:
 
 
 class Distributed:
-    """A gateway, a coordinator and a worker for each queue, as processes of their own."""
+    """A gateway, a coordinator and workers, as processes of their own, all of one `python`."""
 
-    def __init__(self, database: str, broker: str, folder: Path, app: str = APP, **settings: str) -> None:
+    def __init__(
+        self,
+        database: str,
+        broker: str,
+        folder: Path,
+        app: str = APP,
+        *,
+        python: str = sys.executable,
+        roles: tuple[Role, ...] = EACH_APART,
+        **settings: str,
+    ) -> None:
+        self._python = python
+        self._roles = roles
         self._folder = folder
         self._numbers = itertools.count(1)
         self._port = free_port()
@@ -65,8 +86,8 @@ class Distributed:
         self.processes: dict[Role, Process] = {}
 
     def start(self) -> None:
-        """Start all four, and wait until each can work."""
-        for role in _ARGUMENTS:
+        """Start all, and wait until each can work."""
+        for role in self._roles:
             self.launch(role)
         for process in self.processes.values():
             process.wait_ready()
@@ -77,7 +98,7 @@ class Distributed:
         where = "bind" if role == "gateway" else "metrics_bind"
         env = environment(**self.settings, **{where: f"127.0.0.1:{port}"})
         log = self._folder / f"{role}-{next(self._numbers)}.log"
-        process = Process(_ARGUMENTS[role], env, f"http://127.0.0.1:{port}", log)
+        process = Process(_ARGUMENTS[role], env, f"http://127.0.0.1:{port}", log, self._python)
         self.processes[role] = process
         return process
 
@@ -105,14 +126,19 @@ class Distributed:
 
 @contextmanager
 def distributed_on(
-    fresh_broker: Callable[[], AbstractContextManager[str]], folder: Path, app: str = APP, **settings: str
+    fresh_broker: Callable[[], AbstractContextManager[str]],
+    folder: Path,
+    app: str = APP,
+    *,
+    roles: tuple[Role, ...] = EACH_APART,
+    **settings: str,
 ) -> Iterator[Distributed]:
     """Services on a fresh database and broker; skips the test where one of them is missing."""
     try:
         with fresh_postgres() as database, fresh_broker() as broker:
             done = run_command(["migrate"], environment(database_url=database), folder)
             assert done.returncode == 0, done.stderr
-            installation = Distributed(database, broker, folder, app, **settings)
+            installation = Distributed(database, broker, folder, app, roles=roles, **settings)
             try:
                 installation.start()
                 yield installation

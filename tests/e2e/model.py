@@ -6,13 +6,16 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from turnwise.fake_llm.answer import Answer, ToolCall
+from turnwise.fake_llm.answer import Answer, Fault, ToolCall
 from turnwise.fake_llm.request import ChatRequest
 
 # Seconds that a slow answer takes: long enough to kill somebody while it is in flight.
 SLOW = 1.5
-# How long a model thinks that nobody waits for.
-ENDLESS = 20.0
+# How long a model thinks that nobody waits for: longer than any test.
+ENDLESS = 3_600.0
+
+# What a role's next calls fail with; a test fills it.
+failing: dict[str, list[Fault]] = {}
 
 _ROLE = re.compile(r"You play (\w+)\.")
 
@@ -31,6 +34,8 @@ def answer(request: ChatRequest) -> Answer:
     found = _ROLE.search(request.system)
     if found is None:
         raise LookupError(f"the system message names no role: {request.system[:80]!r}")
+    if failing.get(found[1]):
+        return Answer(fault=failing[found[1]].pop(0))
     lines = _LINES[found[1]]
     spoken = sum(message.get("role") == "assistant" for message in request.messages)
     line = lines[min(spoken, len(lines) - 1)]
@@ -99,6 +104,7 @@ _LINES: Mapping[str, Sequence[str | Answer]] = {
         Answer(content=f"And once more: {tool('add', a=20, b=3)}", delay=SLOW),
         "DONE it took a while",
     ),
+    "patient": ("DONE it was worth the wait",),
     "dreamer": (Answer(content="DONE nobody waits for this", delay=ENDLESS),),
     "counter": (
         tool("note", text="one"),

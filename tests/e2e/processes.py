@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -12,19 +11,14 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
+from deploy.without_docker import places
 from tests.e2e.waiting import until
 
 _ROOT = Path(__file__).parent.parent.parent
 # Seconds. Several processes that start at once on a loaded machine take their time.
 _START = 180.0
 APP = "tests.e2e.application:app"
-
-
-def free_port() -> int:
-    """A TCP port on loopback that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+free_port = places.free_port
 
 
 def environment(**settings: str) -> dict[str, str]:
@@ -38,24 +32,38 @@ def environment(**settings: str) -> dict[str, str]:
 class Process:
     """A `turnwise` command that runs; `url` is where its `/health/ready` and `/metrics` are."""
 
-    def __init__(self, arguments: list[str], env: Mapping[str, str], url: str, log: Path) -> None:
+    def __init__(
+        self, arguments: list[str], env: Mapping[str, str], url: str, log: Path, python: str = sys.executable
+    ) -> None:
         self.name = " ".join(arguments)
         self.url = url
         self._log = log
         with log.open("ab") as output:
             self._popen = subprocess.Popen(
-                [sys.executable, "-m", "turnwise.cli.main", *arguments],
+                [python, "-m", "turnwise.cli.main", *arguments],
                 env=dict(env),
                 cwd=log.parent,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                # A session of its own: Linux shares the processor between sessions first.
+                start_new_session=True,
             )
 
     @property
     def pid(self) -> int:
         """The operating system's number of it."""
         return self._popen.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._popen.poll() is None
+
+    @property
+    def exit_code(self) -> int | None:
+        """What it ended with, negative for a signal; None while it runs."""
+        return self._popen.poll()
 
     def wait_ready(self) -> None:
         """Return once it can work; raises `RuntimeError` with its output if it ends before."""
@@ -65,6 +73,10 @@ class Process:
         """End it at once (kill -9), and reap it."""
         self._popen.send_signal(signal.SIGKILL)
         self._popen.wait()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._popen.send_signal(number)
 
     def terminate(self) -> None:
         """Ask it to end."""
@@ -97,10 +109,12 @@ class Process:
         return True
 
 
-def run_command(arguments: list[str], env: Mapping[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
+def run_command(
+    arguments: list[str], env: Mapping[str, str], cwd: Path, python: str = sys.executable
+) -> subprocess.CompletedProcess[str]:
     """A `turnwise` command that ends by itself, with its output."""
     return subprocess.run(
-        [sys.executable, "-m", "turnwise.cli.main", *arguments],
+        [python, "-m", "turnwise.cli.main", *arguments],
         env=dict(env),
         cwd=cwd,
         stdin=subprocess.DEVNULL,

@@ -49,3 +49,9 @@ SCENARIOS = (
     Scenario(name="few_turns", task="tool_loop", turns=3, status_code="FIXED_TURNS"),
     Scenario(name="few_tokens", task="tool_loop", max_tokens=1200, status_code="MAX_TOKENS"),
 )
+
+# Runs of one session. The model thinks long in the second one.
+PAGES = tuple(
+    Scenario(task="diary", message=f"Please write the {which} page.", status_code="DONE")
+    for which in ("first", "second", "third")
+)

@@ -75,6 +75,7 @@ def test_a_schema_of_another_version_is_left_alone(tmp_path: Path) -> None:
             database.close()
             with psycopg.connect(url) as connection:
                 connection.execute("UPDATE alembic_version SET version_num = '9999'")
+                connection.execute("UPDATE schema_support SET oldest_program = '9999'")
             assert "9999" in refusal(run_command(["gateway"], env, tmp_path))
             assert "9999" in refusal(run_command(["migrate"], env, tmp_path))
     except NoPostgresError as error:

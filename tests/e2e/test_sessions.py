@@ -10,7 +10,7 @@ import pytest
 from tests.e2e import in_process, served
 from tests.e2e.expected import assert_same
 from tests.e2e.installation import Distributed, Embedded
-from tests.e2e.scenarios import Scenario
+from tests.e2e.scenarios import PAGES, Scenario
 from tests.e2e.transcript import Transcript
 from tests.e2e.waiting import until
 
@@ -18,11 +18,6 @@ from turnwise.client import Client
 from turnwise.fake_llm.server import FakeLLMServer
 from turnwise.ids import new_id
 
-# The model thinks long in the second one.
-PAGES = tuple(
-    Scenario(task="diary", message=f"Please write the {which} page.", status_code="DONE")
-    for which in ("first", "second", "third")
-)
 # One that is not to leave a trace.
 LOST = Scenario(task="diary", message="Please write about the weather.", status="cancelled", status_code="KILL")
 pytestmark = pytest.mark.usefixtures("model")
@@ -55,7 +50,8 @@ def _assert_as_wanted(client: Client, runs: list[str]) -> None:
 def _second_is_thinking(client: Client, model: FakeLLMServer, runs: list[str]) -> None:
     served.status_once(client, runs[1], "running")
     until(lambda: model.stats()["in_flight"], "the slow call to be in flight")
-    assert client.run(runs[2])["waiting_for"] == {"kind": "session", "run": runs[1]}
+    waiting_for = client.run(runs[2])["waiting_for"]
+    assert (waiting_for["kind"], waiting_for["run"]) == ("session", runs[1])
 
 
 def test_the_pages_speak_of_each_other() -> None:

@@ -14,8 +14,11 @@ PATIENCE = 60.0
 _PAUSE = 0.05
 
 
-def until(look: Callable[[], T | None], what: str, patience: float = PATIENCE) -> T:
-    """The first true value of `look`; raises `TimeoutError` naming `what` was waited for after `patience` seconds."""
+def until(look: Callable[[], T | None], what: str, patience: float = PATIENCE, every: float = _PAUSE) -> T:
+    """The first true value of `look`, which is asked `every` so many seconds.
+
+    Raises `TimeoutError` naming `what` was waited for after `patience` seconds.
+    """
     pause = threading.Event()
     deadline = time.monotonic() + patience
     while True:
@@ -24,4 +27,4 @@ def until(look: Callable[[], T | None], what: str, patience: float = PATIENCE) -
             return found
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited {patience:g} s for {what}; the last look gave {found!r}")
-        pause.wait(_PAUSE)
+        pause.wait(every)

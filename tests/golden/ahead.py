@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from unittest import mock
 
 from tests.brokers import fresh_rabbitmq, fresh_redis
@@ -24,7 +24,7 @@ from .model_server import ScriptedModels
 from .record import Observation
 
 # A slow machine must not look like a dead worker, whose work another takes over: that would be another call of a model.
-_SETTINGS = {"lease_seconds": "60", "max_turns": str(DEFAULT_TURN_LIMIT)}
+_SETTINGS: dict[str, Any] = {"lease_seconds": "60", "max_turns": str(DEFAULT_TURN_LIMIT)}
 _AT_ONCE = 4
 
 

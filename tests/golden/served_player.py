@@ -13,13 +13,14 @@ from turnwise.agents.record import AgentRecord
 from turnwise.ids import new_id
 from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
+from turnwise.runs.outcomes import Reply
 from turnwise.runs.records import AskRecord, NewDocument, NewRun, RunRecord, WorkerInfo
 from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
 from turnwise.serving.answering import Answering
 from turnwise.serving.move import Moved, Mover
 from turnwise.tasks.entry import document_of
-from turnwise_gateway.views import event_view, run_view
+from turnwise_gateway.views import event_view, fresh, run_view
 
 from . import model
 from .events import observed_run
@@ -153,6 +154,7 @@ class _Installation:
         assert claim is not None, f"nobody could claim {asked.ask.ask}"
         assert claim.ask.id == asked.ask.ask
         reply = process.answering.answer(claim)
+        assert isinstance(reply, Reply), f"{asked.ask.ask} was put off"
         moves: list[Moved] = []
 
         def then(transaction: RunTransaction) -> None:
@@ -186,4 +188,4 @@ class _Installation:
         assert [event.seq for event in events] == list(range(1, run.last_seq + 1))
         shown = [event_view(event).model_dump(mode="json") for event in events]
         tree = self._coordinator.app.tree(_TASK)
-        return observed_run(tree, shown, run_view(run).model_dump(mode="json"), return_type)
+        return observed_run(tree, shown, run_view(fresh(run)).model_dump(mode="json"), return_type)

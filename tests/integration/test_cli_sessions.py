@@ -80,13 +80,13 @@ def test_a_run_that_waits_for_another_says_for_which(terminal: Terminal, server:
         held = client.submit("keeping", "one", session_id="held")
         first = client.runs(session="held")["items"][1]["id"]
         assert client.run(first)["status"] == "waiting"
-        until(lambda: client.run(held["id"])["waiting_for"], "the run to wait for its turn")
+        until(lambda: client.run(held["id"])["waiting_for"]["kind"] == "session", "the run to wait for its turn")
 
         shown = terminal.run("show", held["id"], "--url", server.url)
         client.cancel(first)
         until(lambda: client.run(held["id"])["finished_at"], "the run to end")
 
-    assert f"waits for the end of {first}" in shown
+    assert f"The run {first}, which is before it in its session, has to end first." in shown
 
 
 def test_runs_submitted_at_once_are_answered_one_after_another(server: EmbeddedServer) -> None:

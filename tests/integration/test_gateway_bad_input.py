@@ -188,7 +188,7 @@ def test_without_the_token_nothing_but_probes_metrics_and_the_description_is_ope
 
 
 class _SilentBroker(InProcessBus):
-    def wake(self, run: str) -> None:
+    def wake(self, run: str, version: str | None = None) -> None:
         raise BrokerUnavailableError("no broker")
 
 

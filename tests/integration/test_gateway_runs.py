@@ -27,7 +27,7 @@ def test_an_accepted_run_is_shown_with_what_was_given_and_the_servers_defaults(g
     run = gateway.http.get(f"/v1/runs/{run_id}").json()
 
     assert (run["task"], run["version"], run["status"], run["tree"]) == ("desk", "7", "queued", None)
-    assert run["limits"] == {"max_cost": "0.50", "max_tokens": 5_000, "turns": None, "deadline": 60.0}
+    assert run["limits"] == {"max_cost": "0.50", "max_tokens": 5_000, "turns": None, "deadline": 60.0, "on_limit": None}
     assert (run["priority"], run["tags"], run["metadata"]) == (3, ["a"], {"n": [1, None]})
     assert run["usage"]["cost"] == "0"
     assert run["message"]["content"] == "help"
@@ -172,3 +172,22 @@ def test_tasks_workers_and_queues_are_listed(gateway: Served) -> None:
     assert queues == []
     assert 'turnwise_workers{queue="llm",state="alive"} 1.0' in metrics
     assert "turnwise_human_inbox_open 0.0" in metrics
+
+
+def test_an_unfinished_run_says_why_it_waits_alone_and_in_lists(gateway: Served) -> None:
+    accepted = gateway.http.post("/v1/runs", json={"task": "desk", "message": "hello"}).json()
+    asking = gateway.submit()
+    question = gateway.ask_human(asking)
+    ended = gateway.submit()
+    gateway.finish(ended)
+
+    alone = [gateway.http.get(f"/v1/runs/{run_id}").json()["waiting_for"] for run_id in (asking, accepted["id"])]
+    listed = {run["id"]: run["waiting_for"] for run in gateway.http.get("/v1/runs").json()["items"]}
+
+    assert accepted["waiting_for"]["kind"] == "move"
+    assert "a coordinator has to go on" in accepted["waiting_for"]["sentence"]
+    assert (alone[0]["kind"], alone[0]["question"]) == ("human", question)
+    assert datetime.fromisoformat(alone[0]["since"]).utcoffset() is not None
+    assert "no coordinator is running" in alone[1]["sentence"]
+    assert listed == {asking: alone[0], accepted["id"]: alone[1], ended: None}
+    assert gateway.http.post(f"/v1/runs/{asking}/cancel").json()["waiting_for"]["reason"] == "cancelled"

@@ -102,8 +102,8 @@ def test_the_description_of_the_api_knows_sessions(gateway: Served) -> None:
     document = gateway.http.get("/openapi.json").json()
 
     operations = document["paths"]["/v1/sessions/{session_id}"]
-    assert set(operations["get"]["responses"]) == {"200", "404", "503"}
-    assert set(operations["delete"]["responses"]) == {"204", "404", "409", "503"}
+    assert set(operations["get"]["responses"]) == {"200", "403", "404", "429", "503"}
+    assert set(operations["delete"]["responses"]) == {"204", "403", "404", "409", "429", "503"}
     assert "session" in [parameter["name"] for parameter in document["paths"]["/v1/runs"]["get"]["parameters"]]
     assert document["components"]["schemas"]["Submission"]["properties"]["session_id"]["examples"] == ["customer-17"]
 

@@ -29,7 +29,10 @@ from turnwise import (
 )
 from turnwise.errors import ToolServerUnavailableError
 from turnwise.runs.database import Database
+from turnwise.runs.outcomes import Resolution
 from turnwise.runs.store import Store
+from turnwise.serving.permits import permit
+from turnwise.serving.served_calls import as_result
 
 SCRIPT = str(Path(__file__).parents[1] / "mcp_server.py")
 COMMAND = [sys.executable, SCRIPT]
@@ -158,6 +161,39 @@ def test_in_a_served_run_the_responder_opens_its_own_connection(tmp_path: Path) 
     assert run.status == "completed", run
     assert run.result is not None
     assert run.result["content"] == "It is 5."
+
+
+@pytest.mark.parametrize("effect", ["once", "read_only"])
+def test_a_served_run_whose_server_dies_in_a_call_waits_for_a_person_if_that_may_not_be_made_twice(
+    tmp_path: Path, effect: Any
+) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(MCPTools(COMMAND, include=["die"], effects=effect))
+
+        def desk() -> Task:
+            model = MockLMConfig(response_fn=lambda said: '{"request": "die"}' if said == "hello" else f"DONE {said}")
+            return Task(agent_with(server, llm=model), name="desk", interactive=False)
+
+        app = App("tests")
+        app.task(desk)
+        database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
+        database.migrate()
+        stack.callback(database.close)
+        store = Store(database)
+        with Desk(store, app) as served:
+            run = served.go_on(served.submit("desk"))
+            if effect == "read_only":
+                assert (run.status, (run.error or {})["code"]) == ("failed", "tool_outcome_unknown")
+                return
+            assert (run.status, (run.waiting_for or {})["kind"]) == ("waiting", "parked")
+            [ask] = store.parked_asks()
+            assert "whether it was carried out is not known" in (ask.parked or {})["error"]["message"]
+            store.resolve(run.id, ask.id, Resolution(outcome="happened", result=as_result("it is dead")))
+            assert served.responders.answer(permit(ask))
+            run = served.go_on(run.id)
+
+    assert run.result is not None
+    assert run.result["content"] == "it is dead"
 
 
 SCRIPT_THAT_ENDS = f"""

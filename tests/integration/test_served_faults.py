@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.databases import NoPostgresError, fresh_postgres
 from tests.served_parts import Desk
-from tests.services import missing
+from tests.services import migrated_postgres
 
 from turnwise import (
     App,
@@ -27,10 +26,12 @@ from turnwise import (
 )
 from turnwise.errors import DatabaseUnavailableError
 from turnwise.runs.database import Database
-from turnwise.runs.records import Claim, HistoryRow, Reply, RunRecord, Usage
+from turnwise.runs.outcomes import Reply
+from turnwise.runs.records import Claim, HistoryRow, RunRecord, Usage
 from turnwise.runs.schema import runs
 from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
+from turnwise.service_settings import load_settings
 
 
 class Fetch(ToolMessage):
@@ -72,14 +73,8 @@ def _fetching(value: Callable[[], Any]) -> Callable[[], Task]:
 
 @pytest.fixture(scope="module")
 def postgres_url() -> Iterator[str]:
-    try:
-        with fresh_postgres() as url:
-            database = Database(url)
-            database.migrate()
-            database.close()
-            yield url
-    except NoPostgresError as error:
-        missing(str(error))
+    with migrated_postgres() as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -168,7 +163,19 @@ def _raise(error: BaseException) -> Any:
         lambda: _raise(_Unprintable()),
         lambda: _raise(ValueError("half \ud800 of a pair, and \x00")),
     ],
-    ids=str,
+    ids=[
+        "not-a-number",
+        "infinity",
+        "half-a-pair",
+        "zero-byte",
+        "odd-key",
+        "long-number",
+        "number-as-key",
+        "bytes",
+        "object",
+        "unprintable-error",
+        "error-with-odd-text",
+    ],
 )
 def test_whatever_a_handler_returns_or_raises_the_run_ends(database: Database, value: Callable[[], Any]) -> None:
     with Desk(Store(database), _app(_fetching(value))) as desk:
@@ -309,7 +316,8 @@ def test_what_comes_over_http_runs_no_handler_that_the_model_may_not_use(databas
     with Desk(Store(database), _app(task)) as desk:
         run = desk.submit("desk")
         gateway: Any = Gateway.__new__(Gateway)
-        for name, value in {"store": desk.store, "bus": desk.bus, "app": desk.app}.items():
+        parts = {"store": desk.store, "bus": desk.bus, "app": desk.app, "settings": load_settings()}
+        for name, value in parts.items():
             object.__setattr__(gateway, name, value)
         assert desk.go_on(run).status == "waiting"
         answer_question(run, HumanText(text=text, question=None), gateway)

@@ -9,29 +9,23 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
-from tests.databases import NoPostgresError, fresh_postgres
 from tests.served_parts import Desk
-from tests.services import missing
+from tests.services import migrated_postgres
 from tests.store_parts import remembered
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Entity, MockLMConfig, RewindTool, Task, ToolMessage
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope
 from turnwise.ids import new_id
 from turnwise.runs.database import Database
-from turnwise.runs.records import NewHistory, NewRun, Reply, WorkerInfo
+from turnwise.runs.outcomes import Reply
+from turnwise.runs.records import NewHistory, NewRun, WorkerInfo
 from turnwise.runs.store import Store
 
 
 @pytest.fixture(scope="module")
 def postgres_url() -> Iterator[str]:
-    try:
-        with fresh_postgres() as url:
-            database = Database(url)
-            database.migrate()
-            database.close()
-            yield url
-    except NoPostgresError as error:
-        missing(str(error))
+    with migrated_postgres() as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])

@@ -16,6 +16,7 @@ from turnwise import (
     LLMResponse,
     MockLMConfig,
     OpenAIGPTConfig,
+    RetryPolicy,
     StreamEventType,
     Task,
     ToolMessage,
@@ -174,12 +175,14 @@ def test_a_stream_that_breaks_off_is_cancelled_and_the_error_told_and_raised(
     server: FakeLLMServer, asynchronous: bool
 ) -> None:
     agent = agent_of(server)
+    agent.config.retry = RetryPolicy(tries=2, first_wait=0)
     screen = Screen(agent)
 
     with pytest.raises(ModelUnavailableError) as raised:
         answer(agent, "break", asynchronous=asynchronous)
 
-    assert screen.names() == ["start", "stream", "cancel", "error"]
+    # The stream of each try is cancelled, and the error told once.
+    assert screen.names() == [*["start", "stream", "cancel"] * 2, "error"]
     assert screen.told("error") == str(raised.value)
 
 

@@ -90,6 +90,12 @@ def test_a_service_without_a_broker_says_which_setting_is_missing(terminal: Term
     assert "TURNWISE_BROKER_URL" in terminal.refused(command, "--app", DEMO_APP)
 
 
+@pytest.mark.parametrize("given", ["2,10", "ten", "0", "1,2,3"])
+def test_a_range_of_children_is_the_most_and_the_fewest(terminal: Terminal, given: str) -> None:
+    told = terminal.refused("worker", "--app", DEMO_APP, "--pool", "prefork", "--autoscale", given)
+    assert "expected MAX,MIN" in told
+
+
 def test_a_worker_of_no_queue_is_refused(terminal: Terminal) -> None:
     assert "expected names of queues" in terminal.refused("worker", "--app", DEMO_APP, "-Q", " ,")
 

@@ -18,6 +18,12 @@ COMMANDS = [
     "worker",
     "migrate",
     "fake-llm",
+    "doctor",
+    "purge",
+    "export",
+    "replay",
+    "keys",
+    "tenants",
     "submit",
     "watch",
     "chat",
@@ -25,7 +31,11 @@ COMMANDS = [
     "show",
     "answer",
     "cancel",
+    "raise",
     "inbox",
+    "resolve",
+    "retry",
+    "fork",
 ]
 HEAVY = ["alembic", "celery", "fastapi", "kombu", "openai", "psycopg", "pydantic_settings", "sqlalchemy", "uvicorn"]
 

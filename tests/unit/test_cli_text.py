@@ -96,6 +96,13 @@ def test_a_turn_that_was_passed_is_not_told() -> None:
     assert EventLines().line(event("turn.taken", document=document("x"), passed=True)) is None
 
 
+def test_a_try_that_failed_is_told_with_the_wait_for_the_next() -> None:
+    line = EventLines().line(event("ask.deferred", error={"message": "503"}, attempt=2, wait=1.94))
+    assert line is not None
+    assert line.text == "try 2 failed, the next is in 1.9 s: 503"
+    assert EventLines().line(event("ask.deferred", waiting_for={"kind": "budget"})) is None
+
+
 def test_a_failed_run_is_told_with_its_error() -> None:
     line = EventLines().line(event("run.failed", status="ERROR", error={"message": "the tool broke"}))
 

@@ -12,14 +12,16 @@ import pytest
 
 from turnwise.client import Client
 from turnwise.errors import (
-    ConfigurationError,
     ConflictError,
     DatabaseUnavailableError,
     GatewayUnavailableError,
     InvalidRequestError,
     NotFoundError,
+    PermissionDeniedError,
+    QuotaExceededError,
     RequestTooLargeError,
     TurnwiseError,
+    UnauthorizedError,
     UnknownTaskError,
 )
 
@@ -34,7 +36,9 @@ def client_of(handler: Handler) -> Client:
     ("status", "code", "kind"),
     [
         (400, "invalid_json", InvalidRequestError),
-        (401, "unauthorized", ConfigurationError),
+        (401, "unauthorized", UnauthorizedError),
+        (403, "forbidden", PermissionDeniedError),
+        (429, "too_many_runs", QuotaExceededError),
         (404, "not_found", NotFoundError),
         (409, "already_answered", ConflictError),
         (413, "too_large", RequestTooLargeError),
@@ -120,6 +124,8 @@ def test_a_broken_stream_is_resumed_after_the_last_whole_event() -> None:
     resumed: list[str] = []
 
     def serve(request: httpx2.Request) -> httpx2.Response:
+        if not request.url.path.endswith("/events"):
+            return httpx2.Response(200, json={"finished_at": "2026-01-01T00:00:00Z", "last_event": 3})
         resumed.append(request.headers["last-event-id"])
         headers = {"Content-Type": "text/event-stream"}
         if len(resumed) == 1:

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 import yaml
+from dockerfile_parse import DockerfileParser
+from tests.monitoring import promtool
+from tests.services import require
 
 from turnwise.service_settings import ServiceSettings
 
@@ -18,21 +21,52 @@ ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docker-compose.yml"
 COMPOSE: dict[str, Any] = yaml.safe_load(FILE.read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-OURS = ["migrate", "gateway", "coordinator", "worker-llm", "worker-agent"]
+ONCE = "migrate"
+PROCESSES = [ONCE, "gateway", "coordinator", "worker-llm", "worker-agent"]
+OURS = [*PROCESSES, "fake-llm"]
+PROFILES = {"redis": ["redis"], "observability": ["alertmanager", "grafana", "prometheus"]}
+# What none of the services may write to is all but this.
+WRITING = ["rabbitmq"]
+
+
+def from_dockerfile(name: str) -> DockerfileParser:
+    """The Dockerfile of one of our services."""
+    (build,) = (
+        service["build"]
+        for service in SERVICES.values()
+        if service["image"] == SERVICES[name]["image"] and "build" in service
+    )
+    return DockerfileParser(path=str(ROOT / build["context"] / build["dockerfile"]))
+
+
+def seconds(duration: str) -> int:
+    """A duration such as 30s."""
+    return int(duration.removesuffix("s"))
 
 
 def test_the_file_has_every_process_of_the_distributed_set() -> None:
-    assert {"postgres", "rabbitmq", "redis", "fake-llm", *OURS} == set(SERVICES)
+    optional = {name for names in PROFILES.values() for name in names}
+
+    assert {"postgres", "rabbitmq", *OURS} | optional == set(SERVICES)
 
 
-@pytest.mark.parametrize("name", sorted(set(SERVICES) - {"migrate"}))
+def test_only_what_an_installation_can_do_without_is_in_a_profile() -> None:
+    found: dict[str, list[str]] = {}
+    for name, service in sorted(SERVICES.items()):
+        for profile in service.get("profiles", []):
+            found.setdefault(profile, []).append(name)
+
+    assert found == PROFILES
+
+
+@pytest.mark.parametrize("name", sorted(set(SERVICES) - {ONCE}))
 def test_a_service_that_stays_up_has_a_health_check(name: str) -> None:
     assert SERVICES[name]["healthcheck"]["test"][0] == "CMD"
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
 def test_an_image_is_pinned_to_a_version(name: str) -> None:
-    assert re.fullmatch(r"[a-z-]+:\d+\.\d+(\.\d+)?(-[a-z]+)*", SERVICES[name]["image"])
+    assert re.fullmatch(r"[a-z/-]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)*", SERVICES[name]["image"])
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
@@ -41,39 +75,81 @@ def test_a_port_is_published_on_loopback_only(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
-def test_what_a_service_waits_for_is_there_and_says_when_it_is_ready(name: str) -> None:
-    for other, wait in SERVICES[name].get("depends_on", {}).items():
-        expected = "service_completed_successfully" if other == "migrate" else "service_healthy"
-        assert other in SERVICES
-        assert wait == {"condition": expected}
+def test_a_service_can_not_become_root_nor_fill_the_disk(name: str) -> None:
+    service = SERVICES[name]
+
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert set(service["logging"]["options"]) == {"max-size", "max-file"}
+    assert service["read_only"] is (name not in WRITING)
 
 
 @pytest.mark.parametrize("name", OURS)
+def test_our_processes_get_their_signals_and_settings(name: str) -> None:
+    service = SERVICES[name]
+
+    assert service["init"] is True
+    assert service["tmpfs"] == ["/tmp:size=64m,mode=1777"]
+    assert service["env_file"] == ["${TURNWISE_ENV_FILE:-./deploy/compose/settings.env}"]
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_what_a_service_waits_for_is_there_and_says_when_it_is_ready(name: str) -> None:
+    for other, wait in SERVICES[name].get("depends_on", {}).items():
+        expected = "service_completed_successfully" if other == ONCE else "service_healthy"
+        assert other in SERVICES
+        assert wait == {"condition": expected}
+        assert set(SERVICES[other].get("profiles", [])) <= set(SERVICES[name].get("profiles", []))
+
+
+def test_a_process_has_longer_to_end_than_what_it_does_may_take() -> None:
+    from turnwise import OpenAIGPTConfig
+    from turnwise_gateway.server import _GRACE
+
+    call = OpenAIGPTConfig().timeout
+
+    assert seconds(SERVICES["gateway"]["stop_grace_period"]) > _GRACE
+    assert all(seconds(SERVICES[name]["stop_grace_period"]) > call for name in ("worker-llm", "worker-agent"))
+
+
+@pytest.mark.parametrize("name", PROCESSES)
 def test_a_setting_given_to_a_process_is_one_that_it_reads(name: str) -> None:
-    demo = {"TURNWISE_DEMO_DIR", "TURNWISE_DEMO_MODEL"}
-    known = {f"TURNWISE_{field.upper()}" for field in ServiceSettings.model_fields} | demo
+    # The last one says where files are that hold settings.
+    others = {"TURNWISE_DEMO_DIR", "TURNWISE_DEMO_MODEL", "TURNWISE_SECRETS_DIR"}
+    known = {f"TURNWISE_{field.upper()}" for field in ServiceSettings.model_fields} | others
 
     given = {key for key in SERVICES[name]["environment"] if key.startswith("TURNWISE_")}
 
     assert given <= known
 
 
-def test_the_scripted_model_is_in_the_image_where_the_command_looks_for_it() -> None:
-    script = SERVICES["fake-llm"]["command"][1]
-    gateway = (ROOT / "services" / "gateway" / "Dockerfile").read_text()
+def test_the_template_of_settings_changes_nothing_and_names_real_ones() -> None:
+    lines = (ROOT / "deploy" / "compose" / "settings.env").read_text().splitlines()
+    known = {f"TURNWISE_{field.upper()}" for field in ServiceSettings.model_fields}
 
-    packages, _, path = script.partition("/site-packages/")
+    named = {match[1] for line in lines if (match := re.match(r"# ([A-Z_]+)=", line))}
 
-    assert (ROOT / "shared" / path).is_file()
-    assert packages.startswith("/opt/turnwise/lib/python3.11")
-    assert "FROM python:3.11." in gateway
+    assert all(line.startswith("#") for line in lines)
+    assert named and named <= known
+
+
+def test_secrets_are_read_from_a_folder_whose_files_git_ignores() -> None:
+    folder = ROOT / "deploy" / "compose" / "secrets"
+
+    mounts = [mount for name in PROCESSES for mount in SERVICES[name]["volumes"] if "secrets" in mount]
+    where = {SERVICES[name]["environment"]["TURNWISE_SECRETS_DIR"] for name in PROCESSES}
+
+    assert mounts == [f"${{TURNWISE_SECRETS_DIR:-./{folder.relative_to(ROOT)}}}:{where.pop()}:ro"] * len(PROCESSES)
+    assert not where
+    assert "*" in (folder / ".gitignore").read_text().splitlines()
 
 
 def test_the_gateway_asks_for_a_token_that_only_the_operator_can_set() -> None:
     environment = SERVICES["gateway"]["environment"]
 
-    assert environment["TURNWISE_AUTH"] == "token"
+    assert environment["TURNWISE_AUTH"] == "${TURNWISE_AUTH:-token}"
     assert environment["TURNWISE_AUTH_TOKEN"].startswith("${TURNWISE_AUTH_TOKEN:?")
+    assert SERVICES["grafana"]["environment"]["GF_SECURITY_ADMIN_PASSWORD"] == environment["TURNWISE_AUTH_TOKEN"]
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
@@ -82,15 +158,50 @@ def test_a_build_names_a_dockerfile_that_exists(name: str) -> None:
         assert (ROOT / build["context"] / build["dockerfile"]).is_file()
 
 
+def test_prometheus_scrapes_every_process_where_it_listens() -> None:
+    config = yaml.safe_load((ROOT / "deploy" / "prometheus" / "prometheus.yml").read_text())
+    targets = {
+        (name, found["port"])
+        for job in config["scrape_configs"]
+        for found in job.get("dns_sd_configs", [])
+        for name in found["names"]
+    }
+
+    listening = {
+        (name, int(line["value"]))
+        for name in PROCESSES
+        if name != ONCE
+        for line in from_dockerfile(name).structure
+        if line["instruction"] == "EXPOSE"
+    }
+
+    assert targets == listening | {("rabbitmq", 15692)}
+
+
+def test_prometheus_accepts_its_configuration_with_all_rules() -> None:
+    done = promtool("check", "config", ROOT / "deploy" / "prometheus" / "prometheus.yml")
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_grafana_finds_prometheus_and_the_folder_of_dashboards() -> None:
+    provisioning = ROOT / "deploy" / "grafana" / "provisioning"
+    (source,) = yaml.safe_load((provisioning / "datasources" / "prometheus.yml").read_text())["datasources"]
+    (provider,) = yaml.safe_load((provisioning / "dashboards" / "turnwise.yml").read_text())["providers"]
+
+    assert source["url"] == "http://prometheus:9090"
+    assert f"./deploy/grafana/dashboards:{provider['options']['path']}:ro" in SERVICES["grafana"]["volumes"]
+
+
 @pytest.mark.parametrize("token", ["", "a-long-random-string"])
 def test_compose_accepts_the_file_only_with_a_token(token: str) -> None:
     program = shutil.which("docker-compose")
-    if program is None:
-        pytest.skip("no docker-compose on the path: the file is checked by its structure alone")
+    require(program, "no docker-compose on the path; install it (Debian: apt-get install docker-compose)")
+    profiles = ",".join(PROFILES)
 
     done = subprocess.run(
-        [program, "-f", str(FILE), "config", "-q"],
-        env={"PATH": os.environ["PATH"], "TURNWISE_AUTH_TOKEN": token},
+        [str(program), "-f", str(FILE), "config", "-q"],
+        env={"PATH": os.environ["PATH"], "TURNWISE_AUTH_TOKEN": token, "COMPOSE_PROFILES": profiles},
         capture_output=True,
         text=True,
         check=False,

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+import sysconfig
+import tomllib
 from pathlib import Path
 
 import pytest
+from dockerfile_parse import DockerfileParser
 
 ROOT = Path(__file__).parents[2]
 SERVICES = {
@@ -22,43 +27,64 @@ def service(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def instructions(service: str) -> list[tuple[str, str]]:
-    """Name and arguments of each instruction, continued lines joined, comments left out."""
-    text = (ROOT / "services" / service / "Dockerfile").read_text()
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    joined = re.sub(r"\\\n\s*", "", "\n".join(lines))
-    return [(name, rest) for name, _, rest in (line.partition(" ") for line in joined.splitlines() if line)]
+def file_of(service: str) -> Path:
+    """Where a service's Dockerfile is."""
+    return ROOT / "services" / service / "Dockerfile"
 
 
 def arguments(service: str, name: str) -> list[str]:
     """The arguments of every instruction `name`, in order."""
-    return [rest for instruction, rest in instructions(service) if instruction == name]
+    structure = DockerfileParser(path=str(file_of(service))).structure
+    return [line["value"] for line in structure if line["instruction"] == name]
+
+
+def copied(service: str) -> list[list[str]]:
+    """What each COPY takes out of the repository."""
+    return [line.split()[:-1] for line in arguments(service, "COPY") if "--from" not in line]
+
+
+def test_a_linter_has_nothing_to_say() -> None:
+    program = shutil.which("hadolint", path=sysconfig.get_path("scripts"))
+    assert program, "hadolint is not installed: pip install -c constraints.txt -e '.[dev]'"
+
+    done = subprocess.run([program, *map(file_of, SERVICES)], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
 def test_both_stages_start_from_the_same_pinned_image(service: str) -> None:
-    images = {image.split()[0] for image in arguments(service, "FROM")}
+    first, second = (line.split()[0] for line in arguments(service, "FROM"))
 
-    assert len(images) == 1
-    assert re.fullmatch(r"python:3\.\d+\.\d+-slim-[a-z]+", images.pop())
+    assert first == second
+    assert re.fullmatch(r"python:3\.\d+\.\d+-slim-[a-z]+", first)
 
 
 def test_only_the_library_and_the_services_own_package_are_copied(service: str) -> None:
     package, _ = SERVICES[service]
 
-    copied = {source for line in arguments(service, "COPY") for source in line.split()[:-1] if "--from" not in line}
+    sources = {source for line in copied(service) for source in line}
 
-    assert copied == {
+    assert sources == {
         *("pyproject.toml", "constraints.txt", "README.md", "LICENSE", "shared"),
         f"services/{service}/{package}",
     }
-    assert all((ROOT / source).exists() for source in copied)
+    assert all((ROOT / source).exists() for source in sources)
 
 
-def test_only_the_services_own_extra_is_installed_and_versions_are_pinned(service: str) -> None:
-    build = " ".join(arguments(service, "RUN"))
+def test_what_is_copied_is_not_kept_from_the_build(service: str) -> None:
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
 
-    assert f'turnwise-*.whl)[{service}]"' in build
-    assert "-c constraints.txt" in build
+    assert "*" in ignored
+    assert {f"!{Path(source).parts[0]}" for line in copied(service) for source in line} <= set(ignored)
+
+
+def test_a_change_of_the_code_installs_nothing_from_elsewhere(service: str) -> None:
+    dependencies, own = arguments(service, "RUN")[:2]
+
+    assert not any("shared" in line for line in copied(service)[:1])
+    assert f'turnwise-*.whl)[{service},otel]"' in dependencies
+    assert "-c constraints.txt" in dependencies
+    assert "--no-deps" in own
 
 
 def test_the_process_runs_without_root(service: str) -> None:
@@ -78,3 +104,14 @@ def test_the_health_check_asks_the_port_that_is_exposed(service: str) -> None:
     (check,), (port,) = arguments(service, "HEALTHCHECK"), arguments(service, "EXPOSE")
 
     assert f"http://127.0.0.1:{port}/health/live" in check
+
+
+def test_the_image_says_what_it_is(service: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    labels = DockerfileParser(path=str(file_of(service))).labels
+
+    told = {name.removeprefix("org.opencontainers.image."): value for name, value in labels.items()}
+    assert set(told) == {"title", "description", "version", "licenses", "source"}
+    assert (told["version"], told["licenses"]) == (project["version"], project["license"])
+    assert project["urls"]["Documentation"].startswith(told["source"])

@@ -41,7 +41,16 @@ def curl_target(command: str) -> Endpoint:
     """What a curl command of the page asks for."""
     words = shlex.split(command.replace("\\\n", " "))
     url = next(word for word in words if word.startswith("http"))
-    path = re.sub(r"^http://[^/]+|\?.*$", "", url).replace("$RUN", "{run_id}").replace("$SESSION", "{session_id}")
+    path = re.sub(r"^http://[^/]+|\?.*$", "", url)
+    names = {
+        "$RUN": "{run_id}",
+        "$SESSION": "{session_id}",
+        "$ITEM": "{item_id}",
+        "$KEY": "{key_id}",
+        "$TENANT": "{tenant_id}",
+    }
+    for shown, name in names.items():
+        path = path.replace(shown, name)
     method = words[words.index("-X") + 1] if "-X" in words else "POST" if "-d" in words else "GET"
     return method, path
 
@@ -54,7 +63,7 @@ def labels(metric: object) -> str:
 def test_the_page_of_http_lists_every_endpoint(endpoints: set[Endpoint]) -> None:
     text = (DOCS / "http.md").read_text()
 
-    assert set(re.findall(r"\*\*`(GET|POST|DELETE) ([^`]+)`\*\*", text)) == endpoints
+    assert set(re.findall(r"\*\*`(GET|POST|PUT|PATCH|DELETE) ([^`]+)`\*\*", text)) == endpoints
 
 
 def test_each_example_of_http_is_of_an_endpoint_that_exists(endpoints: set[Endpoint]) -> None:

@@ -76,6 +76,17 @@ def test_a_python_script_answers_with_its_function(tmp_path: Path) -> None:
     assert answer(load_script(path)(request("abc"))).content == "ABC"
 
 
+def test_a_module_is_a_script_by_its_name() -> None:
+    stand_in = load_script("turnwise.demo.fake_model")
+
+    assert "I am a stand-in" in (answer(stand_in(request("hello"))).content or "")
+
+
+def test_a_module_that_is_not_installed_is_told() -> None:
+    with pytest.raises(ConfigurationError, match=r"script turnwise\.demo\.nobody: expected .* the name of a module"):
+        load_script("turnwise.demo.nobody")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
@@ -90,7 +101,7 @@ def test_a_python_script_answers_with_its_function(tmp_path: Path) -> None:
         ("a.py", "x = 1\n1 / 0\n", r"a\.py:2: the script fails to load: ZeroDivisionError"),
         ("a.py", "x = (\n", r"a\.py:1: the script fails to load: SyntaxError"),
         ("a.py", "x = 1\n", r"defines no function answer\(request"),
-        ("a.txt", "", r"expected a \.json file of rules or a \.py file"),
+        ("a.txt", "", r"expected a \.json file of rules, a \.py file"),
     ],
 )
 def test_a_bad_script_is_told_with_its_place(tmp_path: Path, name: str, text: str, told: str) -> None:

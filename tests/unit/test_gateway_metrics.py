@@ -5,12 +5,15 @@ from __future__ import annotations
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from turnwise.errors import AddressInUseError, DatabaseUnavailableError
 from turnwise.metrics import Metrics, RecordCollector, serve_metrics
+from turnwise.runs.gauges import Line
+from turnwise.runs.levels import BudgetLevels
 from turnwise.runs.records import QueueStat, WorkerRecord
 
 
@@ -35,9 +38,9 @@ class Record:
 
     reads: int = 0
     broken: bool = False
-    counts: dict[str, int] = field(default_factory=lambda: {"running": 2, "completed": 9})
+    counts: dict[str, int] = field(default_factory=lambda: {"running": 2})
 
-    def run_counts(self) -> dict[str, int]:
+    def active_runs(self) -> dict[str, int]:
         self.reads += 1
         if self.broken:
             raise DatabaseUnavailableError("gone")
@@ -49,8 +52,20 @@ class Record:
     def workers(self) -> list[WorkerRecord]:
         return [worker("a", "alive", "llm"), worker("b", "alive", "llm", "agent"), worker("c", "dead", "llm")]
 
-    def open_question_count(self) -> int:
-        return 4
+    def waiting_runs(self) -> dict[str, int]:
+        return {"human": 3, "provider": 1}
+
+    def due_move_line(self) -> Line:
+        return Line(length=2, oldest_age=0.5)
+
+    def question_line(self) -> Line:
+        return Line(length=3, oldest_age=60)
+
+    def parked_line(self) -> Line:
+        return Line(length=1, oldest_age=90)
+
+    def budget_levels(self) -> BudgetLevels:
+        return BudgetLevels(reserved=Decimal("0.25"), remaining={"run": 0.5, "tenant_day": 0.0})
 
 
 def test_the_gauges_show_what_the_record_holds_and_unfinished_runs_only() -> None:
@@ -65,9 +80,48 @@ def test_the_gauges_show_what_the_record_holds_and_unfinished_runs_only() -> Non
     assert value("runs_active", status="completed") is None
     assert [value("queue_depth", queue="llm", state=state) for state in ("runnable", "leased", "delayed")] == [3, 2, 1]
     assert (value("backlog", queue="llm"), value("queue_oldest_age_seconds", queue="llm")) == (5, 1.5)
+    assert [value("runs_waiting", kind=kind) for kind in ("human", "provider", "budget")] == [3, 1, 0]
+    assert (value("moves_due"), value("moves_oldest_age_seconds")) == (2, 0.5)
     assert value("workers", queue="llm", state="alive") == 2
     assert value("workers", queue="llm", state="dead") == 1
-    assert value("human_inbox_open") == 4
+    assert (value("human_inbox_open"), value("human_inbox_parked")) == (4, 1)
+    assert value("human_inbox_oldest_age_seconds") == 90
+    assert value("budget_reserved_usd") == 0.25
+    assert value("budget_remaining_ratio", scope="run") == 0.5
+    assert value("budget_remaining_ratio", scope="tenant_day") == 0.0
+    assert value("budget_remaining_ratio", scope="session") is None
+
+
+def test_an_empty_queue_that_nobody_serves_has_its_gauges_at_zero() -> None:
+    registry = CollectorRegistry()
+    registry.register(RecordCollector(Record(), queues=("coordinator", "llm", "llm-vision")))
+
+    def value(name: str, **labels: str) -> float | None:
+        return registry.get_sample_value(f"turnwise_{name}", labels)
+
+    assert (value("backlog", queue="llm-vision"), value("queue_oldest_age_seconds", queue="llm-vision")) == (0, 0)
+    assert [value("workers", queue=queue, state="alive") for queue in ("llm-vision", "coordinator")] == [0, 0]
+    # Not in the settings of this process, but somebody serves it.
+    assert value("backlog", queue="agent") == 0
+    assert value("backlog", queue="coordinator") is None
+
+
+def test_what_may_go_wrong_is_counted_from_zero() -> None:
+    registry = CollectorRegistry()
+    metrics = Metrics(registry)
+    metrics.expect_tasks(["desk"])
+    metrics.expect_model("big")
+    metrics.expect_tool("search")
+
+    def value(name: str, **labels: str) -> float | None:
+        return registry.get_sample_value(f"turnwise_{name}", labels)
+
+    assert value("runs_total", task="desk", status="failed") == 0
+    assert value("budget_limit_reached_total", limit="cost") == 0
+    assert value("asks_total", responder="agent", outcome="parked") == 0
+    assert value("llm_calls_total", model="big", outcome="timeout") == 0
+    assert value("llm_unpriced_calls_total", model="big") == 0
+    assert value("tool_calls_total", tool="search", outcome="error") == 0
 
 
 def test_the_record_is_read_once_for_scrapes_that_follow_each_other() -> None:

@@ -12,7 +12,7 @@ import uuid
 
 import pytest
 
-from turnwise.ids import new_id, uuid7
+from turnwise.ids import ids_from, new_id, uuid7
 
 
 def test_an_id_says_what_it_names_and_holds_a_uuid_of_version_7() -> None:
@@ -70,3 +70,10 @@ print(sum(theirs[i : i + 16] in mine for i in range(0, len(theirs), 16)), len(th
 def test_a_forked_child_does_not_repeat_the_ids_of_its_parent() -> None:
     told = subprocess.run([sys.executable, "-c", _FORKING], capture_output=True, text=True, check=True, timeout=30)
     assert told.stdout.split() == ["0", "800"]
+
+
+def test_a_context_may_bring_a_source_of_its_own() -> None:
+    numbers = iter(range(1, 10))
+    with ids_from(lambda: f"{next(numbers):032x}"):
+        assert [new_id("run"), new_id("doc")] == [f"run_{1:032x}", f"doc_{2:032x}"]
+    assert len({new_id("run"), new_id("run")}) == 2

@@ -26,6 +26,8 @@ HEAVY = (
     "genai_prices",
     "typer",
     "prometheus_client",
+    "opentelemetry",
+    "structlog",
 )
 
 LOADED = f"""

@@ -27,7 +27,8 @@ from turnwise import (
     ToolMessage,
 )
 from turnwise.runs.database import Database
-from turnwise.runs.records import Claim, Reply
+from turnwise.runs.outcomes import Reply
+from turnwise.runs.records import Claim
 from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
 

@@ -58,7 +58,9 @@ def test_a_secrets_directory_that_does_not_exist_is_refused(monkeypatch: pytest.
     ("name", "value", "said"),
     [
         ("AUTH", "token", "TURNWISE_AUTH=token needs TURNWISE_AUTH_TOKEN; set it to a long random string"),
-        ("AUTH", "maybe", "TURNWISE_AUTH: .*'none' or 'token'"),
+        ("AUTH", "maybe", "TURNWISE_AUTH: .*'none', 'token' or 'keys'"),
+        ("OIDC_ISSUER", "https://issuer.example", "TURNWISE_OIDC_ISSUER needs TURNWISE_AUTH=keys, and .*AUDIENCE"),
+        ("OIDC_ALGORITHMS", '["HS256"]', "TURNWISE_OIDC_ALGORITHMS_0: .*'RS256'"),
         ("BIND", "0.0.0.0:80", r"TURNWISE_AUTH=none is only for loopback, but TURNWISE_BIND is 0\.0\.0\.0:80"),
         ("MAX_TURNS", "many", "TURNWISE_MAX_TURNS: .*integer"),
         ("MAX_TURNS", "0", "TURNWISE_MAX_TURNS: .*greater than 0"),
@@ -66,6 +68,7 @@ def test_a_secrets_directory_that_does_not_exist_is_refused(monkeypatch: pytest.
         ("BEAT_SECONDS", "2", r"LEASE_SECONDS \(5.0\) must be at least three times TURNWISE_BEAT_SECONDS \(2.0\)"),
         ("LOG_FORMAT", "xml", "TURNWISE_LOG_FORMAT: "),
         ("LLM_QUEUES", "not json", "llm_queues.*take JSON, for instance"),
+        ("TENANT_WEIGHTS", '{"a": 0}', "TENANT_WEIGHTS_A: Input should be greater than 0"),
     ],
 )
 def test_a_bad_value_is_named_with_what_was_expected(

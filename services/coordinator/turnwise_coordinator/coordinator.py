@@ -4,33 +4,51 @@ from __future__ import annotations
 
 import logging
 
+from structlog.contextvars import bound_contextvars
+
 from turnwise.app import App
 from turnwise.bus.base import Bus
+from turnwise.bus.routing import COORDINATOR_QUEUE
 from turnwise.metrics import Metrics
+from turnwise.runs.situation import COORDINATOR
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings
+from turnwise.serving.hearing import Hearing
+from turnwise.serving.incarnation import Incarnation
 from turnwise.serving.move import Moved, Mover
 from turnwise.serving.observing import tell_callbacks
 from turnwise.serving.reporting import Reporter
+from turnwise.serving.tracing import MoveSpan
+from turnwise_coordinator.retention import RetentionSweep
 from turnwise_coordinator.sweeper import Sweeper
 
 logger = logging.getLogger(__name__)
 
 
 class Coordinator:
-    """One coordinator of an installation; any number may run, and each may die at any point."""
+    """One coordinator of an installation; any number may run, and each may die at any point.
+
+    It signs on like a worker, so that others see that it lives; it holds nothing that a lease would give back.
+    """
 
     def __init__(self, store: Store, bus: Bus, app: App, settings: ServiceSettings, metrics: Metrics) -> None:
         self._store = store
         self._app = app
-        self._reporter = Reporter(bus, metrics)
+        self._reporter = Reporter(bus, metrics, store.clock)
         self._mover = Mover(
             app=app,
             llm_queues=settings.llm_queues,
             agent_queues=settings.agent_queues,
             max_attempts=settings.max_attempts,
+            pinned=settings.pinned,
         )
-        self._sweeper = Sweeper(store, bus, self.move, self._reporter, settings)
+        version = app.version if settings.pinned else None
+        retention = RetentionSweep(store, settings, metrics)
+        self._sweeper = Sweeper(store, bus, self._swept, self._reporter, settings, retention, version=version)
+        self.hearing = Hearing(store.clock, settings.deaf_seconds)
+        self._incarnation = Incarnation(
+            store, COORDINATOR, [COORDINATOR_QUEUE], app.version, settings.beat_seconds, settings.lease_seconds
+        )
 
     def move(self, run_id: str) -> Moved:
         """Make the run's moves until somebody outside has to act; harmless if there is nothing to do.
@@ -39,16 +57,32 @@ class Coordinator:
         wakes a coordinator. Raises `NotFoundError` for an unknown run, `DatabaseUnavailableError` while the database
         is away (the sweeper comes back to it).
         """
-        with self._store.locked(run_id) as tx:
-            moved = self._mover.move(tx)
-        self._reporter.moved(moved)
-        tell_callbacks(self._app, moved)
+        with bound_contextvars(run=run_id), MoveSpan() as seen:
+            with self._store.locked(run_id) as tx:
+                moved = self._mover.move(tx, seen)
+            self._reporter.moved(moved)
+            tell_callbacks(self._app, moved)
         return moved
 
+    def woken(self, run_id: str) -> Moved:
+        """`move`, because a message said so."""
+        self.hearing.heard()
+        self._incarnation.note_deaf(False)  # a sweep finds nothing any more that would say so
+        return self.move(run_id)
+
+    def _swept(self, run_id: str) -> Moved:
+        """`move`, because a sweep found that nobody has; a message should have told of it, unless time alone did."""
+        if self._store.run(run_id).move_due_at is not None:
+            self.hearing.missed()
+        self._incarnation.note_deaf(self.hearing.deaf_for() is not None)
+        return self.move(run_id)
+
     def start(self) -> None:
-        """Begin to sweep, on a thread of its own."""
+        """Sign on, and begin to sweep, each on a thread of its own; raises `DatabaseUnavailableError`."""
+        self._incarnation.start()
         self._sweeper.start()
 
     def stop(self) -> None:
         """Stop sweeping; returns when the last pass is over."""
         self._sweeper.stop()
+        self._incarnation.stop()

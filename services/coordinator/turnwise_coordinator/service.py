@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwise.bootstrap import Parts, broker_url, open_parts, serve_own_metrics
-from turnwise.bus.celery_app import CeleryApp, make_celery, task
+from turnwise.bootstrap import Parts, open_parts, serve_own_metrics, served_lane, worker_app
+from turnwise.bus.celery_app import CeleryApp, task
 from turnwise.bus.envelope import MoveEnvelope, parse_envelope
 from turnwise.bus.protocol import MOVE_TASK
-from turnwise.bus.routing import COORDINATOR_QUEUE
+from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.bus.worker_process import Queues, WorkerProcess, run_worker
 from turnwise.metrics import RecordCollector
 from turnwise.service_settings import ServiceSettings
+from turnwise.telemetry.export import start_exporting
 from turnwise_coordinator.coordinator import Coordinator
 
 
@@ -19,24 +20,28 @@ class CoordinatorProcess:
     """The parts of one coordinator process, sweeping while it is open."""
 
     def __init__(self, settings: ServiceSettings) -> None:
+        self._telemetry = start_exporting("turnwise-coordinator")
         self.parts: Parts = open_parts(settings)
         parts = self.parts
         self.coordinator = Coordinator(parts.store, parts.bus, parts.app, settings, parts.metrics)
-        parts.metrics.registry.register(RecordCollector(parts.store))
+        queues = all_queues(settings.llm_queues, settings.agent_queues)
+        parts.metrics.registry.register(RecordCollector(parts.store, queues=queues))
         self.coordinator.start()
 
     def health(self) -> tuple[bool, str]:
-        """Ready while the database answers."""
+        """Ready while the database answers, and it hears the broker; its moves are made by sweeps if it does not."""
         try:
             self.parts.database.check_schema()
         except Exception as error:  # noqa: BLE001 - whatever is wrong, the probe says it
             return False, str(error)
-        return True, "ok"
+        hearing = self.coordinator.hearing
+        return (True, "ok") if hearing.deaf_for() is None else (False, hearing.told())
 
     def close(self) -> None:
         """Stop sweeping and let go of everything."""
         self.coordinator.stop()
         self.parts.close()
+        self._telemetry.flush()
 
 
 def build(settings: ServiceSettings) -> CeleryApp:
@@ -44,7 +49,7 @@ def build(settings: ServiceSettings) -> CeleryApp:
 
     Raises `ConfigurationError` if no broker is set.
     """
-    app = make_celery("turnwise-coordinator", broker_url(settings), [COORDINATOR_QUEUE], prefetch_multiplier=16)
+    app = worker_app("turnwise-coordinator", settings, [COORDINATOR_QUEUE], prefetch_multiplier=16)
 
     def open_process(_queues: Queues) -> CoordinatorProcess:
         return CoordinatorProcess(settings)
@@ -59,7 +64,7 @@ def build(settings: ServiceSettings) -> CeleryApp:
     def move(data: dict[str, Any]) -> None:
         envelope = parse_envelope(data)
         if isinstance(envelope, MoveEnvelope):
-            process.get().coordinator.move(envelope.run)
+            process.get().coordinator.woken(envelope.run)
 
     return app
 
@@ -69,7 +74,7 @@ def run(settings: ServiceSettings, concurrency: int = 4) -> None:
     open_parts(settings).close()
     run_worker(
         build(settings),
-        [COORDINATOR_QUEUE],
+        [served_lane(settings, COORDINATOR_QUEUE)],
         pool="threads",
         concurrency=concurrency,
         name="coordinator",

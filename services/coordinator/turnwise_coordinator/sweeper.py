@@ -3,47 +3,62 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 from typing import Any
 
 from turnwise.bus.base import Bus
-from turnwise.bus.envelope import AskEnvelope
-from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
+from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues, lane
+from turnwise.clock import Thread
 from turnwise.errors import EnvironmentFault, NotFoundError
 from turnwise.ids import new_id
-from turnwise.runs.records import AskRecord
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings
+from turnwise.serving.permits import permit
 from turnwise.serving.reporting import Reporter
+from turnwise_coordinator.retention import RetentionSweep
 
 logger = logging.getLogger(__name__)
+
+
+# How many permits a sweep gives to asks that wait for a provider.
+_IN_LINE = 100
 
 
 class Sweeper:
     """A thread that looks every `sweep_seconds` for lapsed leases, overdue moves and lost permits.
 
-    Any coordinator may sweep; a lease row per queue keeps two from topping up the same queue at once.
+    Any coordinator may sweep; a lease row per queue keeps two from topping up the same queue at once. With `version`,
+    it looks after runs of that version.
     """
 
     def __init__(
-        self, store: Store, bus: Bus, move: Callable[[str], Any], reporter: Reporter, settings: ServiceSettings
+        self,
+        store: Store,
+        bus: Bus,
+        move: Callable[[str], Any],
+        reporter: Reporter,
+        settings: ServiceSettings,
+        retention: RetentionSweep,
+        *,
+        version: str | None = None,
     ) -> None:
+        self._retention = retention
         self._store = store
         self._bus = bus
         self._move = move
         self._reporter = reporter
         self._interval = settings.sweep_seconds
+        self._version = version
         self._queues = [q for q in all_queues(settings.llm_queues, settings.agent_queues) if q != COORDINATOR_QUEUE]
         self._holder = new_id("swp")
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._clock = store.clock
+        self._stopping = self._clock.event()
+        self._thread: Thread | None = None
 
     def start(self) -> None:
         """Begin, after one lease of grace for workers that were cut off."""
         self._store.wait_one_lease()
-        self._thread = threading.Thread(target=self._work, name="turnwise-sweeper", daemon=True)
-        self._thread.start()
+        self._thread = self._clock.start("turnwise-sweeper", self._work)
 
     def stop(self) -> None:
         """End; returns when the pass that runs is over."""
@@ -58,12 +73,17 @@ class Sweeper:
             self._reporter.expired(len(taken))
             for ask in taken:
                 self._reporter.publish(permit(ask))
-        for run_id in self._store.due_moves():
+        for run_id in self._store.due_moves(version=self._version):
             self._make_move(run_id)
         for queue in self._queues:
-            if self._store.sweep_lease(queue, self._holder, self._interval * 3):
-                for ask in self._store.permits(queue, self._bus.waiting(queue)):
+            if self._store.sweep_lease(lane(queue, self._version), self._holder, self._interval * 3):
+                waiting = self._bus.waiting(queue)
+                permits = self._store.permits(queue, waiting, version=self._version)
+                # A message that waits in the queue is a permit for those in line, too.
+                in_line = self._store.next_in_line(queue, _IN_LINE, version=self._version)[waiting:]
+                for ask in [*permits, *in_line]:
                     self._reporter.publish(permit(ask))
+        self._retention.sweep()
 
     def _make_move(self, run_id: str) -> None:
         try:
@@ -85,16 +105,3 @@ class Sweeper:
             except Exception:
                 # The sweeper is what repairs everything else, so nothing may end it.
                 logger.exception("A sweep failed", extra={"action": "sweep_failed"})
-
-
-def permit(ask: AskRecord) -> AskEnvelope:
-    """A permit for the ask, without the document: who claims it reads the database."""
-    return AskEnvelope(
-        ask=ask.id,
-        run=ask.run_id,
-        queue=ask.queue or "",
-        agent=ask.agent.rsplit("/", 1)[-1],
-        responder="llm" if ask.responder == "llm" else "agent",
-        task=ask.path,
-        turn=ask.turn,
-    )

@@ -2,53 +2,42 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query
-from pydantic import BaseModel
+from fastapi import APIRouter
 
 from turnwise.agents.record import AgentRecord
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
 from turnwise.runs.records import AskRecord, NewDocument
-from turnwise.tasks.tree import TaskTree
+from turnwise.telemetry.context import current_traceparent, link_current_to
 from turnwise_gateway.bodies import HumanText
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.problem import problems
 from turnwise_gateway.runs import known_form, wake
-from turnwise_gateway.views import Page, RunView, readable, run_view, when
+from turnwise_gateway.scopes import WRITES
+from turnwise_gateway.views import RunView, run_view
 
 router = APIRouter(prefix="/v1", tags=["humans"])
 
 
-class QuestionView(BaseModel):
-    """A question that waits for a human; `task` is the path of the task that asks."""
-
-    id: str
-    run: str
-    task: str
-    asked_at: datetime
-    text: str
-    document: dict[str, Any] | None
-
-
-@router.get("/inbox", responses=problems(422, 503))
-def list_questions(gateway: Here, limit: Annotated[int, Query(ge=1, le=200)] = 100) -> Page[QuestionView]:
-    """Open questions, oldest first."""
-    return Page(items=[_question(gateway, ask) for ask in gateway.store.open_questions(limit=limit)])
-
-
-@router.post("/runs/{run_id}/messages", responses=problems(400, 404, 409, 413, 415, 422, 503))
+@router.post("/runs/{run_id}/messages", dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))
 def answer_question(run_id: str, body: HumanText, gateway: Here) -> RunView:
     """Answer a question of the run; the first answer counts, the second one gets 409 `already_answered`."""
-    known_form(run_id)
-    asked = _asked(gateway, run_id, body.question)
-    said = _as_document(gateway, asked, body.text)
-    gateway.store.answer(run_id, said, body.question or (asked[0].id if asked else None))
-    wake(gateway, run_id)
-    return run_view(gateway.store.run(run_id))
+    take_answer(gateway, known_form(run_id), body.text, body.question)
+    now = gateway.situation(run_id)
+    wake(gateway, now.run)
+    return run_view(now)
+
+
+def take_answer(gateway: Gateway, run_id: str, text: str, question: str | None) -> None:
+    """Take a human's answer; raises what `Store.answer` raises."""
+    asked = _asked(gateway, run_id, question)
+    said = _as_document(gateway, asked, text)
+    named = question or (asked[0].id if asked else None)
+    ask = gateway.store.answer(run_id, said, named, traceparent=current_traceparent())
+    link_current_to(ask.traceparent)
 
 
 Asked = tuple[AskRecord, dict[str, Any] | None, AgentRecord]
@@ -70,32 +59,12 @@ def _as_document(gateway: Gateway, asked: Asked | None, text: str) -> NewDocumen
     default, calls = None, []
     if asked is not None:
         ask, body, agent = asked
-        tree = gateway.app.tree(gateway.store.run(ask.run_id).task)
-        question = decode_document(body, tree.registry()) if body else None
-        default, calls = _default(tree, ask.path), agent.open_calls
+        # Tools are none of the human's business, so no registry: the run may be of another version than this process.
+        question = decode_document(body, {}) if body else None
+        default, calls = ask.extra.get("default"), agent.open_calls
     said = human_answer(text, question, default=default, open_calls=calls)
     if said is None:
         return None
     # Whatever comes over HTTP, also what begins with SYSTEM, runs no handler that the model may not use.
     said.metadata.tainted = True
     return NewDocument(id=said.metadata.id, body=encode_document(said))
-
-
-def _default(tree: TaskTree, path: str) -> str | None:
-    try:
-        return tree.root.at(path).default_human_response
-    except KeyError:  # asked by another version of the application
-        return None
-
-
-def _question(gateway: Gateway, ask: AskRecord) -> QuestionView:
-    document = gateway.store.document(ask.run_id, ask.message_id) if ask.message_id else None
-    document = readable(document or {})
-    return QuestionView(
-        id=ask.id,
-        run=ask.run_id,
-        task=ask.path,
-        asked_at=when(ask.created_at),
-        text=document.get("content", ""),
-        document=document or None,
-    )

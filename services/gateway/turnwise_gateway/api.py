@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
-from fastapi import FastAPI, Security
-from fastapi.security import HTTPBearer
+from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
 from prometheus_client import CollectorRegistry
 
 from turnwise import __version__
 from turnwise.app import App
 from turnwise.bus.base import Bus
+from turnwise.bus.routing import all_queues
 from turnwise.metrics import Metrics, RecordCollector
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings
-from turnwise_gateway import answers, events, fleet, health, runs, sessions
-from turnwise_gateway.auth import BearerAuth
+from turnwise.telemetry.providers import meter_provider, tracer_provider
+from turnwise_gateway import again, answers, audit, events, fleet, health, inbox, keys, runs, sessions, tenants, usage
+from turnwise_gateway.auth import Door
 from turnwise_gateway.body_limit import BodyLimit
+from turnwise_gateway.description import describe
 from turnwise_gateway.gateway import Gateway
-from turnwise_gateway.problem import Problem, handle_problems, problems
+from turnwise_gateway.identity import AnyOf, Identity, Keys, SharedToken
+from turnwise_gateway.problem import handle_problems
+from turnwise_gateway.rates import Rates
+from turnwise_gateway.refused import Refused
+from turnwise_gateway.request_id import RequestId
+from turnwise_gateway.scopes import check_declared
 from turnwise_gateway.watch import Watch
 
 
@@ -30,7 +37,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
     `metrics` are those of the process where it does other work too; its registry gets the record's gauges.
     """
     registry = (metrics or Metrics(CollectorRegistry())).registry
-    registry.register(RecordCollector(store))
+    registry.register(RecordCollector(store, queues=all_queues(settings.llm_queues, settings.agent_queues)))
     gateway = Gateway(store=store, bus=bus, app=app, settings=settings, registry=registry, watch=Watch(bus))
 
     @asynccontextmanager
@@ -41,46 +48,61 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
         finally:
             await gateway.watch.close()
 
-    api = FastAPI(title="Turnwise", version=__version__, lifespan=lifespan, redoc_url=None, description=_DESCRIPTION)
+    api = FastAPI(
+        title="Turnwise",
+        version=__version__,
+        lifespan=lifespan,
+        redoc_url=None,
+        description=_DESCRIPTION,
+        telemetry=_telemetry(),
+        generate_unique_id_function=lambda route: route.name,
+    )
     api.state.gateway = gateway
     handle_problems(api)
-    _add_middleware(api, settings)
-    # The middleware does the guarding; this tells /docs of it.
-    guarded = settings.auth == "token"
-    guard = [Security(HTTPBearer(auto_error=False))] if guarded else []
-    for part in (runs, events, answers, sessions, fleet):
-        api.include_router(part.router, dependencies=guard, responses=problems(401) if guarded else None)
+    _add_middleware(api, store, settings)
+    for part in (runs, events, answers, inbox, again, sessions, fleet, keys, tenants, usage, audit):
+        api.include_router(part.router)
     api.include_router(health.router)
-    _describe_problems(api)
+    check_declared(api)
+    describe(api, guarded=settings.auth != "none")
     return api
 
 
 _DESCRIPTION = "Durable conversations between LLM agents, tools and humans. Every error is an RFC 9457 problem."
 
 
-def _add_middleware(api: FastAPI, settings: ServiceSettings) -> None:
+def _telemetry() -> TelemetryConfig:
+    """FastAPI traces requests, where somebody takes that; the probes and scrapes of a cluster are nobody's business."""
+    return {
+        "tracer_provider": tracer_provider(),
+        "meter_provider": meter_provider(),
+        "operation_spans": False,
+        "logs": False,
+        "auto_configure": False,
+        "exclude": lambda scope: str(scope.get("path", "")).startswith(("/health/", "/metrics")),
+    }
+
+
+def _add_middleware(api: FastAPI, store: Store, settings: ServiceSettings) -> None:
     # The one added last is asked first.
     api.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
-    if settings.auth == "token" and settings.auth_token is not None:
-        api.add_middleware(BearerAuth, token=settings.auth_token.get_secret_value())
+    if settings.auth != "none":
+        api.add_middleware(Refused, store=store)
+    api.add_middleware(Rates, settings=settings)
+    api.add_middleware(Door, store=store, identity=identity(store, settings))
+    api.add_middleware(RequestId)
 
 
-def _describe_problems(api: FastAPI) -> None:
-    """Put the schema of a problem into the API's description, which the routes' `responses` point at."""
-    describe = api.openapi
+def identity(store: Store, settings: ServiceSettings) -> Identity | None:
+    """How callers are known; None: not at all."""
+    if settings.auth == "token":
+        assert settings.auth_token is not None, "the settings have checked it"
+        return SharedToken(store, settings.auth_token.get_secret_value())
+    if settings.auth == "none":
+        return None
+    if settings.oidc_issuer is None:
+        return AnyOf([Keys(store)])
+    # Its libraries are loaded where an issuer is set.
+    from turnwise_gateway.oidc import Oidc
 
-    def with_problems() -> dict[str, Any]:
-        document = describe()
-        schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-        schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        schemas.update(schema.pop("$defs", {}))
-        schemas["Problem"] = schema
-        # FastAPI's own form of a validation error, which this API never sends.
-        for name in ("HTTPValidationError", "ValidationError"):
-            schemas.pop(name, None)
-        for operation in (one for path in document["paths"].values() for one in path.values()):
-            if "application/json" in operation["responses"].get("422", {}).get("content", {}):
-                del operation["responses"]["422"]
-        return document
-
-    api.openapi = with_problems  # type: ignore[method-assign]  # the documented way to change it
+    return AnyOf([Keys(store), Oidc(store, settings)])

@@ -1,37 +1,60 @@
-"""Who may ask: anybody on loopback, or whoever knows the token."""
+"""The door: who asks is known before anything else of a request is read, or it is sent away."""
 
 from __future__ import annotations
-
-import hmac
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from turnwise_gateway.problem import problem
+from turnwise.access.caller import Caller
+from turnwise.access.tenant import DEFAULT_TENANT
+from turnwise.errors import TurnwiseError, UnauthorizedError
+from turnwise.runs.store import Store
+from turnwise_gateway.identity import Identity, limits_of
+from turnwise_gateway.local_only import check_local
+from turnwise_gateway.problem import refusal
 
+# Where the caller stands in a request's scope.
+CALLER = "turnwise.caller"
 # Probes and scrapers have no token, and the API's description holds no secret.
 _OPEN = ("/metrics", "/docs", "/docs/oauth2-redirect", "/openapi.json")
 
 
-class BearerAuth:
-    """ASGI middleware: 401 for a request without the token, before anything of it is read."""
+class Door:
+    """ASGI middleware: puts the `Caller` into the request's scope, or answers 401 or 403.
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    Without an `identity` everybody on this machine is the default tenant and may do everything.
+    """
+
+    def __init__(self, app: ASGIApp, store: Store, identity: Identity | None) -> None:
         self._app = app
-        self._token = token.encode()
+        self._store = store
+        self._identity = identity
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or self._is_open(scope["path"]) or self._is_known(Headers(scope=scope)):
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        detail = "send the header `Authorization: Bearer TOKEN` with the server's token (TURNWISE_AUTH_TOKEN)"
-        response = problem(401, "unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
-        await response(scope, receive, send)
+        try:
+            scope[CALLER] = await self._caller(scope)
+        except TurnwiseError as error:
+            await refusal(error)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
 
-    def _is_open(self, path: str) -> bool:
-        return path in _OPEN or path.startswith("/health/")
-
-    def _is_known(self, headers: Headers) -> bool:
+    async def _caller(self, scope: Scope) -> Caller | None:
+        headers = Headers(scope=scope)
+        if self._identity is None:
+            check_local(scope["method"], headers)
+        if is_open(scope["path"]):
+            return None
+        if self._identity is None:
+            return Caller(name="anybody", limits=await limits_of(self._store, DEFAULT_TENANT))
         scheme, _, token = headers.get("authorization", "").partition(" ")
-        # Compared in constant time, or the time taken would tell how much of a guess is right.
-        return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)
+        if scheme.lower() != "bearer" or not token.strip():
+            raise UnauthorizedError("send the header `Authorization: Bearer` with the server's token or an API key")
+        return await self._identity.caller(token.strip())
+
+
+def is_open(path: str) -> bool:
+    """Whether everybody may ask for it."""
+    return path in _OPEN or path.startswith("/health/")

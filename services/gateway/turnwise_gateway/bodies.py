@@ -6,9 +6,12 @@ import hashlib
 import json
 import re
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from turnwise.access.scopes import SCOPES, Scope
+from turnwise.access.tenant import TENANT_ID
 
 # A year; a deadline further away is a mistake in the unit.
 _MAX_DEADLINE = 366 * 86_400.0
@@ -75,6 +78,9 @@ class Limits(_Body):
     max_cost: Money = Field(None, description="US dollars, a decimal string.", examples=["0.50"])
     max_tokens: int | None = Field(None, gt=0, lt=2**53)
     turns: int | None = Field(None, gt=0, le=1_000_000, description="Turns of the root task.")
+    on_limit: Literal["end", "wait"] | None = Field(
+        None, description="What the run does at a limit of cost or tokens, also its session's or tenant's."
+    )
     deadline: float | None = Field(None, gt=0, le=_MAX_DEADLINE, description="Seconds from now.")
 
 
@@ -91,6 +97,12 @@ class Submission(_Body):
         description="The run goes on where the last run of this session and task ended, once all before it have ended.",
         examples=["customer-17"],
     )
+    version: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        description="Of the application; needed only where runs are pinned to versions and another one is wanted.",
+    )
     limits: Limits = Limits()
     priority: int = Field(0, ge=-100, le=100, description="Higher is sooner.")
     tags: list[Tag] = Field([], max_length=20)
@@ -100,10 +112,64 @@ class Submission(_Body):
 
     def digest(self) -> str:
         """The same for two bodies that mean the same."""
-        # Left out where there is none, so that the digests of bodies from before there were sessions still hold.
-        without = {"session_id"} if self.session_id is None else None
-        text = json.dumps(self.model_dump(mode="json", exclude=without), sort_keys=True, separators=(",", ":"))
+        # Left out where there is none, so that the digests of bodies from before there were any still hold.
+        body = self.model_dump(mode="json")
+        for holder, name in ((body, "session_id"), (body, "version"), (body["limits"], "on_limit")):
+            if holder[name] is None:
+                del holder[name]
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Fork(_Body):
+    """A run to be made of another's past."""
+
+    at: int = Field(ge=1, lt=2**31, description="An event of the run; what happened up to it is the fork's past, too.")
+    message: Annotated[str, AfterValidator(_text), AfterValidator(_said)] | None = Field(
+        None, description="Answers the question that is open there; before the run began: its first message."
+    )
+    model: Annotated[str, AfterValidator(_plain)] | None = Field(
+        None, min_length=1, max_length=200, description="For all agents that have a model, in the place of their own."
+    )
+    version: str | None = Field(
+        None, min_length=1, max_length=200, description="Of the application; the server's own if left out."
+    )
+    session_id: str | None = Field(
+        None, pattern=SESSION_ID, description="A new session that begins with the fork; none if left out."
+    )
+    limits: Limits = Limits()
+
+    def digest(self, run_id: str) -> str:
+        """The same for two bodies that mean the same fork of the run."""
+        text = json.dumps({"fork": run_id, **self.model_dump(mode="json")}, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class NewLimits(_Body):
+    """Limits from now on; what is left out stays, but a deadline begins anew."""
+
+    max_cost: Money = Field(None, description="US dollars, a decimal string.", examples=["0.50"])
+    max_tokens: int | None = Field(None, gt=0, lt=2**53)
+    deadline: float | None = Field(None, gt=0, le=_MAX_DEADLINE, description="Seconds from now.")
+
+
+class Retry(_Body):
+    """How a failed run goes on."""
+
+    limits: NewLimits = NewLimits()
+
+
+class OtherLimits(_Body):
+    """Limits in the place of a run's own; what is left out stays."""
+
+    max_cost: Money = Field(None, description="US dollars, a decimal string; 0 is no limit.", examples=["2.00"])
+    max_tokens: int | None = Field(None, ge=0, lt=2**53, description="0 is no limit.")
+
+
+class RunChange(_Body):
+    """What may be changed of a run that has not ended."""
+
+    limits: OtherLimits
 
 
 class HumanText(_Body):
@@ -113,3 +179,56 @@ class HumanText(_Body):
     question: Annotated[str, AfterValidator(_plain)] | None = Field(
         None, min_length=1, max_length=300, description="May be left out if exactly one question is open."
     )
+
+
+def _storable_value(value: Any) -> Any:
+    return _storable({"value": value})["value"]
+
+
+class Resolved(_Body):
+    """What a person says of a parked ask."""
+
+    outcome: Literal["happened", "again", "fail"]
+    result: Annotated[Any, AfterValidator(_storable_value)] = Field(
+        None,
+        description="With `happened`: what the handler returned, a text or any JSON; left out if it returned nothing.",
+        examples=["the refund 4711 was made"],
+    )
+
+
+Tenant = Annotated[str, Field(pattern=TENANT_ID, examples=["acme"])]
+# Ten years; a key that lives longer does not expire.
+_MAX_LIFETIME = 3_653 * 86_400.0
+_MAX_OVERLAP = 90 * 86_400.0
+
+
+class KeyRequest(_Body):
+    """A key to be made."""
+
+    name: Annotated[str, AfterValidator(_plain)] = Field(
+        min_length=1, max_length=100, description="What it is for.", examples=["the shop's backend"]
+    )
+    scopes: list[Scope] = Field(min_length=1, max_length=len(SCOPES), examples=[["runs:read", "runs:write"]])
+    tenant: Tenant | None = Field(None, description="For operators; the caller's own if left out.")
+    expires_in: float | None = Field(
+        None, gt=0, le=_MAX_LIFETIME, description="Seconds; it does not expire if left out."
+    )
+
+
+class Rotation(_Body):
+    """How a key is replaced."""
+
+    overlap: float = Field(
+        86_400.0, ge=0, le=_MAX_OVERLAP, description="Seconds for which the old key can still be used."
+    )
+
+
+class TenantChange(_Body):
+    """What a tenant may use, in the place of the installation's settings; what is left out is as these say."""
+
+    day_max_cost: Money = Field(None, description="US dollars, a decimal string; 0 is no limit.", examples=["5.00"])
+    day_max_tokens: int | None = Field(None, ge=0, lt=2**53, description="0 is no limit.")
+    month_max_cost: Money = Field(None, description="US dollars, a decimal string; 0 is no limit.")
+    month_max_tokens: int | None = Field(None, ge=0, lt=2**53, description="0 is no limit.")
+    requests_per_minute: int | None = Field(None, ge=0, lt=2**31, description="Of all its callers; 0 is no limit.")
+    max_unfinished_runs: int | None = Field(None, ge=0, lt=2**31, description="At a time; 0 is no limit.")

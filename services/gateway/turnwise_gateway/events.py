@@ -13,6 +13,7 @@ from turnwise.bus.envelope import TokenNotice
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.problem import problems
 from turnwise_gateway.runs import ExistingRun
+from turnwise_gateway.scopes import READS
 from turnwise_gateway.transcript import TranscriptView, transcript
 from turnwise_gateway.views import event_view
 
@@ -23,14 +24,15 @@ _PAGE = 200
 _NUMBER = {"ge": 0, "lt": 2**31}
 
 
-@router.get("/events", response_class=EventSourceResponse, responses=problems(404, 422, 503))
+@router.get("/events", response_class=EventSourceResponse, dependencies=[READS], responses=problems(404, 422, 503))
 async def watch_events(
     run: ExistingRun,
     gateway: Here,
     last_event_id: Annotated[int | None, Header(**_NUMBER, description="Goes on after this event.")] = None,
     after: Annotated[int, Query(**_NUMBER, description="The same, for a first connection.")] = 0,
 ) -> AsyncIterator[ServerSentEvent]:
-    """Server-sent events: `id` is the event's number, `event` its type; closes after the run's last event.
+    """Server-sent events: `id` is the event's number, `event` its type; closes after the run's last event. A run that
+    is retried goes on behind that: a new stream has the rest.
 
     `llm.delta` shows an answer while it is written. It has no number, is never sent twice, and may be lost.
     """
@@ -47,7 +49,8 @@ async def _events(gateway: Gateway, run_id: str, seq: int) -> AsyncIterator[Serv
                 seq = event.seq
                 data = event_view(event).model_dump(mode="json", by_alias=True, exclude_none=True)
                 yield ServerSentEvent(data=data, event=event.type, id=str(seq))
-                if event.type in _LAST:
+                # A run that was retried has events behind the one that was its last.
+                if event.type in _LAST and event is found[-1] and await _is_over(gateway, run_id, seq):
                     return
             if len(found) == _PAGE:
                 continue
@@ -68,7 +71,7 @@ def _delta(notice: TokenNotice) -> dict[str, Any]:
     return {"type": notice.kind, **notice.model_dump(exclude={"v", "kind"})}
 
 
-@router.get("/transcript", responses=problems(404, 503))
+@router.get("/transcript", dependencies=[READS], responses=problems(404, 503))
 def show_transcript(run: ExistingRun, gateway: Here) -> TranscriptView:
     """The messages that were taken, in order, each task's within that of its caller."""
     return transcript(gateway.store, run)

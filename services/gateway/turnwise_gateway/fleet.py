@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from turnwise.app import App
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.problem import problems
+from turnwise_gateway.scopes import ADMINISTERS, OPERATES, READS
 from turnwise_gateway.views import Page, when
 
 router = APIRouter(prefix="/v1", tags=["fleet"])
@@ -26,7 +27,8 @@ class TaskView(BaseModel):
 
 
 class WorkerView(BaseModel):
-    """A process that takes work; `state` is alive, dead (it fell silent), or what it was retired with."""
+    """A process that takes work; `state` is alive, deaf (alive, but the broker brings it nothing), dead (it fell
+    silent), or what it was retired with."""
 
     id: str
     kind: str
@@ -50,7 +52,7 @@ class QueueView(BaseModel):
     oldest_age: float = Field(description="Seconds that the oldest runnable ask has waited.")
 
 
-@router.get("/tasks", responses=problems(503))
+@router.get("/tasks", dependencies=[READS], responses=problems(503))
 def list_tasks(gateway: Here) -> Page[TaskView]:
     """What runs can be made of."""
     return Page(items=[_task(gateway.app, name) for name in gateway.app.tasks])
@@ -67,7 +69,7 @@ def _task(app: App, name: str) -> TaskView:
     )
 
 
-@router.get("/workers", responses=problems(503))
+@router.get("/workers", dependencies=[ADMINISTERS, OPERATES], responses=problems(503))
 def list_workers(gateway: Here) -> Page[WorkerView]:
     """Worker processes, newest first."""
     return Page(
@@ -79,7 +81,7 @@ def list_workers(gateway: Here) -> Page[WorkerView]:
                 host=worker.host,
                 pid=worker.pid,
                 version=worker.version,
-                state=worker.state,
+                state=worker.shown_state,
                 started_at=when(worker.started_at),
                 beat_at=when(worker.beat_at),
             )
@@ -88,7 +90,7 @@ def list_workers(gateway: Here) -> Page[WorkerView]:
     )
 
 
-@router.get("/queues", responses=problems(503))
+@router.get("/queues", dependencies=[READS], responses=problems(503))
 def list_queues(gateway: Here) -> Page[QueueView]:
     """Queues that hold asks."""
     return Page(

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from prometheus_client.exposition import choose_encoder
 from pydantic import BaseModel
 
-from turnwise_gateway.gateway import Here
+from turnwise_gateway.gateway import Whole
 from turnwise_gateway.problem import problems
 
 router = APIRouter(tags=["operation"])
@@ -27,7 +27,7 @@ async def live() -> HealthView:
 
 
 @router.get("/health/ready", responses=problems(503))
-def ready(gateway: Here) -> HealthView:
+def ready(gateway: Whole) -> HealthView:
     """It can take runs: the database answers and has the right schema. The broker is not needed to keep a run."""
     gateway.store.database.check_schema()
     return HealthView()
@@ -38,7 +38,7 @@ def ready(gateway: Here) -> HealthView:
     response_class=Response,
     responses={200: {"description": "Prometheus' text format.", "content": {"text/plain": {}}}, **problems(500)},
 )
-def metrics(request: Request, gateway: Here) -> Response:
+def metrics(request: Request, gateway: Whole) -> Response:
     """What Prometheus scrapes."""
     encode, kind = choose_encoder(request.headers.get("accept", ""))
     return Response(encode(gateway.registry), headers={"Content-Type": kind})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from http import HTTPStatus
 from typing import Any
 
@@ -17,10 +18,14 @@ from turnwise.errors import (
     EnvironmentFault,
     InvalidRequestError,
     NotFoundError,
+    PermissionDeniedError,
+    QuotaExceededError,
     RequestTooLargeError,
     TurnwiseError,
+    UnauthorizedError,
     UnknownTaskError,
 )
+from turnwise.redaction import redact
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +38,9 @@ _STATUS: tuple[tuple[type[TurnwiseError], int], ...] = (
     (UnknownTaskError, 422),
     (RequestTooLargeError, 413),
     (InvalidRequestError, 422),
+    (UnauthorizedError, 401),
+    (PermissionDeniedError, 403),
+    (QuotaExceededError, 429),
     (NotFoundError, 404),
     (ConflictError, 409),
     (EnvironmentFault, 503),
@@ -67,7 +75,7 @@ def problem(
     headers: dict[str, str] | None = None,
 ) -> JSONResponse:
     """The response for an error."""
-    body = Problem(title=HTTPStatus(status).phrase, status=status, code=code, detail=detail, errors=errors)
+    body = Problem(title=HTTPStatus(status).phrase, status=status, code=code, detail=redact(detail), errors=errors)
     return JSONResponse(body.model_dump(exclude_none=True), status, headers, MEDIA_TYPE)
 
 
@@ -87,13 +95,27 @@ def handle_problems(api: FastAPI) -> None:
 
 async def _own(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TurnwiseError)
+    return refusal(error)
+
+
+def refusal(error: TurnwiseError) -> JSONResponse:
+    """The response for an error of ours."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
     if error.code == "idempotency_mismatch":
         status = 422
     if status >= 500:
         logger.error("A request failed: %s", error, extra={"action": "request_failed", "code": error.code})
-    headers = {"Retry-After": _RETRY_AFTER} if status == 503 else None
-    return problem(status, error.code, str(error), headers=headers)
+    return problem(status, error.code, str(error), headers=_headers(status, error))
+
+
+def _headers(status: int, error: TurnwiseError) -> dict[str, str] | None:
+    if status == 401:
+        return {"WWW-Authenticate": "Bearer"}
+    if status == 503:
+        return {"Retry-After": _RETRY_AFTER}
+    if isinstance(error, QuotaExceededError) and error.retry_after is not None:
+        return {"Retry-After": str(math.ceil(error.retry_after))}
+    return None
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:

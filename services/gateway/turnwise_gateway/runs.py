@@ -16,11 +16,15 @@ from turnwise.errors import BrokerUnavailableError, InvalidRequestError, NotFoun
 from turnwise.ids import new_id
 from turnwise.messages.wire import encode_document
 from turnwise.runs.records import NewRun, RunFilter, RunRecord
+from turnwise.runs.situation import Situation
+from turnwise.serving.permits import permit
 from turnwise.tasks.entry import document_of
-from turnwise_gateway.bodies import Submission
+from turnwise.telemetry.context import current_traceparent
+from turnwise_gateway.bodies import RunChange, Submission
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.problem import problems
-from turnwise_gateway.views import Page, RunView, RunWithTree, Status, run_view, run_with_tree
+from turnwise_gateway.scopes import READS, WRITES
+from turnwise_gateway.views import Page, RunView, RunWithTree, Status, fresh, run_view, run_with_tree
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +56,7 @@ def known_form(run_id: str) -> str:
 ExistingRun = Annotated[RunRecord, Depends(existing_run)]
 
 
-@router.post("", status_code=202, responses=problems(400, 413, 415, 422, 503))
+@router.post("", status_code=202, dependencies=[WRITES], responses=problems(400, 413, 415, 422, 503))
 async def submit(
     body: Submission,
     gateway: Here,
@@ -66,21 +70,24 @@ async def submit(
     """
     run = await run_in_threadpool(_submit, gateway, body, idempotency_key)
     if wait:
-        run = await _wait(gateway, run, wait)
+        await _wait(gateway, run, wait)
     response.headers["Location"] = f"/v1/runs/{run.id}"
-    return run_view(run)
+    # Of a run that was just accepted no more is known than it says itself, so nothing is read.
+    begun = wait or run.started_at is not None
+    return run_view(await run_in_threadpool(gateway.situation, run.id) if begun else fresh(run))
 
 
 def _submit(gateway: Gateway, body: Submission, key: str | None) -> RunRecord:
     app, settings, limits = gateway.app, gateway.settings, body.limits
-    if body.task not in app.tasks:
+    version = version_of(gateway, body.version)
+    if version == app.version and body.task not in app.tasks:
         known = ", ".join(app.tasks) or "none"
         raise UnknownTaskError(f"application {app.name!r} has no task {body.task!r}; it has: {known}")
     run, created = gateway.store.submit(
         NewRun(
             id=new_id("run"),
             task=body.task,
-            version=app.version,
+            version=version,
             # What came over HTTP a human may have typed, so it is tainted.
             message=encode_document(document_of(body.message)),
             priority=body.priority,
@@ -90,28 +97,44 @@ def _submit(gateway: Gateway, body: Submission, key: str | None) -> RunRecord:
             max_cost=settings.max_cost if limits.max_cost is None else limits.max_cost,
             max_tokens=settings.max_tokens if limits.max_tokens is None else limits.max_tokens,
             turns=limits.turns,
+            on_limit=limits.on_limit,
             max_turns=settings.max_turns,
             deadline=settings.run_deadline if limits.deadline is None else limits.deadline,
             idempotency_key=key,
             body_hash=body.digest() if key else None,
+            traceparent=current_traceparent(),
         )
     )
     if created:
-        wake(gateway, run.id)
+        wake(gateway, run)
     return run
 
 
-def wake(gateway: Gateway, run_id: str) -> None:
+def version_of(gateway: Gateway, wanted: str | None) -> str:
+    """The version of the application that a new run is for."""
+    own = gateway.app.version
+    if wanted not in (None, own) and not gateway.settings.pinned:
+        raise InvalidRequestError(
+            f"the run is for version {wanted!r}, but this server has version {own!r} and TURNWISE_VERSION_POLICY is "
+            "adopt, so that any process may take any run; leave the version out"
+        )
+    return wanted or own
+
+
+def wake(gateway: Gateway, run: RunRecord) -> None:
     """Tell a coordinator; what was committed is kept even if nobody can be told now."""
     try:
-        gateway.bus.wake(run_id)
+        if gateway.settings.pinned:
+            gateway.bus.wake(run.id, run.version)
+        else:
+            gateway.bus.wake(run.id)
     except BrokerUnavailableError as error:
         logger.warning(
-            "Nobody was told of run %s, a sweep will find it: %s", run_id, error, extra={"action": "wake_failed"}
+            "Nobody was told of run %s, a sweep will find it: %s", run.id, error, extra={"action": "wake_failed"}
         )
 
 
-async def _wait(gateway: Gateway, run: RunRecord, seconds: float) -> RunRecord:
+async def _wait(gateway: Gateway, run: RunRecord, seconds: float) -> None:
     end = time.monotonic() + seconds
     with gateway.watch.of(run.id) as watcher:
         while not gateway.watch.stopping:
@@ -120,14 +143,13 @@ async def _wait(gateway: Gateway, run: RunRecord, seconds: float) -> RunRecord:
             if run.ended or _asks_a_human(run) or left <= 0:
                 break
             await watcher.wait(min(left, gateway.watch.poll_seconds))
-    return run
 
 
 def _asks_a_human(run: RunRecord) -> bool:
     return run.status == "waiting" and (run.waiting_for or {}).get("kind") == "human"
 
 
-@router.get("", responses=problems(422, 503))
+@router.get("", dependencies=[READS], responses=problems(422, 503))
 def list_runs(
     gateway: Here,
     status: Status | None = None,
@@ -149,24 +171,48 @@ def list_runs(
         created_after=created_after.timestamp() if created_after else None,
     )
     found, following = gateway.store.runs(filters, cursor, limit)
-    return Page(items=[run_view(run) for run in found], next_cursor=following)
+    return Page(items=[run_view(now) for now in _situations(gateway, found)], next_cursor=following)
 
 
-@router.get("/{run_id}", responses=problems(404, 503))
-def show_run(run: ExistingRun, gateway: Here) -> RunWithTree:
-    """A run with its limits, usage, open tasks, result, and what it waits for."""
-    return run_with_tree(run, gateway.store.frames_of(run.id))
+def _situations(gateway: Gateway, found: list[RunRecord]) -> list[Situation]:
+    """The situations of a page of runs; those that have ended wait for nothing, so nothing is read for them."""
+    unfinished = [run.id for run in found if not run.ended]
+    known = {now.run.id: now for now in gateway.store.situations(unfinished, pinned=gateway.settings.pinned)}
+    return [known.get(run.id) or fresh(run) for run in found]
 
 
-@router.post("/{run_id}/cancel", status_code=202, responses=problems(404, 409, 503))
+@router.get("/{run_id}", dependencies=[READS], responses=problems(404, 503))
+def show_run(run_id: str, gateway: Here) -> RunWithTree:
+    """A run with its limits, usage, open tasks, result, and why it waits."""
+    return run_with_tree(gateway.situation(known_form(run_id)), gateway.store.frames_of(run_id))
+
+
+@router.patch("/{run_id}", dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))
+def change_run(run_id: str, body: RunChange, gateway: Here) -> RunView:
+    """Change the limits of a run that has not ended; one that waits for budget of its own goes on at once."""
+    limits = body.limits
+    if limits.max_cost is None and limits.max_tokens is None:
+        raise InvalidRequestError("no limit is given; send limits.max_cost, limits.max_tokens or both")
+    run, ask = gateway.store.change_limits(known_form(run_id), max_cost=limits.max_cost, max_tokens=limits.max_tokens)
+    if ask is not None:
+        try:
+            gateway.bus.publish_ask(permit(ask))
+        except BrokerUnavailableError as error:
+            logger.warning(
+                "No worker was told of %s, a sweep will do it: %s", run.id, error, extra={"action": "publish_failed"}
+            )
+    return run_view(gateway.situation(run.id))
+
+
+@router.post("/{run_id}/cancel", status_code=202, dependencies=[WRITES], responses=problems(404, 409, 503))
 def cancel_run(run_id: str, gateway: Here) -> RunView:
     """End the run and its sub-tasks; it says `cancelled` once that is done. An answer still being made is discarded."""
     run = gateway.store.request_cancel(known_form(run_id))
-    wake(gateway, run.id)
+    wake(gateway, run)
     try:
         gateway.bus.notify(CancelNotice(run=run.id))
     except BrokerUnavailableError as error:
         logger.warning(
             "Workers were not told to stop for %s: %s", run.id, error, extra={"action": "cancel_notice_failed"}
         )
-    return run_view(run)
+    return run_view(gateway.situation(run.id))

@@ -25,6 +25,9 @@ class GatewayServer(uvicorn.Server):
     """uvicorn, but it sends those home first who watch runs: their requests would not end by themselves."""
 
     def __init__(self, api: FastAPI) -> None:
+        gateway = api.state.gateway
+        assert isinstance(gateway, Gateway)
+        proxies = gateway.settings.trusted_proxies
         super().__init__(
             uvicorn.Config(
                 api,
@@ -33,11 +36,12 @@ class GatewayServer(uvicorn.Server):
                 ws="none",
                 lifespan="on",
                 server_header=False,
+                # uvicorn would believe whoever is on this machine.
+                proxy_headers=bool(proxies),
+                forwarded_allow_ips=proxies,
                 timeout_graceful_shutdown=_GRACE,
             )
         )
-        gateway = api.state.gateway
-        assert isinstance(gateway, Gateway)
         self._watch = gateway.watch
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

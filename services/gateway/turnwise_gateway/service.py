@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from prometheus_client import GC_COLLECTOR, PLATFORM_COLLECTOR, PROCESS_COLLECTOR
-
 from turnwise.bootstrap import open_parts
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import RunNotice
 from turnwise.errors import BrokerUnavailableError
 from turnwise.service_settings import ServiceSettings
+from turnwise.telemetry.export import start_exporting
 from turnwise_gateway.api import create_api
 from turnwise_gateway.server import serve
 
@@ -24,15 +23,15 @@ def run(settings: ServiceSettings, on_ready: Callable[[str], None] | None = None
     Raises what is wrong before the port opens: what `open_parts` raises, and `AddressInUseError`. A broker that goes
     away later is no reason not to take runs.
     """
+    telemetry = start_exporting("turnwise-gateway")
     parts = open_parts(settings)
     try:
         parts.store.notify = _teller(parts.bus)
-        for collector in (PROCESS_COLLECTOR, PLATFORM_COLLECTOR, GC_COLLECTOR):
-            parts.metrics.registry.register(collector)
         api = create_api(parts.store, parts.bus, parts.app, settings, parts.metrics)
         serve(api, *settings.bind_address, on_ready)
     finally:
         parts.close()
+        telemetry.flush()
 
 
 def _teller(bus: Bus) -> Callable[[str, int], None]:

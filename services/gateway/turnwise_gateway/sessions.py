@@ -15,6 +15,7 @@ from turnwise.runs.records import AgentRecord, SessionRecord
 from turnwise_gateway.bodies import SESSION_ID
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.problem import problems
+from turnwise_gateway.scopes import READS, WRITES
 from turnwise_gateway.views import UsageView, money, readable, when
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
@@ -67,13 +68,13 @@ class SessionView(BaseModel):
     links: SessionLinks
 
 
-@router.get("/{session_id}", responses=problems(404, 503))
+@router.get("/{session_id}", dependencies=[READS], responses=problems(404, 503))
 def show_session(session_id: Named, gateway: Here) -> SessionView:
     """What the session remembers, task by task; its runs are in the list of runs."""
     return _view(gateway.store.session(session_id))
 
 
-@router.delete("/{session_id}", status_code=204, responses=problems(404, 409, 503))
+@router.delete("/{session_id}", status_code=204, dependencies=[WRITES], responses=problems(404, 409, 503))
 def delete_session(session_id: Named, gateway: Here) -> None:
     """Forget the conversations; the runs stay. 409 `session_in_use` while a run of it has not ended.
 

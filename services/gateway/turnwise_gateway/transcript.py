@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -44,7 +44,7 @@ def transcript(store: Store, run: RunRecord) -> TranscriptView:
     """Put the run's documents together from its events."""
     stack: list[TaskItem] = []
     root: TaskItem | None = None
-    for event in _events(store, run.id):
+    for event in _without_undone(_events(store, run.id)):
         if event.type == "task.started":
             task = TaskItem(task=event.path or run.task)
             if stack:
@@ -60,6 +60,18 @@ def transcript(store: Store, run: RunRecord) -> TranscriptView:
             done.status = (event.data or {}).get("status")
             done.result = None if event.document is None else readable(event.document)
     return TranscriptView(run=run.id, status=run.status, root=root)
+
+
+def _without_undone(events: Iterable[EventRecord]) -> list[EventRecord]:
+    """The events, without those that a retry has taken back."""
+    kept: list[EventRecord] = []
+    for event in events:
+        if event.type == "run.retried":
+            to = (event.data or {})["to"]
+            while kept and kept[-1].seq > to:
+                kept.pop()
+        kept.append(event)
+    return kept
 
 
 def _events(store: Store, run_id: str) -> Iterator[EventRecord]:

@@ -13,6 +13,8 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, Field
 
 from turnwise.runs.records import EventRecord, Frame, Json, RunRecord
+from turnwise.runs.situation import Situation
+from turnwise.serving.waiting import why_waiting
 
 T = TypeVar("T")
 Status = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
@@ -32,6 +34,7 @@ class LimitsView(BaseModel):
     max_tokens: int | None
     turns: int | None
     deadline: float | None = Field(description="Seconds from the acceptance.")
+    on_limit: str | None = Field(description="end or wait; null: as the server is set.")
 
 
 class UsageView(BaseModel):
@@ -43,6 +46,13 @@ class UsageView(BaseModel):
     calls: int
     unpriced_calls: int
     cost: str
+
+
+class RunUsageView(UsageView):
+    """What a run used so far, and what is put aside for its calls under way."""
+
+    reserved_cost: str = Field(description="US dollars.")
+    reserved_tokens: int
 
 
 class ResultView(BaseModel):
@@ -69,6 +79,8 @@ class LinksView(BaseModel):
     transcript: str
     messages: str
     cancel: str
+    retry: str
+    fork: str
 
 
 class RunView(BaseModel):
@@ -80,6 +92,8 @@ class RunView(BaseModel):
     status: Status
     status_code: str | None = Field(description="How the root task ended.")
     session_id: str | None
+    forked_from: dict[str, Any] | None = Field(description="Of a fork: the other `run`, and the event `at` it.")
+    model: str | None = Field(description="In the place of all its agents' models, where it is set.")
     message: dict[str, Any]
     priority: int
     tags: list[str]
@@ -89,8 +103,10 @@ class RunView(BaseModel):
     finished_at: datetime | None
     cancel_requested_at: datetime | None
     limits: LimitsView
-    usage: UsageView
-    waiting_for: dict[str, Any] | None
+    usage: RunUsageView
+    waiting_for: dict[str, Any] | None = Field(
+        description="Of an unfinished run: the `kind` of what has to happen, what belongs to it, and a `sentence`."
+    )
     result: ResultView | None
     error: dict[str, Any] | None
     last_event: int
@@ -142,17 +158,23 @@ def readable(value: Json) -> Json:
     return value
 
 
-def run_view(run: RunRecord) -> RunView:
+def run_view(now: Situation) -> RunView:
     """A run as the API shows it in lists."""
-    return RunView.model_validate(_fields(run))
+    return RunView.model_validate(_fields(now))
 
 
-def run_with_tree(run: RunRecord, frames: list[Frame]) -> RunWithTree:
+def run_with_tree(now: Situation, frames: list[Frame]) -> RunWithTree:
     """A run as the API shows it alone."""
-    return RunWithTree.model_validate(_fields(run) | {"tree": _tree(frames)})
+    return RunWithTree.model_validate(_fields(now) | {"tree": _tree(frames)})
 
 
-def _fields(run: RunRecord) -> Json:
+def fresh(run: RunRecord) -> Situation:
+    """The situation of a run of which nothing is known but its row."""
+    return Situation(run=run, now=run.created_at)
+
+
+def _fields(now: Situation) -> Json:
+    run = now.run
     here = f"/v1/runs/{run.id}"
     return {
         "id": run.id,
@@ -161,6 +183,8 @@ def _fields(run: RunRecord) -> Json:
         "status": run.status,
         "status_code": run.status_code,
         "session_id": run.session_id,
+        "forked_from": run.forked_from,
+        "model": run.model,
         "message": readable(run.message),
         "priority": run.priority,
         "tags": run.tags,
@@ -171,7 +195,7 @@ def _fields(run: RunRecord) -> Json:
         "cancel_requested_at": _maybe(run.cancel_requested_at),
         "limits": _limits(run),
         "usage": _usage(run),
-        "waiting_for": run.waiting_for,
+        "waiting_for": _waiting_for(now),
         "result": _result(run),
         "error": None if run.error is None else readable(run.error),
         "last_event": run.last_seq,
@@ -181,8 +205,23 @@ def _fields(run: RunRecord) -> Json:
             transcript=f"{here}/transcript",
             messages=f"{here}/messages",
             cancel=f"{here}/cancel",
+            retry=f"{here}/retry",
+            fork=f"{here}/fork",
         ),
     }
+
+
+def _waiting_for(now: Situation) -> Json | None:
+    why = why_waiting(now)
+    if why is None:
+        return None
+    times = {name: rfc3339(why[name]) for name in ("since", "due_at") if why.get(name) is not None}
+    return readable(why | times)
+
+
+def rfc3339(at: float) -> str:
+    """Seconds since the epoch as text."""
+    return when(at).isoformat().replace("+00:00", "Z")
 
 
 def _limits(run: RunRecord) -> LimitsView:
@@ -191,17 +230,20 @@ def _limits(run: RunRecord) -> LimitsView:
         max_tokens=run.max_tokens,
         turns=run.turns,
         deadline=None if run.deadline_at is None else round(run.deadline_at - run.created_at, 3),
+        on_limit=run.on_limit,
     )
 
 
-def _usage(run: RunRecord) -> UsageView:
-    return UsageView(
+def _usage(run: RunRecord) -> RunUsageView:
+    return RunUsageView(
         prompt_tokens=run.prompt_tokens,
         cached_tokens=run.cached_tokens,
         completion_tokens=run.completion_tokens,
         calls=run.calls,
         unpriced_calls=run.unpriced_calls,
         cost=money(run.cost),
+        reserved_cost=money(run.reserved_cost),
+        reserved_tokens=run.reserved_tokens,
     )
 
 

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import logging
-import threading
-import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import AskEnvelope, TokenNotice
-from turnwise.errors import BrokerUnavailableError, DatabaseUnavailableError, EnvironmentFault
+from turnwise.cancellation import Cause
+from turnwise.errors import BrokerUnavailableError, DatabaseUnavailableError, EnvironmentFault, NotFoundError
 from turnwise.metrics import Metrics
-from turnwise.runs.records import Claim, Reply
+from turnwise.runs.outcomes import Deferral, Parking, Release, Reply
+from turnwise.runs.records import Claim
 from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
 from turnwise.service_settings import ServiceSettings
 from turnwise.serving.answering import Answering
+from turnwise.serving.gate import Spending
+from turnwise.serving.hearing import Hearing
+from turnwise.serving.incarnation import Incarnation
 from turnwise.serving.move import Moved, Mover
 from turnwise.serving.observing import tell_callbacks
+from turnwise.serving.permits import permit
+from turnwise.serving.provider_places import ServedProviders
 from turnwise.serving.reporting import Reporter
-from turnwise_responders.incarnation import Incarnation
+from turnwise.serving.tracing import Attempted, MoveSpan, attempting
+from turnwise.serving.versions import taken_over
+from turnwise_responders.holdings import Holdings
+from turnwise_responders.in_flight import InFlight
+from turnwise_responders.leased_record import LeasedRecord
 
 logger = logging.getLogger(__name__)
 
@@ -49,31 +59,63 @@ class Responders:
         self._store = store
         self._app = app
         self._bus = bus
-        self._answering = Answering(store, app)
-        self._reporter = Reporter(bus, metrics)
+        self._in_flight = InFlight(store, bus)
+        self._clock = store.clock
+        self._reporter = Reporter(bus, metrics, self._clock)
         self._mover = (
             Mover(
                 app=app,
                 llm_queues=settings.llm_queues,
                 agent_queues=settings.agent_queues,
                 max_attempts=settings.max_attempts,
+                pinned=settings.pinned,
             )
             if settings.move_with_reply
             else None
         )
         self._queues = frozenset(queues)
-        self._stopping = threading.Event()
+        self.hearing = Hearing(self._clock, settings.deaf_seconds)
+        self._version = app.version if settings.pinned else None
+        self._stopping = self._clock.event()
+        self._draining = False
+        self._drain_seconds = settings.drain_seconds
+        self._holdings = Holdings(store)
         self._incarnation = Incarnation(
-            beat_store or store, "responders", queues, app.version, settings.beat_seconds, settings.lease_seconds
+            beat_store or store,
+            "responders",
+            queues,
+            app.version,
+            settings.beat_seconds,
+            settings.lease_seconds,
+            self._holdings.clear_up,
         )
+        record = LeasedRecord(store, self._incarnation, self._until_back)
+        self._answering = Answering(store, app, Spending.of(settings, ServedProviders(store, self._wake_next)), record)
 
     def start(self) -> None:
         """Register this process as a holder of leases; call it after a fork."""
         self._incarnation.start()
+        self._in_flight.start()
+
+    def drain(self) -> None:
+        """Claim nothing more; after the time that answers may still take, cut them short and give them back.
+
+        Returns when that time is over, or this process has ended its work before.
+        """
+        self._draining = True
+        if not self._stopping.wait(self._drain_seconds) and (cut := self._in_flight.cut()):
+            logger.warning(
+                "%d answers took longer than the %g s that this process may take to end (TURNWISE_DRAIN_SECONDS); they "
+                "are given back",
+                cut,
+                self._drain_seconds,
+                extra={"action": "drain_cut"},
+            )
 
     def stop(self) -> None:
         """Sign off. Answers that are being worked on should have ended before."""
         self._stopping.set()
+        self._in_flight.stop()
         self._incarnation.stop()
 
     @property
@@ -89,24 +131,63 @@ class Responders:
                 "A permit for the queue %r came in, which is not served here", permit.queue, extra={"action": "refuse"}
             )
             return False
+        self.hearing.heard()
+        return self.serve(permit.queue)
+
+    def note_deaf(self, deaf: bool) -> None:
+        """Keep on record whether this process hears its broker."""
+        self._incarnation.note_deaf(deaf)
+
+    def busy(self) -> int:
+        """How many asks it is at, or about to claim."""
+        return self._holdings.count()
+
+    def serve(self, queue: str) -> bool:
+        """Claim one ask of the queue and answer it; whether one was claimed."""
         worker = self._incarnation.current()
-        claim = self._store.claim(permit.queue, worker) if worker is not None else None
-        if claim is None:
+        if worker is None or self._draining:
             return False
-        started = time.monotonic()
+        with self._holdings.claim(queue, worker, self._version) as claim:
+            if claim is not None:
+                with attempting(claim, self._app) as attempted:
+                    self._answer(claim, attempted)
+        return claim is not None
+
+    def _answer(self, claim: Claim, attempted: Attempted) -> None:
+        """Answer what was claimed, or put it off, or give it back."""
+        started = self._clock.monotonic()
         try:
-            reply = self._answering.answer(claim, self._token_sink(claim))
+            with self._in_flight.work(claim) as cancellation:
+                outcome = self._answering.answer(claim, self._token_sink(claim), cancellation)
         except DatabaseUnavailableError as error:
             logger.warning(
                 "Could not read for %s, it is given back: %s", claim.ask.id, error, extra={"action": "release"}
             )
             self._until_back(claim, lambda: self._store.release(claim, "database_away"))
-            return True
-        answered = time.monotonic()
+            return
+        attempted.ended(outcome)
+        if isinstance(outcome, Deferral):
+            deferral = outcome
+            if self._until_back(claim, lambda: self._store.defer(claim, deferral)) is not None:
+                self._reporter.deferred(claim, deferral, self._clock.monotonic() - started)
+        elif isinstance(outcome, Release):
+            held = self._drop(claim, outcome)
+            self._reporter.cut(claim, outcome, self._clock.monotonic() - started, late=held is False)
+        elif isinstance(outcome, Parking):
+            parking = outcome
+            if self._until_back(claim, lambda: self._store.park(claim, parking)):
+                self._reporter.parked(claim, parking)
+        elif outcome is not None:
+            self._keep(claim, replace(outcome, traceparent=attempted.traceparent), started)
+
+    def _keep(self, claim: Claim, reply: Reply, started: float) -> None:
+        """Write the reply, and tell what follows from it; `started` is when the responder was called."""
+        answered = self._clock.monotonic()
+        reply = replace(reply, data={**reply.data, **taken_over(claim.run, self._app)})
         moves: list[Moved] = []
         accepted = self._write(claim, reply, moves)
         if accepted is None:
-            return True
+            return
         if accepted:
             self._answering.accepted(claim, reply)
         self._reporter.replied(claim, reply, accepted, started, answered)
@@ -115,7 +196,23 @@ class Responders:
             tell_callbacks(self._app, moved)
         if accepted and not moves:
             self._reporter.wake(claim.run.id)
-        return True
+
+    def _drop(self, claim: Claim, release: Release) -> bool | None:
+        """Give back what was cut short, and let a coordinator see why; if it is not ours any more, keep the books.
+
+        Whether it was ours; None if this process had to stop before it knew.
+        """
+        given, doubt = (release.reason, release.usage, release.calls), release.in_doubt
+        held = self._until_back(claim, lambda: self._store.release(claim, *given, in_doubt=doubt))
+        if held:
+            self._reporter.wake(claim.run.id)
+            if release.reason == Cause.DRAINED.value:  # others are there for it
+                self._reporter.publish(permit(claim.ask))
+        elif held is False:
+            error = {"code": "cancelled", "message": f"cut short: {release.reason}", "place": claim.ask.path}
+            late = Reply(kind="error", error=error, usage=release.usage, calls=release.calls)
+            self._until_back(claim, lambda: self._store.reply(claim, late))
+        return held
 
     def _write(self, claim: Claim, reply: Reply, moves: list[Moved]) -> bool | None:
         """Write the reply, and whether it was accepted; None if this process had to stop before it could.
@@ -135,14 +232,18 @@ class Responders:
         except Exception as error:
             logger.exception("The reply to %s can not be kept", claim.ask.id, extra={"action": "reply_refused"})
             kept = {"type": type(error).__name__, "message": "the reply can not be kept", "place": claim.ask.path}
-            return self._until_back(claim, lambda: write(Reply(kind="error", error=kept, usage=reply.usage)))
+            failed = Reply(kind="error", error=kept, usage=reply.usage, calls=reply.calls)
+            return self._until_back(claim, lambda: write(failed))
 
     def _until_back(self, claim: Claim, write: Callable[[], bool]) -> bool | None:
-        """Do it again until the database answers; None if this process is told to stop meanwhile."""
+        """Do it again until the database answers; None if the run was deleted, or if this process has to stop."""
         pause = _FIRST_PAUSE
         while True:
             try:
                 return write()
+            except NotFoundError as error:
+                logger.warning("Nobody is left to answer: %s", error, extra={"action": "run_vanished"})
+                return None
             except DatabaseUnavailableError as error:
                 logger.warning(
                     "Could not write for %s, next try in %.1f s: %s",
@@ -162,19 +263,28 @@ class Responders:
             return None
 
         def move(tx: RunTransaction) -> None:
-            moves.append(mover.move(tx))
+            with MoveSpan() as seen:
+                moves.append(mover.move(tx, seen))
 
         return move
+
+    def _wake_next(self, claim: Claim, bucket: str) -> None:
+        """A call gave room back to its provider: a permit for the next in line, which a sweep would give later."""
+        try:
+            for ask in self._store.next_in_line(claim.ask.queue or "", 1, bucket, self._version):
+                self._reporter.publish(permit(ask))
+        except DatabaseUnavailableError as error:
+            logger.debug("Who waits for a provider was not looked up: %s", error)
 
     def _token_sink(self, claim: Claim) -> Callable[[str], None]:
         """Passes pieces of a model's text on to whoever watches; a piece that is lost is lost."""
         sent = 0
+        # Above that of every earlier try, whether its worker was lost or it was put off.
+        attempt = max(1, claim.ask.attempts) + claim.ask.deferrals
 
         def send(text: str) -> None:
             nonlocal sent
-            notice = TokenNotice(
-                run=claim.run.id, ask=claim.ask.id, attempt=max(1, claim.ask.attempts), offset=sent, text=text
-            )
+            notice = TokenNotice(run=claim.run.id, ask=claim.ask.id, attempt=attempt, offset=sent, text=text)
             sent += len(text)
             try:
                 self._bus.notify(notice)

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from turnwise.bootstrap import Parts, broker_url, open_parts, open_store, serve_own_metrics
-from turnwise.bus.celery_app import CeleryApp, make_celery, task
+from prometheus_client import CollectorRegistry
+
+from turnwise.bootstrap import Parts, open_parts, open_store, serve_own_metrics, served_lane, worker_app
+from turnwise.bus.celery_app import CeleryApp, task
 from turnwise.bus.envelope import AskEnvelope, parse_envelope
 from turnwise.bus.protocol import ANSWER_TASK
-from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
-from turnwise.bus.worker_process import Queues, WorkerProcess, run_worker
-from turnwise.errors import ConfigurationError
+from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues, queue_of_lane
+from turnwise.bus.worker_process import Autoscale, Queues, WorkerProcess, check_autoscale, run_worker
+from turnwise.errors import ConfigurationError, EnvironmentFault
 from turnwise.service_settings import ServiceSettings
+from turnwise.telemetry.export import start_exporting
+from turnwise_responders.forked import Forked
+from turnwise_responders.idle_poll import IdlePoll
 from turnwise_responders.responders import Responders
 
 
@@ -20,24 +25,56 @@ class ResponderProcess:
     """The parts of one process that answers; it holds a lease while it is open."""
 
     def __init__(self, settings: ServiceSettings, queues: Queues) -> None:
+        self._telemetry = start_exporting("turnwise-responders")
         self.parts: Parts = open_parts(settings)
-        self._beat_database, beat_store = open_store(settings)
+        self._beat_database, beat_store = open_store(settings, connections=1)
         parts = self.parts
         self.responders = Responders(
             parts.store, parts.bus, parts.app, settings, parts.metrics, queues=queues, beat_store=beat_store
         )
+        self.idle_poll = IdlePoll(
+            parts.store,
+            parts.bus,
+            self.responders.hearing,
+            self.responders.serve,
+            self.responders.busy,
+            self.responders.note_deaf,
+            queues=queues,
+            slots=settings.concurrency,
+        )
         self.responders.start()
+        self.idle_poll.start()
 
     def health(self) -> tuple[bool, str]:
-        """Ready while it holds a lease."""
-        held = self.responders.healthy
-        return held, "ok" if held else "the lease could not be renewed; is the database away?"
+        """Ready while it holds a lease, and hears the broker."""
+        if not self.responders.healthy:
+            return False, "the lease could not be renewed; is the database away?"
+        hearing = self.responders.hearing
+        return (True, "ok") if hearing.deaf_for() is None else (False, hearing.told())
+
+    def alive(self) -> tuple[bool, str]:
+        """Whether a restart would not help: it would, if this process is deaf for long and the broker answers."""
+        return (False, self.responders.hearing.told()) if self.idle_poll.incurable else (True, "ok")
+
+    def drain(self) -> None:
+        """The process was told to end: take nothing more, and do not work for ever on what it has."""
+        self.responders.drain()
 
     def close(self) -> None:
         """Sign off and let go of everything."""
+        self.idle_poll.stop()
         self.responders.stop()
         self._beat_database.close()
         self.parts.close()
+        self._telemetry.flush()
+
+
+def _broker_answers(settings: ServiceSettings) -> bool:
+    try:
+        open_parts(settings).close()
+    except EnvironmentFault:
+        return False
+    return True
 
 
 def work_queues(settings: ServiceSettings) -> list[str]:
@@ -50,20 +87,21 @@ def build(settings: ServiceSettings) -> CeleryApp:
 
     Raises `ConfigurationError` if no broker is set.
     """
-    app = make_celery("turnwise-responders", broker_url(settings), work_queues(settings))
+    app = worker_app("turnwise-responders", settings, work_queues(settings))
 
     def open_process(queues: Queues) -> ResponderProcess:
-        return ResponderProcess(settings, queues)
+        return ResponderProcess(settings, tuple(queue_of_lane(name) for name in queues))
 
     def ready(held: ResponderProcess | None) -> None:
         if held is not None:
-            serve_own_metrics(settings, held.parts.metrics.registry, held.health)
-        else:  # prefork: the children hold leases, this process only shows their sums
-            parts = open_parts(settings)
-            serve_own_metrics(settings, parts.metrics.registry, lambda: (True, "ok"))
-            parts.close()
+            serve_own_metrics(settings, held.parts.metrics.registry, held.health, held.alive)
+        else:  # prefork: the children hold leases, this process shows their sums and tells how they are
+            forked = Forked(settings, process.children, lambda: _broker_answers(settings))
+            serve_own_metrics(settings, CollectorRegistry(), forked.health, forked.alive)
 
-    process: WorkerProcess[ResponderProcess] = WorkerProcess(app, open_process, ResponderProcess.close, ready)
+    process: WorkerProcess[ResponderProcess] = WorkerProcess(
+        app, open_process, ResponderProcess.close, ready, ResponderProcess.drain
+    )
 
     @task(app, ANSWER_TASK)
     def answer(data: dict[str, Any]) -> None:
@@ -75,22 +113,32 @@ def build(settings: ServiceSettings) -> CeleryApp:
 
 
 def run(
-    settings: ServiceSettings, queues: Sequence[str] = (), concurrency: int | None = None, pool: str = "threads"
+    settings: ServiceSettings,
+    queues: Sequence[str] = (),
+    concurrency: int | None = None,
+    pool: str = "threads",
+    autoscale: Autoscale | None = None,
 ) -> None:
-    """Run a worker on `queues` (default: all) until it is told to stop.
+    """Run a worker on `queues` (default: all; pinned: what this version has in them) until it is told to stop.
 
-    Raises `ConfigurationError` for an unknown queue, and what `open_parts` raises, before anything is started.
+    With `autoscale` a prefork worker has so many children at most, and at least, as it has messages in hand.
+
+    Raises `ConfigurationError` for an unknown queue and for a pool that can not be scaled, and what `open_parts`
+    raises, before anything is started.
     """
+    check_autoscale(pool, autoscale)
     known = work_queues(settings)
     unknown = [queue for queue in queues if queue not in known]
     if unknown:
         raise ConfigurationError(f"there is no queue {unknown[0]!r}; the settings know {', '.join(known)}")
     open_parts(settings).close()
+    slots = concurrency or settings.concurrency
     run_worker(
-        build(settings),
-        list(queues) or known,
+        build(settings.model_copy(update={"concurrency": slots})),
+        [served_lane(settings, queue) for queue in queues or known],
         pool=pool,
-        concurrency=concurrency or settings.concurrency,
+        concurrency=slots,
         name="worker",
         level=settings.log_level,
+        autoscale=autoscale,
     )

@@ -13,11 +13,11 @@ from pydantic import BaseModel
 from turnwise.agents.callbacks import Callbacks
 from turnwise.agents.config import ChatAgentConfig
 from turnwise.agents.output_format import OutputFormat
-from turnwise.agents.purse import purse
 from turnwise.agents.record import AgentRecord
 from turnwise.agents.toolbox import Toolbox
 from turnwise.errors import ConfigurationError
 from turnwise.ids import new_id
+from turnwise.ledger.gate import current_gate
 from turnwise.llm.base import LanguageModel, LLMTokenUsage, OpenAIToolCall
 from turnwise.llm.create import create_model
 from turnwise.messages.tool_message import ToolMessage
@@ -107,7 +107,7 @@ class Agent:
         store = self.config.vecdb
         if not isinstance(store, VectorStoreConfig):
             return store
-        return store.open().counting(self.count_usage)
+        return store.open().counting(self.add_usage)
 
     def _fresh_state(self) -> Any:
         return self.State() if self.State is not None else None
@@ -122,17 +122,21 @@ class Agent:
         self.state = self._fresh_state() if kind is None or data is None else kind.model_validate(data)
 
     def count_usage(self, usage: LLMTokenUsage, model: str | None = None) -> None:
-        """Add what a model call used; `model` names the model if it is not the agent's own, such as an embedder's."""
-        paid_from = purse()
-        if paid_from is not None:
-            paid_from.pay(usage)
-        self._add_usage(usage, model)
+        """Add what a model call of the program's own used, to the agent's usage and its run's.
 
-    def _add_usage(self, usage: LLMTokenUsage, model: str | None) -> None:
+        `model` names the model if it is not the agent's own, such as an embedder's.
+        """
+        gate = current_gate()
+        if gate is not None:
+            gate.count(usage)
+        self.add_usage(usage, model)
+
+    def add_usage(self, usage: LLMTokenUsage, model: str | None = None) -> None:
+        """Add what a call used that its run has counted."""
         self.usage = self.usage.plus(usage)
         self.other_model = model or self.other_model
         if self.copied_from is not None:
-            self.copied_from._add_usage(usage, model)
+            self.copied_from.add_usage(usage, model)
 
     @property
     def oai_tool_calls(self) -> list[OpenAIToolCall]:

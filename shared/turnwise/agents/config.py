@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, SerializeAsAny
+from pydantic import BaseModel, Field, SerializeAsAny
 
 from turnwise.configuration import Configuration
 from turnwise.llm.base import LLMConfig
 from turnwise.messages.document import ChatDocument
-from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.tool_message import ToolEffect, ToolMessage
 from turnwise.retrieval.config import VectorStoreConfig
 from turnwise.retrieval.store import VectorStore
+from turnwise.retrying import RetryPolicy
 
 
 class NonToolAction(str, Enum):
@@ -34,6 +35,12 @@ class AgentConfig(Configuration):
     - `llm`: settings of its model, such as `OpenAIGPTConfig`; None for an agent without a model.
     - `respond_tools_only`: as a sub-task's agent it is not asked to answer a message without a tool.
     - `accept_user_tools=False`: what a human typed is never searched for tools, it is text for the model.
+    - `fallback_effect`: what code of the agent's own does outside that answers as AGENT without being a tool's handler:
+      `handle_message_fallback`, a function as `handle_llm_no_tool`, an override of `handle_message` or
+      `agent_response`. As a tool's `_effect`: "read_only", "idempotent" or "once".
+    - `retry`: how often a call of its model that failed is made again, see `RetryPolicy`.
+    - `answer_timeout`: seconds that one try of an answer may take, of its model or of a tool's handler; None for no
+      bound. A tool's own `_timeout` goes before. What took longer is a failure of the kind `timeout`.
     - `vecdb`: a vector store for the agent's handlers, or the settings of one, which is then opened at its first use.
 
     Raises `ConfigurationError` for a setting that does not exist.
@@ -50,6 +57,9 @@ class AgentConfig(Configuration):
     llm: SerializeAsAny[LLMConfig] | None = None
     respond_tools_only: bool = False
     accept_user_tools: bool = True
+    fallback_effect: ToolEffect = "once"
+    retry: RetryPolicy = RetryPolicy()
+    answer_timeout: float | None = Field(None, gt=0)
     vecdb: SerializeAsAny[VectorStoreConfig] | VectorStore | None = None
 
 

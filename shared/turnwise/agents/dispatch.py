@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from turnwise.agents.config import NonToolAction
-from turnwise.agents.handlers import finished, handler_call
+from turnwise.agents.handler_calls import made, on_copied_state
+from turnwise.agents.handlers import declared_by, effect_of, finished, handler_call
 from turnwise.agents.output_format import take_in
 from turnwise.agents.retention import of_results
 from turnwise.agents.showing import show_agent_answer, tell_error
@@ -51,8 +52,8 @@ def answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
 
 def _answered(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
     if _overridden(agent, "handle_message", "handle_message_async"):
-        value = yield Effect(sync=lambda: agent.handle_message(doc), awaited=lambda: agent.handle_message_async(doc))
-        value = yield from finished(value)
+        call = Effect(sync=lambda: agent.handle_message(doc), awaited=lambda: agent.handle_message_async(doc))
+        value = yield from _own_code(agent, "handle_message", call)
         result = yield from _as_document(agent, value, None, doc)
     else:
         result = yield from handled(agent, doc)
@@ -75,9 +76,17 @@ def handled(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
     elif found.mine:
         result = yield from _many(agent, doc, found)
     else:
-        value = _format_fault(agent, doc) or (yield from finished(_fallback(agent, doc)))
+        value = _format_fault(agent, doc) or (yield from _fallback(agent, doc))
         result = yield from _as_document(agent, value, None, doc)
     return result
+
+
+def asked(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDocument | None]:
+    """What the agent says as AGENT in a task, whoever wrote its `agent_response`."""
+    call = Effect(sync=lambda: agent.agent_response(message), awaited=lambda: agent.agent_response_async(message))
+    own = _overridden(agent, "agent_response", "agent_response_async")
+    value: ChatDocument | None = (yield from _own_code(agent, "agent_response", call)) if own else (yield call)
+    return value
 
 
 def bare(result: ChatDocument | None) -> Any:
@@ -97,6 +106,14 @@ def _overridden(agent: ChatAgent, name: str, twin: str) -> bool:
     """Whether the agent's class brings its own method `name`, or its async `twin`; asked for each answer."""
     kind = type(agent)
     return bool(getattr(kind, name).__module__ != _HOME or getattr(kind, twin).__module__ != _HOME)
+
+
+def _own_code(agent: ChatAgent, name: str, call: Effect) -> Steps[Any]:
+    """What the agent's own method comes to: one call, or, if that may be made again, the calls of handlers in it."""
+    effect = agent.config.fallback_effect
+    if effect == "once" or name == "handle_message_fallback":
+        return (yield from made(agent, name, effect, call))
+    return (yield from on_copied_state(agent, call))
 
 
 def _finished(agent: ChatAgent, result: ChatDocument, doc: ChatDocument) -> ChatDocument:
@@ -121,8 +138,7 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
         return None
     agent.tool_in_hand = tool.request
     agent.callbacks.tell("show_start_response", entity="agent")
-    value = yield call
-    value = yield from finished(value)
+    value = yield from made(agent, tool.request, effect_of(agent, tool), call, tool)
     agent.tool_in_hand = None
     agent.tools_handled.append(tool.request)
     result = yield from _as_document(agent, value, tool, doc)
@@ -250,9 +266,17 @@ def _format_fault(agent: ChatAgent, doc: ChatDocument) -> str:
     return take_in(agent.answer_format, doc, agent.found(doc).tools)
 
 
-def _fallback(agent: ChatAgent, doc: ChatDocument) -> Any:
-    own: Callable[..., Any] | None = agent.toolbox.fallback
-    return own(agent, doc) if own is not None else agent.handle_message_fallback(doc)
+def _fallback(agent: ChatAgent, doc: ChatDocument) -> Steps[Any]:
+    brought: Callable[..., Any] | None = agent.toolbox.fallback
+    if brought is not None:
+        effect = declared_by(agent.toolbox.known[agent.toolbox.fallback_of], brought)
+        return (yield from made(agent, "handle_message_fallback", effect, Effect(sync=lambda: brought(agent, doc))))
+    call = Effect(sync=lambda: agent.handle_message_fallback(doc))
+    action = agent.config.handle_llm_no_tool
+    ours = type(agent).handle_message_fallback.__module__ == _HOME
+    if ours and (isinstance(action, (str, ToolMessage)) or not callable(action)):
+        return (yield from finished((yield call)))
+    return (yield from _own_code(agent, "handle_message_fallback", call))
 
 
 def default_fallback(agent: ChatAgent, doc: ChatDocument) -> Any:

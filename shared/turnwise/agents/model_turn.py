@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from turnwise.agents.observed import chatted, chatting
 from turnwise.agents.output_format import take_in
 from turnwise.agents.retention import marked, retains
-from turnwise.agents.sending import Prompt, check_limits, learn, prompt
-from turnwise.agents.showing import begin, tell_error
+from turnwise.agents.sending import Prompt, learn, paying, prompt
+from turnwise.agents.showing import Showing, begin, tell_error
 from turnwise.agents.tool_choice import tool_choice
+from turnwise.agents.tries import Failure, tries, waiting, within
 from turnwise.effects import Effect, Steps
 from turnwise.entity import Entity
-from turnwise.errors import ConfigurationError
+from turnwise.errors import ConfigurationError, ModelRefusedError
+from turnwise.ledger.gate import Hold, failed
 from turnwise.llm.base import (
     LanguageModel,
     LLMMessage,
@@ -24,6 +28,7 @@ from turnwise.llm.base import (
 )
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.finding import call_fault, unknown
+from turnwise.retrying import ErrorKind, kind_of
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
@@ -34,16 +39,11 @@ def answer(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDo
     model = agent.llm
     if model is None or not _prepare(agent, message):
         return None
-    showing = None
     try:
         tools = tool_choice(agent, model, message)
         sent = prompt(agent, model, tools)
-        check_limits(agent, model, sent, tools)
-        showing = yield from begin(agent)
-        response = yield _call(model, sent, tools, showing.sink)
+        response, showing = yield from _asked(agent, model, sent, tools)
     except BaseException as error:
-        if showing is not None:
-            showing.cancelled()
         tell_error(agent, error)
         raise
     learn(agent, sent, response.usage)
@@ -52,11 +52,74 @@ def answer(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDo
     return doc
 
 
-def _call(model: LanguageModel, sent: Prompt, tools: ToolChoice | None, sink: TokenSink | None) -> Effect:
-    return Effect(
-        sync=lambda: model.chat(sent.messages, sent.max_tokens, tools, sink),
-        awaited=lambda: model.achat(sent.messages, sent.max_tokens, tools, sink),
+def _asked(
+    agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: ToolChoice | None
+) -> Steps[tuple[LLMResponse, Showing]]:
+    """What the model says, asked as often as the agent's policy allows. A failed try leaves nothing but its cost."""
+    before: Counter[ErrorKind] = Counter()
+    while True:
+        showing = None
+        try:
+            hold = yield from paying(agent, model, sent, tools)
+            showing = yield from _begun(agent, hold)
+            response = yield from _called(agent, model, sent, tools, hold, showing.sink)
+        except BaseException as error:
+            if showing is not None:
+                showing.cancelled()
+            wait = _wait_after(agent, error, before)
+            if wait is None:
+                raise
+        else:
+            agent.add_usage(response.usage)
+            refusal = ModelRefusedError(response.message or "the provider's filter took the answer")
+            wait = _wait_after(agent, refusal, before) if response.refused else None
+            if wait is None:  # also a refusal, if it is the last word
+                return response, showing
+            showing.cancelled()
+        yield waiting(wait)
+
+
+def _wait_after(agent: ChatAgent, error: BaseException, before: Counter[ErrorKind]) -> float | None:
+    """Seconds until the model is asked again, None if it is not; raises what puts the answer off."""
+    kind = kind_of(error)
+    if kind is None or not isinstance(error, Exception) or not agent.config.retry.covers(kind):
+        return None
+    failure = Failure(agent=agent.id, call="", kind=kind, error=error, policy=agent.config.retry)
+    return tries().next(failure, before)
+
+
+def _begun(agent: ChatAgent, hold: Hold) -> Steps[Showing]:
+    try:
+        return (yield from begin(agent))
+    except BaseException:  # a callback of the application's; nothing was called yet
+        hold.release()
+        raise
+
+
+def _called(
+    agent: ChatAgent,
+    model: LanguageModel,
+    sent: Prompt,
+    tools: ToolChoice | None,
+    hold: Hold,
+    sink: TokenSink | None,
+) -> Steps[LLMResponse]:
+    """Call the model within what was put aside, and let its run count what it used."""
+    call = Effect(
+        sync=lambda: model.chat(sent.messages, hold.max_tokens, tools, sink),
+        awaited=lambda: model.achat(sent.messages, hold.max_tokens, tools, sink),
     )
+    try:
+        with chatting(agent, model, sent, hold.max_tokens) as spot:
+            response: LLMResponse = yield within(
+                agent.config.answer_timeout, f"an answer of agent {agent.config.name!r}", call
+            )
+            chatted(spot, model, response)
+    except BaseException as error:
+        failed(hold, error)
+        raise
+    hold.settle(response.usage, response.rate_limits)
+    return response
 
 
 def answer_to(
@@ -68,16 +131,12 @@ def answer_to(
         raise ConfigurationError(f"agent {agent.config.name!r} has no model to ask; give its configuration an `llm`")
     asked = agent.response_template(Entity.USER, oai_tool_choice=choice)
     sent = Prompt(messages=messages, max_tokens=output_len or model.config.max_output_tokens)
-    showing = yield from begin(agent)
     try:
         tools = tool_choice(agent, model, asked)
-        check_limits(agent, model, sent, tools)
-        response = yield _call(model, sent, tools, showing.sink)
+        response, showing = yield from _asked(agent, model, sent, tools)
     except BaseException as error:
-        showing.cancelled()
         tell_error(agent, error)
         raise
-    agent.count_usage(response.usage)
     doc = ChatDocument.from_LLMResponse(
         response, recognize_recipient_in_content=agent.config.recognize_recipient_in_content
     )
@@ -151,7 +210,6 @@ def _taken_in(agent: ChatAgent, response: LLMResponse, message: str | ChatDocume
     doc = ChatDocument.from_LLMResponse(
         response, recognize_recipient_in_content=agent.config.recognize_recipient_in_content
     )
-    agent.count_usage(response.usage)
     agent.record.open_calls = list(response.oai_tool_calls or [])
     agent.record.mending = ""
     meta = doc.metadata

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 from turnwise.agents.fitting import MARGIN, DroppingTurns, Truncating, Window, fit
 from turnwise.agents.history import History
-from turnwise.agents.purse import purse
 from turnwise.agents.retention import retains, with_retention
+from turnwise.effects import Steps
 from turnwise.errors import ContextOverflowError
+from turnwise.ledger.budget import Amount
+from turnwise.ledger.call import ModelCall
+from turnwise.ledger.gate import Hold, reserving, used_amount
 from turnwise.llm.base import UNLIMITED_CONTEXT, LanguageModel, LLMMessage, LLMTokenUsage, ToolChoice
-from turnwise.llm.prompt_size import choice_tokens, message_tokens
-from turnwise.llm.tokens import estimated_tokens
+from turnwise.llm.prompt_size import MOST_FORM, choice_tokens, message_tokens
+from turnwise.llm.tokens import estimated_tokens, most_tokens
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
@@ -54,18 +57,40 @@ def prompt(agent: ChatAgent, model: LanguageModel, tools: ToolChoice | None) -> 
     return _fitted(agent, model, tools, window)
 
 
-def check_limits(agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: ToolChoice | None) -> None:
-    """Raise `LimitReachedError` if the call may use more than its run has left; costs nothing without a limit."""
-    paid_from = purse()
-    if paid_from is None or not paid_from.limited:
-        return
-    estimate = sent.estimate
-    if not estimate:
-        history = agent.history()
-        whole = sent.messages is history
-        said = _estimate(history) if whole else sum(map(message_tokens, sent.messages))
-        estimate = said + choice_tokens(tools)
-    paid_from.check(model.most_usage(ceil(estimate * agent.record.token_scale), sent.max_tokens))
+def paying(agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: ToolChoice | None) -> Steps[Hold]:
+    """Put room aside for the call, its answer cut to what the limits allow; costs nothing without a limit.
+
+    Raises `LimitReachedError` if they do not allow the shortest answer that is of use (`min_output_tokens`).
+    """
+    config = model.config
+
+    def price(prompt_tokens: int, output_tokens: int) -> Amount:
+        return used_amount(model.most_usage(prompt_tokens, output_tokens))
+
+    call = ModelCall(
+        model=config.chat_model or config.type,
+        prompt=lambda: _most_tokens(agent, model, sent, tools),
+        price=price,
+        least=min(sent.max_tokens, config.min_output_tokens),
+        most=sent.max_tokens,
+        client=model,
+        likely=lambda: sent.estimate or _likely_tokens(agent, sent, tools),
+    )
+    return (yield from reserving(call))
+
+
+def _most_tokens(agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: ToolChoice | None) -> int:
+    """An upper bound of the prompt: what the tokenizer counts, or the number of bytes, and something for the form."""
+    form = MOST_FORM * len(sent.messages)
+    if (exact := model.tokenizer()) is not None:
+        return form + choice_tokens(tools, exact) + sum(message_tokens(message, exact) for message in sent.messages)
+    return form + most_tokens(_likely_tokens(agent, sent, tools))
+
+
+def _likely_tokens(agent: ChatAgent, sent: Prompt, tools: ToolChoice | None) -> int:
+    history = agent.history()
+    whole = sent.messages is history
+    return (_estimate(history) if whole else sum(map(message_tokens, sent.messages))) + choice_tokens(tools)
 
 
 def learn(agent: ChatAgent, sent: Prompt, usage: LLMTokenUsage) -> None:

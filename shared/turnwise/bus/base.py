@@ -33,17 +33,18 @@ class Bus(Protocol):
         """Put a permit into the queue named by the envelope."""
         ...
 
-    def wake(self, run: str) -> None:
-        """Tell one coordinator that the run may be able to move."""
+    def wake(self, run: str, version: str | None = None) -> None:
+        """Tell one coordinator that the run may be able to move; `version`: one of that version."""
         ...
 
     def notify(self, notice: Notice) -> None:
         """Tell every listener; a notice that nobody hears is gone."""
         ...
 
-    def listen(self, callback: OnNotice) -> Subscription:
+    def listen(self, callback: OnNotice, *, cancellations_only: bool = False) -> Subscription:
         """Call `callback` with every notice, on a thread of its own that reconnects by itself.
 
+        With `cancellations_only` nothing else is even sent here, which spares a worker the notices of every turn.
         Returns at once. A callback that raises is logged, and listening goes on.
         """
         ...

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ssl
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -15,9 +17,35 @@ _KINDS: dict[str, Literal["rabbitmq", "redis"]] = {
     "rediss": "redis",
 }
 
+_OVER_TLS = ("amqps", "rediss")
+
 # Seconds. Without a limit, an operation on a connection that died silently waits for ever.
 CONNECT_TIMEOUT = 4.0
 ANSWER_TIMEOUT = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TLSFiles:
+    """Files in PEM for amqps:// and rediss://: who is trusted (default: whom the system trusts), and who we are."""
+
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+
+    def check(self) -> None:
+        """Raise `ConfigurationError` for a file that is missing or is no such thing."""
+        if self.key is not None and self.cert is None:
+            raise ConfigurationError("TURNWISE_BROKER_KEY is set, but TURNWISE_BROKER_CERT is not; set both")
+        context = ssl.create_default_context()
+        try:
+            if self.ca is not None:
+                context.load_verify_locations(self.ca)
+            if self.cert is not None:
+                context.load_cert_chain(self.cert, self.key)
+        except OSError as error:  # SSLError is one
+            raise ConfigurationError(
+                f"TURNWISE_BROKER_CA, _CERT or _KEY can not be used ({error}); expected files in PEM"
+            ) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,22 +54,43 @@ class BrokerURL:
 
     url: str
     kind: Literal["rabbitmq", "redis"]
+    tls: TLSFiles = TLSFiles()
 
     @classmethod
-    def parse(cls, url: str) -> BrokerURL:
-        """Raises `ConfigurationError` for anything but amqp(s):// and redis(s)://."""
+    def parse(cls, url: str, tls: TLSFiles | None = None) -> BrokerURL:
+        """Raises `ConfigurationError` for anything but amqp(s):// and redis(s)://, and for unusable files."""
         scheme = urlsplit(url).scheme
         if scheme not in _KINDS:
             raise ConfigurationError(
                 f"TURNWISE_BROKER_URL begins with {scheme!r}; expected amqp://, amqps:// (RabbitMQ), redis:// or "
                 "rediss:// (Redis), for instance amqp://user:password@host:5672//"
             )
-        return cls(url=url, kind=_KINDS[scheme])
+        if tls not in (None, TLSFiles()) and scheme not in _OVER_TLS:
+            raise ConfigurationError(
+                f"TURNWISE_BROKER_CA, _CERT or _KEY are set, but TURNWISE_BROKER_URL begins with {scheme}://, which is "
+                "not encrypted; write amqps:// or rediss://"
+            )
+        found = tls or TLSFiles()
+        found.check()
+        return cls(url=url, kind=_KINDS[scheme], tls=found)
 
     @property
     def is_rabbitmq(self) -> bool:
         """Whether quorum queues, confirms and `mandatory` are to be had."""
         return self.kind == "rabbitmq"
+
+    @property
+    def ssl_options(self) -> dict[str, Any] | bool:
+        """What kombu is told of TLS: the broker's certificate and its name are always checked. False: none."""
+        parts = urlsplit(self.url)
+        if parts.scheme not in _OVER_TLS:
+            return False
+        required = {"cert_reqs": ssl.CERT_REQUIRED}
+        files = {"ca_certs": self.tls.ca, "certfile": self.tls.cert, "keyfile": self.tls.key}
+        options = {**required, **{name: str(file) for name, file in files.items() if file is not None}}
+        if self.is_rabbitmq:
+            return {**options, "server_hostname": parts.hostname}
+        return {**{f"ssl_{name}": value for name, value in options.items()}, "ssl_check_hostname": True}
 
     @property
     def safe(self) -> str:

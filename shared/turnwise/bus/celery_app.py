@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 
 from celery import Celery
 
-from turnwise.bus.broker_url import CONNECT_TIMEOUT, BrokerURL
+from turnwise.bus.broker_url import CONNECT_TIMEOUT, BrokerURL, TLSFiles
 from turnwise.bus.routing import EXCHANGE
+from turnwise.bus.signing import NO_KEYS, WireKeys
 from turnwise.bus.topology import work_queue
 from turnwise.errors import ConfigurationError
 
@@ -19,6 +20,8 @@ def make_celery(
     queues: Sequence[str],
     *,
     include: Sequence[str] = (),
+    keys: WireKeys = NO_KEYS,
+    tls: TLSFiles | None = None,
     prefetch_multiplier: int = 1,
     transport_options: Mapping[str, Any] | None = None,
 ) -> Celery:
@@ -26,9 +29,11 @@ def make_celery(
 
     `prefetch_multiplier` times the concurrency is what a worker takes beyond what it works on: 1 where an answer takes
     seconds, more where one takes milliseconds (a solo pool with a small prefetch stalls for seconds on RabbitMQ).
-    Raises `ConfigurationError` for an unknown broker, or if `transport_options` turn publisher confirms off.
+    Where `keys` have to sign every message, commands from the broker (`celery inspect`, `control`) are not taken,
+    because nobody signs them. Raises `ConfigurationError` for an unknown broker, or if `transport_options` turn
+    publisher confirms off.
     """
-    broker = BrokerURL.parse(broker_url)
+    broker = BrokerURL.parse(broker_url, tls)
     options = {**broker.consuming_options(), **(transport_options or {})}
     if broker.is_rabbitmq and not options.get("confirm_publish"):
         raise ConfigurationError(
@@ -40,8 +45,11 @@ def make_celery(
         broker_transport_options=options,
         task_queues=[work_queue(queue, quorum=broker.is_rabbitmq) for queue in queues],
         worker_prefetch_multiplier=prefetch_multiplier,
+        worker_enable_remote_control=not keys.required,
+        broker_use_ssl=broker.ssl_options,
         **_EVERYWHERE,
     )
+    app.turnwise_keys = keys  # for `WorkConsumer`
     return app
 
 

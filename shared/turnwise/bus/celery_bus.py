@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from typing import Any
+
 from turnwise.bus.base import OnNotice
-from turnwise.bus.broker_url import BrokerURL
+from turnwise.bus.broker_url import BrokerURL, TLSFiles
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Notice
 from turnwise.bus.listener import Listener
 from turnwise.bus.protocol import ANSWER_TASK, MOVE_TASK
 from turnwise.bus.publisher import Publisher, PublisherPool
-from turnwise.bus.routing import COORDINATOR_QUEUE, routing_key
+from turnwise.bus.routing import COORDINATOR_QUEUE, lane, routing_key
+from turnwise.bus.signing import NO_KEYS, WireKeys
+from turnwise.telemetry import names
+from turnwise.telemetry.context import current_ids
+from turnwise.telemetry.spans import NOBODY, listened, span
 
 # Connections to the broker that one process may hold for publishing work, and as many again for notices.
 _MAX_CONNECTIONS = 8
@@ -18,38 +25,65 @@ class CeleryBus:
     """A `Bus` that writes what Celery workers read; connects when it is first used.
 
     Work is published durable, and on RabbitMQ confirmed and `mandatory`. Notices are transient and unconfirmed.
+    With `version`, asks and moves go to processes of that version alone. With `keys`, messages are signed.
     """
 
-    def __init__(self, url: str, *, connections: int = _MAX_CONNECTIONS) -> None:
-        self._broker = BrokerURL.parse(url)
-        self._work = PublisherPool(self._broker, confirm=True, limit=connections)
-        self._notices = PublisherPool(self._broker, confirm=False, limit=connections)
+    def __init__(
+        self,
+        url: str,
+        *,
+        version: str | None = None,
+        keys: WireKeys = NO_KEYS,
+        tls: TLSFiles | None = None,
+        connections: int = _MAX_CONNECTIONS,
+    ) -> None:
+        self._broker = BrokerURL.parse(url, tls)
+        self._version = version
+        self._keys = keys
+        self._work = PublisherPool(self._broker, confirm=True, limit=connections, keys=keys)
+        self._notices = PublisherPool(self._broker, confirm=False, limit=connections, keys=keys)
         self._listeners: list[Listener] = []
 
     def publish_ask(self, envelope: AskEnvelope) -> None:
         """Publish to the envelope's queue, declaring it if need be."""
-        key = routing_key(envelope.queue, envelope.agent)
-        self._work.use(lambda publisher: publisher.send_work(envelope.queue, key, ANSWER_TASK, envelope))
+        queue = lane(envelope.queue, self._version)
+        key = routing_key(queue, envelope.agent)
+        with self._sending(queue):
+            self._work.use(lambda publisher: publisher.send_work(queue, key, ANSWER_TASK, envelope))
 
-    def wake(self, run: str) -> None:
+    def wake(self, run: str, version: str | None = None) -> None:
         """Publish a move to the coordinators' queue."""
         move = MoveEnvelope(run=run)
-        key = routing_key(COORDINATOR_QUEUE, "move")
-        self._work.use(lambda publisher: publisher.send_work(COORDINATOR_QUEUE, key, MOVE_TASK, move))
+        queue = lane(COORDINATOR_QUEUE, version or self._version)
+        key = routing_key(queue, "move")
+        with self._sending(queue):
+            self._work.use(lambda publisher: publisher.send_work(queue, key, MOVE_TASK, move))
+
+    def _sending(self, queue: str) -> AbstractContextManager[Any]:
+        """Around the sending of work, where something is traced that it belongs to: a sweep's messages are not."""
+        if current_ids() is None or not listened():
+            return NOBODY
+        told = {
+            names.MESSAGING_SYSTEM: "rabbitmq" if self._broker.is_rabbitmq else "redis",
+            names.MESSAGING_OPERATION: names.SEND,
+            names.MESSAGING_TYPE: names.SEND,
+            names.MESSAGING_DESTINATION: queue,
+        }
+        return span(f"{names.SEND} {queue}", told, kind="PRODUCER")
 
     def notify(self, notice: Notice) -> None:
         """Publish to the fan-out."""
         self._notices.use(lambda publisher: publisher.send_notice(notice))
 
-    def listen(self, callback: OnNotice) -> Listener:
-        """Subscribe to the fan-out."""
-        listener = Listener(self._broker, callback)
+    def listen(self, callback: OnNotice, *, cancellations_only: bool = False) -> Listener:
+        """Subscribe to the fan-out, or to that of cancellations alone."""
+        listener = Listener(self._broker, callback, self._keys, cancellations_only=cancellations_only)
         self._listeners.append(listener)
         return listener
 
     def waiting(self, queue: str) -> int:
         """Ready messages: a passive declaration on RabbitMQ, the length of the list on Redis."""
-        return self._work.use(lambda publisher: publisher.count(queue))
+        return self._work.use(lambda publisher: publisher.count(lane(queue, self._version)))
 
     def check(self) -> None:
         """One round trip to the broker."""

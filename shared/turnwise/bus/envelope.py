@@ -18,6 +18,8 @@ from turnwise.errors import InvalidRequestError
 
 # Above this many bytes of JSON the ask travels without its document; who answers reads the database anyway.
 MAX_DOCUMENT_BYTES = 64 * 1024
+# No message of this program is larger; one that is, is refused unread.
+MAX_MESSAGE_BYTES = 256 * 1024
 
 
 class _Wire(BaseModel):

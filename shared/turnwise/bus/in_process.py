@@ -9,7 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 
 from turnwise.bus.base import OnNotice
-from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Notice, Work
+from turnwise.bus.envelope import AskEnvelope, CancelNotice, MoveEnvelope, Notice, Work
 from turnwise.bus.routing import COORDINATOR_QUEUE
 
 logger = logging.getLogger(__name__)
@@ -33,8 +33,8 @@ class InProcessBus:
         """Append a permit to the envelope's queue."""
         self._put(envelope.queue, envelope)
 
-    def wake(self, run: str) -> None:
-        """Append a move to the coordinator's queue."""
+    def wake(self, run: str, version: str | None = None) -> None:
+        """Append a move to the coordinator's queue; there is one version of the application in a process."""
         self._put(COORDINATOR_QUEUE, MoveEnvelope(run=run))
 
     def notify(self, notice: Notice) -> None:
@@ -42,11 +42,12 @@ class InProcessBus:
         with self._changed:
             listeners = list(self._listeners)
         for listener in listeners:
-            listener.put(notice)
+            if isinstance(notice, CancelNotice) or not listener.cancellations_only:
+                listener.put(notice)
 
-    def listen(self, callback: OnNotice) -> _Listener:
+    def listen(self, callback: OnNotice, *, cancellations_only: bool = False) -> _Listener:
         """Start a listener; it hears whatever is told after this returns."""
-        listener = _Listener(callback, self._forget)
+        listener = _Listener(callback, self._forget, cancellations_only)
         with self._changed:
             self._listeners.append(listener)
         return listener
@@ -143,8 +144,11 @@ class Consumption:
 class _Listener:
     """A listener of an `InProcessBus`: a bounded queue and the thread that empties it."""
 
-    def __init__(self, callback: OnNotice, forget: Callable[[_Listener], None]) -> None:
+    def __init__(
+        self, callback: OnNotice, forget: Callable[[_Listener], None], cancellations_only: bool = False
+    ) -> None:
         self._callback = callback
+        self.cancellations_only = cancellations_only
         self._forget = forget
         self._notices: queue.Queue[Notice | None] = queue.Queue()
         self._thread = threading.Thread(target=self._run, name="turnwise-listener", daemon=True)

@@ -14,8 +14,9 @@ from kombu.messaging import Consumer
 
 from turnwise.bus.base import OnNotice
 from turnwise.bus.broker_url import CONNECT_TIMEOUT, BrokerURL
-from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, parse_envelope
-from turnwise.bus.topology import notice_queue
+from turnwise.bus.inspection import notice_in
+from turnwise.bus.signing import NO_KEYS, WireKeys
+from turnwise.bus.topology import CANCELLATION_EXCHANGE, NOTICE_EXCHANGE, notice_queue
 from turnwise.errors import InvalidRequestError
 
 logger = logging.getLogger(__name__)
@@ -30,8 +31,12 @@ _RETRY_LAST = 5.0
 class Listener:
     """A `Subscription` over a broker."""
 
-    def __init__(self, broker: BrokerURL, callback: OnNotice) -> None:
+    def __init__(
+        self, broker: BrokerURL, callback: OnNotice, keys: WireKeys = NO_KEYS, *, cancellations_only: bool = False
+    ) -> None:
         self._broker = broker
+        self._keys = keys
+        self._exchange = CANCELLATION_EXCHANGE if cancellations_only else NOTICE_EXCHANGE
         self._callback = callback
         self._stopping = threading.Event()
         self._ready = threading.Event()
@@ -59,6 +64,7 @@ class Listener:
                 self._broker.url,
                 connect_timeout=CONNECT_TIMEOUT,
                 heartbeat=_HEARTBEAT,
+                ssl=self._broker.ssl_options,
                 transport_options=self._broker.consuming_options(),
             )
             errors = connection.connection_errors + connection.channel_errors + (OperationalError,)
@@ -81,7 +87,9 @@ class Listener:
 
     def _hear(self, connection: Connection) -> None:
         connection.connect()
-        with Consumer(connection.channel(), queues=[notice_queue()], on_message=self._receive, no_ack=True):
+        with Consumer(
+            connection.channel(), queues=[notice_queue(self._exchange)], on_message=self._receive, no_ack=True
+        ):
             first = True
             while not self._stopping.is_set():
                 try:
@@ -95,12 +103,9 @@ class Listener:
 
     def _receive(self, message: Message) -> None:
         try:
-            notice = parse_envelope(message.decode())
+            notice = notice_in(message, self._keys)
         except InvalidRequestError as error:
             logger.warning("A notice is ignored: %s", error, extra={"action": "notice_ignored"})
-            return
-        if isinstance(notice, AskEnvelope | MoveEnvelope):
-            logger.warning("Work among the notices is ignored", extra={"action": "notice_ignored"})
             return
         try:
             self._callback(notice)

@@ -11,14 +11,15 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from kombu.connection import Connection
-from kombu.entity import Queue
+from kombu.entity import Exchange, Queue
 from kombu.exceptions import OperationalError
 from kombu.messaging import Producer
 
 from turnwise.bus import protocol
 from turnwise.bus.broker_url import ANSWER_TIMEOUT, CONNECT_TIMEOUT, BrokerURL
-from turnwise.bus.envelope import Notice, Work
-from turnwise.bus.topology import NOTICE_EXCHANGE, WORK_EXCHANGE, work_queue
+from turnwise.bus.envelope import CancelNotice, Notice, Work
+from turnwise.bus.signing import NO_KEYS, WireKeys
+from turnwise.bus.topology import CANCELLATION_EXCHANGE, NOTICE_EXCHANGE, WORK_EXCHANGE, work_queue
 
 logger = logging.getLogger(__name__)
 
@@ -28,13 +29,16 @@ T = TypeVar("T")
 class Publisher:
     """A connection and a channel; used by one thread at a time. Raises what kombu raises."""
 
-    def __init__(self, broker: BrokerURL, *, confirm: bool) -> None:
+    def __init__(self, broker: BrokerURL, *, confirm: bool, keys: WireKeys = NO_KEYS) -> None:
         self._broker = broker
+        self._keys = keys
         self._extra: dict[str, Any] = {}
         if broker.is_rabbitmq and confirm:
             self._extra = {"mandatory": True, "confirm_timeout": ANSWER_TIMEOUT}
         options = broker.publishing_options(confirm=confirm)
-        self._connection = Connection(broker.url, connect_timeout=CONNECT_TIMEOUT, transport_options=options)
+        self._connection = Connection(
+            broker.url, connect_timeout=CONNECT_TIMEOUT, transport_options=options, ssl=broker.ssl_options
+        )
         self._declared: set[str] = set()
         self.errors = self._connection.connection_errors + self._connection.channel_errors + (OperationalError,)
         try:
@@ -47,14 +51,14 @@ class Publisher:
     def send_work(self, queue: str, key: str, task: str, work: Work) -> None:
         """Publish a durable Celery message; on RabbitMQ returns when the broker has written it down."""
         self._declare(queue)
-        message_id = protocol.new_message_id()
+        message_id, body = protocol.new_message_id(), protocol.body(work)
         self._producer.publish(
-            protocol.body(work),
+            body,
             exchange=WORK_EXCHANGE.name,
             routing_key=key,
             content_type="application/json",
             content_encoding="utf-8",
-            headers=protocol.headers(task, work, message_id),
+            headers=protocol.headers(task, work, message_id) | self._keys.headers("work", key, body),
             correlation_id=message_id,
             delivery_mode=2,
             retry=False,
@@ -63,16 +67,22 @@ class Publisher:
 
     def send_notice(self, notice: Notice) -> None:
         """Publish to whoever listens now."""
-        self._declare_notices()
-        self._producer.publish(
-            notice.model_dump_json(),
-            exchange=NOTICE_EXCHANGE.name,
-            routing_key="",
-            content_type="application/json",
-            content_encoding="utf-8",
-            delivery_mode=1,
-            retry=False,
-        )
+        exchanges = [NOTICE_EXCHANGE]
+        if isinstance(notice, CancelNotice):
+            exchanges.append(CANCELLATION_EXCHANGE)
+        body = notice.model_dump_json()
+        for exchange in exchanges:
+            self._declare_exchange(exchange)
+            self._producer.publish(
+                body,
+                exchange=exchange.name,
+                routing_key="",
+                content_type="application/json",
+                content_encoding="utf-8",
+                headers=self._keys.headers("notice", "", body),
+                delivery_mode=1,
+                retry=False,
+            )
 
     def count(self, queue: str) -> int:
         """Messages ready in the queue; 0 where the broker knows no such queue (on Redis: an empty one)."""
@@ -110,10 +120,10 @@ class Publisher:
             work_queue(queue, quorum=self._broker.is_rabbitmq)(self._channel).declare()
             self._declared.add(queue)
 
-    def _declare_notices(self) -> None:
-        if NOTICE_EXCHANGE.name not in self._declared:
-            NOTICE_EXCHANGE(self._channel).declare()
-            self._declared.add(NOTICE_EXCHANGE.name)
+    def _declare_exchange(self, exchange: Exchange) -> None:
+        if exchange.name not in self._declared:
+            exchange(self._channel).declare()
+            self._declared.add(exchange.name)
 
     def _returned(self, error: Exception, exchange: str, key: str, message: object) -> None:
         # The ask is in the database: the sweeper publishes it again, and then the queue is declared anew.
@@ -128,9 +138,10 @@ class Publisher:
 class PublisherPool:
     """Publishers for any thread: at most `limit` at work at a time, each kept for the next."""
 
-    def __init__(self, broker: BrokerURL, *, confirm: bool, limit: int) -> None:
+    def __init__(self, broker: BrokerURL, *, confirm: bool, limit: int, keys: WireKeys = NO_KEYS) -> None:
         self._broker = broker
         self._confirm = confirm
+        self._keys = keys
         self._slots = threading.BoundedSemaphore(limit)
         self._lock = threading.Lock()
         self._idle: list[Publisher] = []
@@ -172,7 +183,7 @@ class PublisherPool:
         probe = Connection(self._broker.url)
         errors = probe.connection_errors + probe.channel_errors + (OperationalError,)
         try:
-            return self._use(Publisher(self._broker, confirm=self._confirm), work)
+            return self._use(Publisher(self._broker, confirm=self._confirm, keys=self._keys), work)
         except errors as error:
             raise self._broker.unavailable(error) from error
 

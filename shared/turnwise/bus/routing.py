@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 EXCHANGE = "turnwise"
 NOTICES = "turnwise.notices"
+CANCELLATIONS = "turnwise.cancellations"
 COORDINATOR_QUEUE = "coordinator"
 LLM_QUEUE = "llm"
 AGENT_QUEUE = "agent"
@@ -26,6 +27,19 @@ def encode_agent(agent: str) -> str:
     """
     # `quote` never encodes dots and tildes, which are unreserved in URLs.
     return quote(agent, safe="").replace(".", "%2E").replace("~", "%7E")
+
+
+def lane(queue: str, version: str | None) -> str:
+    """Where the broker keeps the messages of `queue` that are for processes of one version alone; None: the queue.
+
+    The record knows queues only, so that asks and runs do not depend on how they are delivered.
+    """
+    return queue if version is None else f"{queue}@{encode_agent(version)}"
+
+
+def queue_of_lane(name: str) -> str:
+    """The queue whose messages the lane carries."""
+    return name.partition("@")[0]
 
 
 def routing_key(queue: str, agent: str) -> str:

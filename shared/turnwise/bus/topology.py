@@ -8,10 +8,13 @@ import uuid
 
 from kombu.entity import Exchange, Queue
 
-from turnwise.bus.routing import EXCHANGE, NOTICES, binding_key
+from turnwise.bus.routing import CANCELLATIONS, EXCHANGE, NOTICES, binding_key
 
 WORK_EXCHANGE = Exchange(EXCHANGE, type="topic", durable=True)
 NOTICE_EXCHANGE = Exchange(NOTICES, type="fanout", durable=False, delivery_mode="transient")
+
+# Cancellations once more, for workers: of all notices they need no others.
+CANCELLATION_EXCHANGE = Exchange(CANCELLATIONS, type="fanout", durable=False, delivery_mode="transient")
 
 
 def work_queue(name: str, *, quorum: bool) -> Queue:
@@ -21,7 +24,7 @@ def work_queue(name: str, *, quorum: bool) -> Queue:
     return Queue(name, exchange=WORK_EXCHANGE, routing_key=key, durable=True, queue_arguments=arguments)
 
 
-def notice_queue() -> Queue:
+def notice_queue(exchange: Exchange) -> Queue:
     """A listener's own queue, gone with its connection."""
-    name = f"{NOTICES}.{uuid.uuid4().hex}"
-    return Queue(name, exchange=NOTICE_EXCHANGE, durable=False, exclusive=True, auto_delete=True)
+    name = f"{exchange.name}.{uuid.uuid4().hex}"
+    return Queue(name, exchange=exchange, durable=False, exclusive=True, auto_delete=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -10,17 +11,21 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from celery import Celery, signals
 
-from turnwise.errors import TurnwiseError
+from turnwise.errors import ConfigurationError, TurnwiseError
+from turnwise.redaction import redact
 
 T = TypeVar("T")
 Queues = tuple[str, ...]
+# How many prefork children a worker may have at most, and at least.
+Autoscale = tuple[int, int]
 
 
 class WorkerProcess(Generic[T]):
     """One `T` per process that runs tasks.
 
     `open` is given the queues that the worker consumes. In a prefork worker each child opens its own; with the other
-    pools the one process does. `on_ready` runs in the main process once the worker consumes.
+    pools the one process does. `on_ready` runs in the main process once the worker consumes, `on_stopping` on a thread
+    of its own when it is told to stop and has still work in hand, where this process does the work itself.
     """
 
     def __init__(
@@ -29,17 +34,22 @@ class WorkerProcess(Generic[T]):
         open: Callable[[Queues], T],
         close: Callable[[T], None],
         on_ready: Callable[[T | None], None] | None = None,
+        on_stopping: Callable[[T], None] | None = None,
     ) -> None:
         self._app = app
         self._open = open
         self._close = close
         self._on_ready = on_ready
+        self._on_stopping = on_stopping
         self._lock = threading.Lock()
         self._held: T | None = None
         self._pid = 0
+        self._pool: Any = None
         signals.worker_process_init.connect(self._child_began, weak=False)
         signals.worker_process_shutdown.connect(self._child_ends, weak=False)
+        signals.celeryd_init.connect(self._check, weak=False)
         signals.worker_ready.connect(self._ready, weak=False)
+        signals.worker_shutting_down.connect(self._stopping, weak=False)
         signals.worker_shutdown.connect(self._main_ends, weak=False)
 
     def get(self) -> T:
@@ -49,8 +59,21 @@ class WorkerProcess(Generic[T]):
                 self._held, self._pid = self._open(self._queues()), os.getpid()
             return self._held
 
+    def children(self) -> frozenset[int]:
+        """The ids of the processes that a prefork worker has forked; none with other pools, nor before it is ready."""
+        return frozenset(self._pool.info["processes"]) if self._pool is not None else frozenset()
+
     def _queues(self) -> Queues:
         return tuple(self._app.amqp.queues.consume_from)
+
+    def _check(self, options: dict[str, Any], conf: Any, **_: Any) -> None:
+        # Celery's command line names it otherwise than its API.
+        pool = options.get("pool_cls") or options.get("pool") or conf.worker_pool
+        name = pool if isinstance(pool, str) else pool.__module__.rpartition(".")[2]
+        try:
+            check_autoscale(name, options.get("autoscale"))
+        except ConfigurationError as error:
+            _leave(error)
 
     def _child_began(self, **_: Any) -> None:
         self._get_or_leave()
@@ -61,11 +84,18 @@ class WorkerProcess(Generic[T]):
     def _ready(self, sender: Any, **_: Any) -> None:
         forks = type(sender.pool).__module__.endswith("prefork")
         held = None if forks else self._get_or_leave()
+        self._pool = sender.pool if forks else None
         if self._on_ready is not None:
             try:
                 self._on_ready(held)
             except TurnwiseError as error:
                 _leave(error)
+
+    def _stopping(self, **_: Any) -> None:
+        held, pid = self._held, self._pid
+        if self._on_stopping is not None and held is not None and pid == os.getpid():
+            # This runs within a signal's handler, which may have interrupted whoever holds a lock.
+            threading.Thread(target=self._on_stopping, args=(held,), name="turnwise-drain", daemon=True).start()
 
     def _main_ends(self, **_: Any) -> None:
         self._let_go()
@@ -85,29 +115,46 @@ class WorkerProcess(Generic[T]):
 
 def _leave(error: TurnwiseError) -> NoReturn:
     """A worker that can not work says why and ends; Celery would only log it and go on."""
-    sys.stderr.write(f"turnwise: {error}\n")
+    sys.stderr.write(f"turnwise: {redact(str(error))}\n")
     raise SystemExit(2) from error
 
 
-def run_worker(app: Celery, queues: Sequence[str], *, pool: str, concurrency: int, name: str, level: str) -> None:
+def check_autoscale(pool: str, autoscale: object) -> None:
+    """Raise `ConfigurationError` if Celery could not do it: it would fail with the first message."""
+    if autoscale and pool in ("threads", "thread", "solo"):
+        raise ConfigurationError(
+            f"--autoscale changes the number of prefork children, but this worker's pool is {pool}; use --pool "
+            "prefork, or --concurrency alone: threads are begun as they are needed"
+        )
+
+
+def run_worker(
+    app: Celery,
+    queues: Sequence[str],
+    *,
+    pool: str,
+    concurrency: int,
+    name: str,
+    level: str,
+    autoscale: Autoscale | None = None,
+) -> None:
     """Run a Celery worker in this process until it is told to stop.
 
-    A warm shutdown (SIGTERM) takes no more messages and waits for what it works on.
+    A warm shutdown (SIGTERM) takes no more messages and waits for what it works on. With `autoscale` the number of
+    prefork children follows the messages in hand, in the place of `concurrency`. Exits with Celery's code if that is
+    an error's.
     """
-    app.worker_main(
-        [
-            "worker",
-            "--queues",
-            ",".join(queues),
-            "--pool",
-            pool,
-            "--concurrency",
-            str(concurrency),
-            "--hostname",
-            f"{name}-{os.getpid()}@%h",
-            "--loglevel",
-            level,
-            "--without-gossip",
-            "--without-mingle",
-        ]
+    # Not by Celery's command line: that imports every plugin that is installed, for seconds and 20 MB.
+    worker = app.Worker(
+        queues=list(queues),
+        pool_cls=pool,
+        concurrency=concurrency,
+        autoscale=autoscale,
+        hostname=f"{name}-{os.getpid()}@{socket.gethostname()}",
+        loglevel=level,
+        without_gossip=True,
+        without_mingle=True,
     )
+    worker.start()
+    if worker.exitcode:
+        raise SystemExit(worker.exitcode)

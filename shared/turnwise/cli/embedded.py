@@ -16,10 +16,12 @@ from turnwise.bus.in_process import InProcessBus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.cli.services import load_service
 from turnwise.errors import ConfigurationError, DatabaseUnavailableError
-from turnwise.metrics import Metrics
+from turnwise.metrics import Metrics, watch_process
 from turnwise.runs.database import Database
 from turnwise.runs.lock import EmbeddedLock
 from turnwise.runs.store import Store
+from turnwise.serving.permits import permit
+from turnwise.telemetry.export import start_exporting
 
 if TYPE_CHECKING:
     from turnwise.service_settings import ServiceSettings
@@ -54,6 +56,7 @@ class EmbeddedServer:
         `ConfigurationError`.
         """
         with ExitStack() as opening:
+            opening.callback(start_exporting("turnwise").flush)
             database = self._open_database(opening)
             bus = InProcessBus()
             opening.callback(bus.close)
@@ -61,6 +64,7 @@ class EmbeddedServer:
                 database,
                 lease_seconds=self._settings.lease_seconds,
                 notify=lambda run, seq: bus.notify(RunNotice(run=run, seq=seq)),
+                tenant_weights=self._settings.tenant_weights,
             )
             self._start_services(opening, store, bus)
             self._open = opening.pop_all()
@@ -98,6 +102,8 @@ class EmbeddedServer:
     def _start_services(self, opening: ExitStack, store: Store, bus: InProcessBus) -> None:
         settings = self._settings
         metrics = Metrics(CollectorRegistry())
+        metrics.expect_tasks(self._app.tasks)
+        watch_process(metrics.registry)
         parts = (store, bus, self._app, settings, metrics)
         # The port is taken before there are tables: if it is busy, nothing has been written. It is served after.
         api = load_service("gateway", "api").create_api(*parts)
@@ -113,7 +119,7 @@ class EmbeddedServer:
 
         def move(work: Work) -> None:
             if isinstance(work, MoveEnvelope):
-                coordinator.move(work.run)
+                coordinator.woken(work.run)
 
         take_over(store, bus)
         responders.start()
@@ -126,7 +132,6 @@ class EmbeddedServer:
 
 def take_over(store: Store, bus: InProcessBus) -> None:
     """Go on with what an earlier server held; for the holder of the lock, who knows that no other lives."""
-    permit = load_service("coordinator", "sweeper").permit
     taken = store.take_over_all()
     for ask in taken:
         bus.publish_ask(permit(ask))

@@ -60,8 +60,14 @@ def _notes(kind: str, data: Json) -> str | None:
         return document_text(data.get("document"))
     if kind == "ask.expired":
         return f"worker {data.get('worker')} fell silent; somebody else takes over"
+    if kind == "run.retried":
+        return f"goes on from event {data.get('to')}"
+    if kind == "run.forked":
+        return f"of {data.get('run')}, from event {data.get('at')} on"
+    if kind == "ask.deferred" and (error := data.get("error")) is not None:
+        return f"try {data.get('attempt')} failed, the next is in {data.get('wait', 0):.1f} s: {error.get('message')}"
     if kind == "limit.reached":
-        return str(data.get("limit"))
+        return str(data.get("message") or data.get("limit"))
     if kind in ENDS:
         error = data.get("error") or {}
         return ": ".join(str(part) for part in (data.get("status"), error.get("message")) if part)

@@ -11,6 +11,7 @@ from turnwise.cli.event_lines import ENDS, EventLines
 from turnwise.cli.group import FAILED
 from turnwise.cli.message_text import Json, document_text
 from turnwise.cli.run_text import console, print_run
+from turnwise.cli.silence import Silence
 from turnwise.errors import ConflictError
 
 if TYPE_CHECKING:
@@ -22,13 +23,14 @@ _DIALOGUE = frozenset({"human.asked", "human.answered"})
 def follow(client: Client, run_id: str, *, as_json: bool = False, ask: bool = False) -> int:
     """Print a run's events to its end, and the result; the exit code: 0 if it completed, else 1.
 
-    With `ask`, the run's questions are asked here; at the end of the input it is left waiting for its answer, and the
-    exit code is 0.
+    When nothing happens for a while, it says why. With `ask`, the run's questions are asked here; at the end of the
+    input it is left waiting for its answer, and the exit code is 0.
     """
     out, lines = console(), EventLines(width=400)
     # The end is told with the result; who is asked here need not be told so.
     hidden = ENDS | _DIALOGUE if ask else ENDS
-    for event in client.events(run_id):
+    silence = Silence(client, run_id, lambda sentence: out.print(sentence, markup=False, style="dim"))
+    for event in client.events(run_id) if as_json or ask else silence.between(client.events(run_id)):
         if as_json:
             typer.echo(json.dumps(event, ensure_ascii=False))
         elif (line := lines.line(event)) is not None and event["type"] not in hidden:

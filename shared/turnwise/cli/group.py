@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from turnwise.errors import TurnwiseError
+from turnwise.redaction import redact
 
 FAILED = 1
 BAD_USAGE = 2
@@ -39,5 +40,5 @@ class Commands(TyperGroup):
         """Tell the error; what is to be raised instead of it."""
         if os.environ.get("TURNWISE_DEBUG") == "1":
             return error
-        typer.echo(f"turnwise: {message}", err=True)
+        typer.echo(f"turnwise: {redact(message)}", err=True)
         return typer.Exit(BAD_USAGE)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from turnwise.cli import demo_command, running, serving
+from turnwise.cli import again, care, demo_command, doctoring, keys, replaying, running, serving, tenants
 from turnwise.cli.group import Commands
 
 app = typer.Typer(
@@ -40,7 +40,13 @@ def turnwise(
 
 demo_command.register(app)
 serving.register(app)
+doctoring.register(app)
+care.register(app)
+replaying.register(app)
 running.register(app)
+again.register(app)
+keys.register(app)
+tenants.register(app)
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, InvalidOperation
 from typing import Annotated
 
 import typer
@@ -11,6 +12,9 @@ DEFAULT_URL = "http://127.0.0.1:8080"
 AppOption = Annotated[
     str | None, typer.Option("--app", metavar="MODULE:NAME", help="The application; default: TURNWISE_APP.")
 ]
+DatabaseOption = Annotated[
+    str | None, typer.Option("--database", metavar="URL", help="Default: TURNWISE_DATABASE_URL.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
 SessionOption = Annotated[
@@ -19,3 +23,26 @@ SessionOption = Annotated[
 UrlOption = Annotated[
     str, typer.Option("--url", envvar="TURNWISE_URL", help="The gateway.", show_default=True, show_envvar=True)
 ]
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+def seconds(text: str) -> float:
+    """A duration as given to an option: 30d, 12h, 45m, 90s, or plain seconds; raises `typer.BadParameter`."""
+    number, unit = (text[:-1], _UNITS[text[-1]]) if text[-1:] in _UNITS else (text, 1)
+    try:
+        found = float(number) * unit
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < float("inf"):
+        raise typer.BadParameter(f"{text!r} is no duration; expected for instance 30d, 12h, 45m or 90s")
+    return found
+
+
+def usd(text: str | None) -> Decimal | None:
+    """US dollars as given to an option; raises `typer.BadParameter`."""
+    try:
+        return None if text is None else Decimal(text)
+    except InvalidOperation as error:
+        raise typer.BadParameter(f"{text!r} is no amount in US dollars; expected for instance 0.50") from error

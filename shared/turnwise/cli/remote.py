@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def connect(url: str) -> Client:
-    """A client of the gateway at `url`, with the token in TURNWISE_AUTH_TOKEN where there is one."""
+    """A client of the gateway at `url`, with the key in TURNWISE_API_KEY, or else the token in TURNWISE_AUTH_TOKEN."""
     from turnwise.client import Client
 
-    return Client(url, os.environ.get("TURNWISE_AUTH_TOKEN") or None)
+    return Client(url, os.environ.get("TURNWISE_API_KEY") or os.environ.get("TURNWISE_AUTH_TOKEN") or None)

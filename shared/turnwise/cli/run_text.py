@@ -32,11 +32,8 @@ def print_run(run: Json) -> None:
     """A run's facts and its result."""
     out = console()
     out.print(f"{run['id']}  task {run['task']}  {status(run)}  {tokens(run)} tokens  {cost(run)}", markup=False)
-    waiting = run.get("waiting_for")
-    if waiting and waiting.get("kind") == "human":
-        out.print(f"waits for a human: turnwise answer {run['id']} TEXT", markup=False)
-    if waiting and waiting.get("kind") == "session":
-        out.print(f"waits for the end of {waiting['run']}, which is before it in its session", markup=False)
+    if run.get("waiting_for"):
+        out.print(run["waiting_for"]["sentence"], markup=False)
     if run.get("error"):
         out.print(f"error: {run['error'].get('message', run['error'])}", markup=False)
     if run.get("result"):
@@ -50,13 +47,32 @@ def print_transcript(transcript: Json) -> None:
         console().print(line, markup=False)
 
 
-def print_questions(questions: Iterable[Json]) -> None:
-    """Open questions, each with the command that answers it."""
+def print_inbox(items: Iterable[Json]) -> None:
+    """Open questions and parked calls, each with the command that answers it."""
     out = console()
-    for question in questions:
-        out.print(f"{question['run']}  {question['task']}", markup=False)
-        out.print(f"  {document_text(question['document'])}", markup=False)
-        out.print(f"  turnwise answer {question['run']} TEXT", markup=False, style="dim")
+    for item in items:
+        out.print(f"{item['run']}  {item['task']}", markup=False)
+        for line in _parked_lines(item) if item["kind"] == "parked" else [document_text(item["document"])]:
+            out.print(f"  {line}", markup=False)
+        command = f"resolve {item['id']} --again" if item["kind"] == "parked" else f"answer {item['run']} TEXT"
+        out.print(f"  turnwise {command}", markup=False, style="dim")
+
+
+def _parked_lines(item: Json) -> Iterator[str]:
+    """What is parked, and what is known of it."""
+    if item["reason"] == "unknown_outcome":
+        arguments = ", ".join(f"{name}={value!r}" for name, value in (item["arguments"] or {}).items())
+        message = (item["error"] or {}).get("message")
+        why = f"Nobody knows: {str(message).rstrip('.')}." if message else "Its worker was lost in the middle of it."
+        yield f"Did {item['tool']}({arguments}) of {item['agent']} happen? {why}"
+    else:
+        yield str((item["error"] or {}).get("message"))
+    if item["idempotency_key"]:
+        yield f"idempotency key {item['idempotency_key']}"
+    worker = item["worker"] or {}
+    if item["began_at"]:
+        where = f", on {worker['host']} (pid {worker['pid']})" if worker.get("pid") else ""
+        yield f"begun {str(item['began_at'])[:19]}{where}"
 
 
 def status(run: Json) -> str:

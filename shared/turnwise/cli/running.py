@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from turnwise.cli.options import DEFAULT_URL, JsonOption, RunArgument, SessionOption, UrlOption
+from turnwise.cli.options import DEFAULT_URL, JsonOption, RunArgument, SessionOption, UrlOption, usd
 
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="Name of a task of the application.")]
 
@@ -25,7 +24,9 @@ def register(app: typer.Typer) -> None:
     app.command("show", rich_help_panel=panel)(show)
     app.command("answer", rich_help_panel=panel)(answer)
     app.command("cancel", rich_help_panel=panel)(cancel)
+    app.command("raise", rich_help_panel=panel)(raise_limits)
     app.command("inbox", rich_help_panel=panel)(inbox)
+    app.command("resolve", rich_help_panel=panel)(resolve)
 
 
 def submit(
@@ -38,7 +39,11 @@ def submit(
     max_tokens: Annotated[int | None, typer.Option(help="Limit of input and output tokens together.")] = None,
     turns: Annotated[int | None, typer.Option(help="Limit of turns of the task.")] = None,
     deadline: Annotated[float | None, typer.Option(help="Limit in seconds from now.")] = None,
+    on_limit: Annotated[str | None, typer.Option(help="At a limit of cost or tokens: end, or wait for more.")] = None,
     session: SessionOption = None,
+    version: Annotated[
+        str | None, typer.Option(help="Version of the application, where runs are pinned to versions.")
+    ] = None,
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
@@ -50,10 +55,18 @@ def submit(
     from turnwise.cli.remote import connect
 
     text = sys.stdin.read() if message == "-" else message
-    cost = _usd(max_cost)
+    cost = usd(max_cost)
     with connect(url) as client:
         run = client.submit(
-            task, text, max_cost=cost, max_tokens=max_tokens, turns=turns, deadline=deadline, session_id=session
+            task,
+            text,
+            max_cost=cost,
+            max_tokens=max_tokens,
+            turns=turns,
+            deadline=deadline,
+            on_limit=on_limit,
+            session_id=session,
+            version=version,
         )
         if wait:
             raise typer.Exit(follow(client, str(run["id"]), as_json=as_json))
@@ -179,29 +192,68 @@ def cancel(run: RunArgument, as_json: JsonOption = False, url: UrlOption = DEFAU
     typer.echo(_json(found) if as_json else f"{run} is asked to end.")
 
 
+def raise_limits(
+    run: RunArgument,
+    max_cost: Annotated[str | None, typer.Option(help="The new limit in US dollars, for instance 2.00.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="The new limit of tokens.")] = None,
+    as_json: JsonOption = False,
+    url: UrlOption = DEFAULT_URL,
+) -> None:
+    """Give a run that has not ended other limits; one that waits for budget goes on.
+
+    Example: turnwise raise run_01j... --max-cost 2.00
+    """
+    from turnwise.cli.remote import connect
+
+    if max_cost is None and max_tokens is None:
+        raise typer.BadParameter("give --max-cost, --max-tokens or both")
+    with connect(url) as client:
+        found = client.change_limits(run, max_cost=usd(max_cost), max_tokens=max_tokens)
+    typer.echo(_json(found) if as_json else f"{run} has other limits.")
+
+
 def inbox(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
-    """List the questions that wait for a human, the oldest first.
+    """List what waits for a human, the oldest first: questions, and parked calls.
 
     Example: turnwise inbox
     """
     from turnwise.cli.remote import connect
-    from turnwise.cli.run_text import print_questions
+    from turnwise.cli.run_text import print_inbox
 
     with connect(url) as client:
-        questions = client.inbox()
+        items = client.inbox()
     if as_json:
-        typer.echo(_json(questions))
-    elif questions:
-        print_questions(questions)
+        typer.echo(_json(items))
+    elif items:
+        print_inbox(items)
     else:
-        typer.echo("No question waits.", err=True)
+        typer.echo("Nothing waits for a human.", err=True)
 
 
-def _usd(text: str | None) -> Decimal | None:
-    try:
-        return None if text is None else Decimal(text)
-    except InvalidOperation as error:
-        raise typer.BadParameter(f"{text!r} is no amount in US dollars; expected for instance 0.50") from error
+def resolve(
+    item: Annotated[str, typer.Argument(metavar="ID", help="Which parked call, as `turnwise inbox` shows it.")],
+    result: Annotated[
+        str | None, typer.Argument(metavar="[RESULT]", help="With --happened: what the handler returned.")
+    ] = None,
+    happened: Annotated[bool, typer.Option("--happened", help="It has done its work; it is not called again.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Call it again, with the same idempotency key.")] = False,
+    fail: Annotated[bool, typer.Option("--fail", help="End the run with an error.")] = False,
+    as_json: JsonOption = False,
+    url: UrlOption = DEFAULT_URL,
+) -> None:
+    """Say how to go on with a parked call; the first answer counts.
+
+    Example: turnwise resolve run_01j....1.2.1 --happened "The refund 4711 was made."
+    """
+    from turnwise.cli.remote import connect
+
+    outcomes: dict[Literal["happened", "again", "fail"], bool] = {"happened": happened, "again": again, "fail": fail}
+    chosen = [name for name, wanted in outcomes.items() if wanted]
+    if len(chosen) != 1 or (result is not None and not happened):
+        raise typer.BadParameter("give one of --happened, --again and --fail; a result goes with --happened")
+    with connect(url) as client:
+        run = client.resolve(item, chosen[0], result)
+    typer.echo(_json(run) if as_json else f"{run['id']} goes on: {chosen[0]}.")
 
 
 def _json(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from turnwise.cli.options import AppOption
+from turnwise.cli.options import AppOption, DatabaseOption
 
 if TYPE_CHECKING:
     from turnwise.service_settings import ServiceSettings
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BindOption = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where to listen; default: TURNWISE_BIND.")]
-DatabaseOption = Annotated[
-    str | None, typer.Option("--database", metavar="URL", help="Default: TURNWISE_DATABASE_URL.")
-]
 ConcurrencyOption = Annotated[int | None, typer.Option(min=1, help="How many at a time.")]
 
 
@@ -38,7 +35,7 @@ def up(app: AppOption = None, bind: BindOption = None, database: DatabaseOption 
 
     Example: turnwise up --app office:app
     """
-    settings = _settings(app=app, bind=bind, database_url=database)
+    settings = settings_of(app=app, bind=bind, database_url=database)
     from turnwise.app import load_app
     from turnwise.cli.embedded import EmbeddedServer
     from turnwise.cli.signals import wait_for_stop
@@ -61,7 +58,7 @@ def gateway(app: AppOption = None, bind: BindOption = None) -> None:
 
     Example: TURNWISE_DATABASE_URL=postgresql://... TURNWISE_BROKER_URL=amqp://... turnwise gateway --app office:app
     """
-    settings = _settings(app=app, bind=bind)
+    settings = settings_of(app=app, bind=bind)
     from turnwise.cli.services import load_service
     from turnwise.cli.signals import exit_when_stopped
 
@@ -74,10 +71,13 @@ def coordinator(app: AppOption = None, concurrency: ConcurrencyOption = 4) -> No
 
     Example: turnwise coordinator --app office:app --concurrency 8
     """
-    settings = _settings(app=app)
+    settings = settings_of(app=app)
     from turnwise.cli.services import load_service
+    from turnwise.cli.signals import exit_when_stopped
 
-    load_service("coordinator").run(settings, concurrency)
+    # Until Celery listens to signals itself; a container's first process would not even end by them.
+    with exit_when_stopped():
+        load_service("coordinator").run(settings, concurrency)
 
 
 def worker(
@@ -89,19 +89,37 @@ def worker(
     pool: Annotated[
         Literal["threads", "prefork", "solo"], typer.Option(help="How Celery runs them; prefork for work on the CPU.")
     ] = "threads",
+    autoscale: Annotated[
+        str | None,
+        typer.Option(metavar="MAX,MIN", help="Prefork children, by the messages in hand; instead of --concurrency."),
+    ] = None,
 ) -> None:
     """Answer for models and tools, as a Celery worker.
 
     Example: turnwise worker --app office:app -Q llm --concurrency 50
     """
-    settings = _settings(app=app)
+    settings = settings_of(app=app)
     from turnwise.cli.services import load_service
+    from turnwise.cli.signals import exit_when_stopped
     from turnwise.errors import ConfigurationError
 
     names = [name.strip() for name in queues.split(",") if name.strip()]
     if not names:
         raise ConfigurationError(f"-Q is {queues!r}; expected names of queues, for instance -Q llm,agent")
-    load_service("responders").run(settings, names, concurrency, pool)
+    with exit_when_stopped():  # as for the coordinator
+        load_service("responders").run(settings, names, concurrency, pool, _range_of(autoscale))
+
+
+def _range_of(autoscale: str | None) -> tuple[int, int] | None:
+    """The most and the fewest of `--autoscale MAX,MIN`; as with Celery, MIN may be left out and is 0 then."""
+    if autoscale is None:
+        return None
+    from turnwise.errors import ConfigurationError
+
+    most, _, fewest = autoscale.partition(",")
+    if not (most.isdigit() and (fewest or "0").isdigit() and int(most) >= max(1, int(fewest or 0))):
+        raise ConfigurationError(f"--autoscale is {autoscale!r}; expected MAX,MIN, for instance --autoscale=10,2")
+    return int(most), int(fewest or 0)
 
 
 def migrate(database: DatabaseOption = None) -> None:
@@ -109,7 +127,7 @@ def migrate(database: DatabaseOption = None) -> None:
 
     Example: turnwise migrate --database postgresql://user:password@db.example.com/turnwise
     """
-    settings = _settings(database_url=database)
+    settings = settings_of(database_url=database)
     from turnwise.runs.database import Database
 
     found = Database(settings.database_url)
@@ -122,29 +140,37 @@ def migrate(database: DatabaseOption = None) -> None:
 
 
 def fake_llm(
-    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="A .json file of rules or a .py file.")],
+    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="A .json file of rules, a .py file, or a module.")],
     bind: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0: any.")] = "127.0.0.1:8090",
+    requests: Annotated[int | None, typer.Option(min=1, help="Requests in a window, per model and key.")] = None,
+    tokens: Annotated[int | None, typer.Option(min=1, help="Tokens in a window, per model and key.")] = None,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="Calls at once, per model and key.")] = None,
+    window: Annotated[float | None, typer.Option(min=0.001, help="Seconds; 60 unless the script says it.")] = None,
 ) -> None:
     """Serve scripted answers as an OpenAI-compatible server, for tests and demos.
 
     It answers /v1/embeddings as well: the same text has the same vector, texts with common words have near ones.
+    Calls beyond a limit are answered with 429, and what is left of it is announced in OpenAI's headers.
 
-    Example: turnwise fake-llm rules.json --bind 127.0.0.1:8090
+    Example: turnwise fake-llm rules.json --bind 127.0.0.1:8090 --requests 60 --concurrency 4
     """
     from turnwise.cli.signals import exit_when_stopped
+    from turnwise.fake_llm.limits import Limits
     from turnwise.fake_llm.server import run_fake_llm
     from turnwise.service_settings import parse_address
 
     host, port = parse_address(bind, "--bind")
+    given = {"requests": requests, "tokens": tokens, "concurrency": concurrency, "window": window}
+    limits = Limits.model_validate({name: value for name, value in given.items() if value is not None})
     with exit_when_stopped():
-        run_fake_llm(script, host, port, on_ready=lambda url: typer.echo(f"Serving {script} at {url}"))
+        run_fake_llm(script, host, port, lambda url: typer.echo(f"Serving {script} at {url}"), limits)
 
 
 def _listening(url: str) -> None:
     logger.info("The gateway listens at %s", url, extra={"action": "listening", "url": url})
 
 
-def _settings(**overrides: str | None) -> ServiceSettings:
+def settings_of(**overrides: str | None) -> ServiceSettings:
     """The settings of a process that serves, with its logs set up."""
     from turnwise.logs import configure_logging
     from turnwise.service_settings import load_settings

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
 import httpx2
 
-from turnwise.client.problems import error_of, unavailable
+from turnwise.client.administration import Administration
 from turnwise.client.stream import EventStream, run_path
 
 Json: TypeAlias = dict[str, Any]
@@ -19,8 +19,10 @@ Json: TypeAlias = dict[str, Any]
 _TIMEOUT = httpx2.Timeout(30.0, connect=5.0)
 
 
-class Client:
-    """A gateway at `base_url`, for instance http://127.0.0.1:8080; `token` where it asks for one.
+class Client(Administration):
+    """A gateway at `base_url`, for instance http://127.0.0.1:8080.
+
+    `token` is an API key or the server's token, where it asks for one.
 
     Answers are the JSON objects of the API (see its /docs). What the gateway refuses is raised as the class of
     `turnwise.errors` that has the problem's code; `GatewayUnavailableError` if nothing answers. May be shared between
@@ -43,33 +45,33 @@ class Client:
         max_tokens: int | None = None,
         turns: int | None = None,
         deadline: float | None = None,
+        on_limit: str | None = None,
         priority: int = 0,
         tags: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
         session_id: str | None = None,
+        version: str | None = None,
         idempotency_key: str | None = None,
         wait: float = 0,
     ) -> Json:
         """Submit a run and get it as accepted, or as it is at most `wait` seconds later.
 
-        `max_cost` is in US dollars, `deadline` in seconds from now. With `session_id` (letters, digits and `._:@-`, at
-        most 128) the run goes on where the last run of that session and task ended. A call that failed may be repeated
-        under the same `idempotency_key` without making a second run.
+        `max_cost` is in US dollars, `deadline` in seconds from now; `on_limit` is "end" or "wait" (for more budget).
+        With `session_id` (letters, digits and `._:@-`, at most 128) the run goes on where the last one of that session
+        and task ended. `version` of the application is for installations that pin runs to versions; default: the
+        gateway's. A call that failed may be repeated under the same `idempotency_key` without a second run.
         """
-        limits = {
-            "max_cost": None if max_cost is None else format(max_cost, "f"),
-            "max_tokens": max_tokens,
-            "turns": turns,
-            "deadline": deadline,
-        }
         body = {
             "task": task,
             "message": message,
-            "limits": {name: value for name, value in limits.items() if value is not None},
+            "limits": _limits(
+                max_cost=max_cost, max_tokens=max_tokens, turns=turns, deadline=deadline, on_limit=on_limit
+            ),
             "priority": priority,
             "tags": list(tags),
             "metadata": dict(metadata or {}),
             **({} if session_id is None else {"session_id": session_id}),
+            **({} if version is None else {"version": version}),
         }
         return self._call(
             "POST",
@@ -128,6 +130,58 @@ class Client:
         """Ask for the run's end: it ends with KILL before anybody else is asked. The run, as it is then."""
         return self._call("POST", run_path(run_id, "cancel"))
 
+    def retry(
+        self,
+        run_id: str,
+        *,
+        max_cost: Decimal | None = None,
+        max_tokens: int | None = None,
+        deadline: float | None = None,
+    ) -> Json:
+        """Have a failed run go on from where it failed; the limits are from now on. The run, as it is then.
+
+        Raises `ConflictError` for a run that has not failed, or of which another way is to be taken.
+        """
+        limits = _limits(max_cost=max_cost, max_tokens=max_tokens, deadline=deadline)
+        return self._call("POST", run_path(run_id, "retry"), json={"limits": limits})
+
+    def fork(
+        self,
+        run_id: str,
+        at: int,
+        *,
+        message: str | None = None,
+        model: str | None = None,
+        version: str | None = None,
+        session_id: str | None = None,
+        max_cost: Decimal | None = None,
+        max_tokens: int | None = None,
+        turns: int | None = None,
+        deadline: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> Json:
+        """Make a run that has the past of `run_id` up to its event `at`, and goes on from there. The new run.
+
+        `message` answers the question that is open there, or is the first message of a run that has not begun there;
+        `model` is for all its agents; `session_id`, which must be new, begins with the fork.
+        """
+        given = {"message": message, "model": model, "version": version, "session_id": session_id}
+        body = {
+            "at": at,
+            "limits": _limits(max_cost=max_cost, max_tokens=max_tokens, turns=turns, deadline=deadline),
+        }
+        return self._call(
+            "POST",
+            run_path(run_id, "fork"),
+            json=body | {name: value for name, value in given.items() if value is not None},
+            headers={"Idempotency-Key": idempotency_key} if idempotency_key else None,
+        )
+
+    def change_limits(self, run_id: str, *, max_cost: Decimal | None = None, max_tokens: int | None = None) -> Json:
+        """Give a run that has not ended other limits (None leaves one); if it waited for that, it goes on."""
+        limits = _limits(max_cost=max_cost, max_tokens=max_tokens)
+        return self._call("PATCH", run_path(run_id), json={"limits": limits})
+
     def session(self, session_id: str) -> Json:
         """What a session remembers, task by task, and what its runs used."""
         return self._call("GET", session_path(session_id))
@@ -137,8 +191,24 @@ class Client:
         self._request("DELETE", session_path(session_id))
 
     def inbox(self, limit: int = 100) -> list[Json]:
-        """Questions to humans that wait for an answer, oldest first, at most `limit`."""
+        """What waits for a human, oldest first, at most `limit`: questions, and parked asks, as `kind` says.
+
+        A question (`question`) is answered with `answer`, a parked ask (`parked`) is resolved with `resolve`.
+        """
         return self._items("/v1/inbox", limit=limit)
+
+    def resolve(self, item_id: str, outcome: Literal["happened", "again", "fail"], result: Any = None) -> Json:
+        """Say how to go on with a parked ask. The run, as it is then.
+
+        - `happened`: its handler has done its work, with that `result` (a text, or what JSON can express; None if it
+          returned nothing); it is not called again.
+        - `again`: the handler, or the model, is called again; a handler with the same idempotency key.
+        - `fail`: the run ends with an error.
+
+        `ConflictError` (`already_resolved`) if somebody was faster.
+        """
+        body = {"outcome": outcome} if result is None else {"outcome": outcome, "result": result}
+        return self._call("POST", f"/v1/inbox/{quote(item_id, safe='')}", json=body)
 
     def tasks(self) -> list[Json]:
         """The tasks of the application, of which runs can be made."""
@@ -168,18 +238,11 @@ class Client:
         items: list[Json] = self._call("GET", path, params=params)["items"]
         return items
 
-    def _call(self, method: str, path: str, **request: Any) -> Json:
-        body: Json = self._request(method, path, **request).json()
-        return body
 
-    def _request(self, method: str, path: str, **request: Any) -> httpx2.Response:
-        try:
-            response = self._http.request(method, path, **request)
-        except httpx2.TransportError as error:
-            raise unavailable(self.base_url, error) from error
-        if response.is_error:
-            raise error_of(response)
-        return response
+def _limits(*, max_cost: Decimal | None, **others: float | str | None) -> Json:
+    """Limits as the API takes them, without those that are not given."""
+    given = {"max_cost": None if max_cost is None else format(max_cost, "f"), **others}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def session_path(session_id: str) -> str:

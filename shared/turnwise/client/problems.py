@@ -7,19 +7,22 @@ from collections.abc import Iterator
 import httpx2
 
 from turnwise.errors import (
-    ConfigurationError,
     ConflictError,
     EnvironmentFault,
     GatewayUnavailableError,
     InvalidRequestError,
     NotFoundError,
+    PermissionDeniedError,
+    QuotaExceededError,
     RequestTooLargeError,
     TurnwiseError,
+    UnauthorizedError,
 )
 
 # For codes that are no class's own.
 _BY_STATUS: dict[int, type[TurnwiseError]] = {
-    401: ConfigurationError,
+    401: UnauthorizedError,
+    403: PermissionDeniedError,
     404: NotFoundError,
     413: RequestTooLargeError,
     503: EnvironmentFault,
@@ -39,9 +42,15 @@ def error_of(response: httpx2.Response) -> TurnwiseError:
     code, detail = str(body["code"]), str(body.get("detail", ""))
     if response.status_code == 409:
         return ConflictError(detail, code)
+    if response.status_code == 429:
+        return QuotaExceededError(detail, code, _seconds(response.headers.get("Retry-After")))
     known = {kind.code: kind for kind in _tree(TurnwiseError)}
     fallback = InvalidRequestError if response.status_code < 500 else TurnwiseError
     return known.get(code, _BY_STATUS.get(response.status_code, fallback))(detail)
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    return float(retry_after) if retry_after is not None and retry_after.isdigit() else None
 
 
 def _tree(kind: type[TurnwiseError]) -> Iterator[type[TurnwiseError]]:

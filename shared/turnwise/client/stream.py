@@ -75,9 +75,10 @@ class EventStream:
                 event = json.loads(sent.data)
                 if "seq" in event:
                     self._seq = event["seq"]
-                    self._over = event["type"] in _LAST
                 yield event
-                if self._over:
+                # A run that was retried has events behind the one that was its last.
+                if event["type"] in _LAST and self._has_ended():
+                    self._over = True
                     return
 
     def _has_ended(self) -> bool:

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from turnwise.fake_llm import wire
 from turnwise.fake_llm.answer import Answer, Fault
 from turnwise.fake_llm.embeddings import EMBEDDING_MODEL, EmbeddingRequest, embeddings
+from turnwise.fake_llm.limits import Decision, Gate, Limits
 from turnwise.fake_llm.request import ChatRequest
 from turnwise.fake_llm.script import Answerer
 from turnwise.fake_llm.stats import Stats
@@ -22,9 +23,10 @@ from turnwise.fake_llm.strict import schema_faults
 MODEL = "turnwise-fake"
 
 
-def create_app(answerer: Answerer, stats: Stats) -> FastAPI:
-    """The server of `answerer`: models, chat completions, embeddings (not scripted), and `GET /stats`."""
+def create_app(answerer: Answerer, stats: Stats, limits: Limits | None = None) -> FastAPI:
+    """The server of `answerer`: models, chat completions (within `limits`), embeddings, and `GET /stats`."""
     app = FastAPI(title="turnwise fake-llm", openapi_url=None)
+    gate = Gate(limits)
 
     async def models() -> dict[str, object]:
         about = {"object": "model", "created": 0, "owned_by": "turnwise"}
@@ -37,11 +39,24 @@ def create_app(answerer: Answerer, stats: Stats) -> FastAPI:
             return _error(Fault(status=400, message=f"not a chat request: {_faults(error)}"))
         if wrong := schema_faults(request):
             return _error(Fault(status=400, message="; ".join(wrong)))
-        with stats.call(request):
-            answer = _ask(answerer, request)
-            if answer.delay:
-                await asyncio.sleep(answer.delay)
-        return _respond(request, answer)
+        customer = (request.model, http.headers.get("authorization", ""))
+        decision = gate.enter(customer, request)
+        if decision.call is None:
+            stats.limited()
+            return _refused(decision)
+        tokens = None
+        try:
+            with stats.call(request):
+                answer = _ask(answerer, request)
+                if answer.delay and await _hung_up(http, answer.delay):
+                    stats.hung_up()
+                    return Response(status_code=499)  # nobody reads it
+            response = _respond(request, answer)
+            tokens = _used(request, answer)
+        finally:
+            gate.leave(customer, decision.call, tokens)
+        response.headers.update(decision.headers)
+        return response
 
     async def embed(http: Request) -> Response:
         try:
@@ -59,6 +74,16 @@ def create_app(answerer: Answerer, stats: Stats) -> FastAPI:
     app.add_api_route("/v1/embeddings", embed, methods=["POST"], response_model=None)
     app.add_api_route("/stats", counts, methods=["GET"])
     return app
+
+
+async def _hung_up(http: Request, seconds: float) -> bool:
+    """Wait, as a slow model would; whether the client has closed the connection meanwhile."""
+    try:
+        # After the body of the request, all that can come is its end.
+        await asyncio.wait_for(http.receive(), seconds)
+    except TimeoutError:
+        return False
+    return True
 
 
 def _faults(error: ValidationError) -> str:
@@ -91,6 +116,16 @@ def _respond(request: ChatRequest, answer: Answer) -> Response:
     if answer.fault == "disconnect":
         return _Broken([json.dumps(body).encode()[:20]], "application/json")
     return JSONResponse(body)
+
+
+def _used(request: ChatRequest, answer: Answer) -> int:
+    """The tokens that an answer counts; one that could not be given counts none."""
+    return 0 if answer.fault is not None else int(wire.completion(request, answer)["usage"]["total_tokens"])
+
+
+def _refused(decision: Decision) -> Response:
+    error = {"message": decision.why, "type": "requests", "param": None, "code": "rate_limit_exceeded"}
+    return JSONResponse({"error": error}, status_code=429, headers=decision.headers)
 
 
 def _error(fault: Fault) -> Response:

@@ -1,11 +1,13 @@
-"""Scripts of the fake model: a JSON file of rules, or a Python file with a function `answer`."""
+"""Scripts of the fake model: a JSON file of rules, or a Python file or module with a function `answer`."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import runpy
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from turnwise.errors import ConfigurationError
 from turnwise.fake_llm.answer import Answer
+from turnwise.fake_llm.limits import Limits
 from turnwise.fake_llm.request import ChatRequest
 from turnwise.fake_llm.rules import FakeLLM, Reply, Rule
 
@@ -20,28 +23,54 @@ from turnwise.fake_llm.rules import FakeLLM, Reply, Rule
 Answerer = Callable[[ChatRequest], Answer | str]
 
 
-class _Script(BaseModel):
+class _JsonScript(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     rules: list[Rule] = Field(default_factory=list)
     default: str | Reply | None = None
+    limits: Limits | None = None
 
 
-def load_script(path: str | Path) -> Answerer:
+@dataclass(frozen=True, kw_only=True)
+class Script:
+    """What a script says: how requests are answered, and how many are let through."""
+
+    answer: Answerer
+    limits: Limits | None = None
+
+    def __call__(self, request: ChatRequest) -> Answer | str:
+        return self.answer(request)
+
+
+def load_script(path: str | Path) -> Script:
     """Read a script; raises `ConfigurationError` with file, line and field of each fault.
 
-    A `.json` file holds a list of rules, or `{"rules": [...], "default": ...}`. A `.py` file is executed and has to
-    define `answer(request: ChatRequest) -> Answer | str`.
+    A `.json` file holds a list of rules, or `{"rules": [...], "default": ..., "limits": {...}}`. A `.py` file is
+    executed and has to define `answer(request: ChatRequest) -> Answer | str`; it may define `limits`, a dictionary.
+    The dotted name of an installed module, such as `turnwise.demo.fake_model`, stands for its file.
     """
-    path = Path(path)
+    path = _installed(str(path)) or Path(path)
     if path.suffix not in (".json", ".py"):
-        raise ConfigurationError(f"script {path}: expected a .json file of rules or a .py file with answer(request)")
+        raise ConfigurationError(
+            f"script {path}: expected a .json file of rules, a .py file with answer(request), or the name of a module"
+        )
     if not path.is_file():
         raise ConfigurationError(f"script {path}: no such file; give the path of a .json or .py script")
     return _load_json(path) if path.suffix == ".json" else _load_python(path)
 
 
-def _load_json(path: Path) -> FakeLLM:
+def _installed(name: str) -> Path | None:
+    """The file of a module `package.module`, if `name` is one; only its packages are imported."""
+    if not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", name) or name.endswith((".json", ".py")):
+        return None
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError:
+        return None
+    return None if spec is None or spec.origin is None else Path(spec.origin)
+
+
+def _load_json(path: Path) -> Script:
     try:
         text = path.read_text(encoding="utf-8")
         value = json.loads(text)
@@ -50,12 +79,12 @@ def _load_json(path: Path) -> FakeLLM:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"script {path} can not be read: {error}") from error
     try:
-        script = _Script.model_validate({"rules": value} if isinstance(value, list) else value)
+        script = _JsonScript.model_validate({"rules": value} if isinstance(value, list) else value)
     except ValidationError as error:
         lines = _rule_lines(text)
         faults = [_fault(path, lines, fault["loc"], fault["msg"]) for fault in error.errors()]
         raise ConfigurationError("\n".join(faults)) from error
-    return FakeLLM(script.rules, script.default)
+    return Script(answer=FakeLLM(script.rules, script.default), limits=script.limits)
 
 
 def _fault(path: Path, lines: list[int], where: tuple[int | str, ...], message: str) -> str:
@@ -81,7 +110,7 @@ def _rule_lines(text: str) -> list[int]:
         at = decoder.raw_decode(text, at)[1]
 
 
-def _load_python(path: Path) -> Answerer:
+def _load_python(path: Path) -> Script:
     try:
         names: dict[str, Any] = runpy.run_path(str(path), run_name=f"fake_llm_{path.stem}")
     except Exception as error:  # a script may raise anything; all of it is told
@@ -91,7 +120,17 @@ def _load_python(path: Path) -> Answerer:
     if not callable(answer):
         raise ConfigurationError(f"{path}: defines no function answer(request: ChatRequest) -> Answer | str")
     function: Answerer = answer
-    return function
+    given = names.get("limits")
+    try:
+        limits = None if given is None else Limits.model_validate(given)
+    except ValidationError as error:
+        faults = "; ".join(_field_fault(fault["loc"], fault["msg"]) for fault in error.errors())
+        raise ConfigurationError(f"{path}: {faults}") from error
+    return Script(answer=function, limits=limits)
+
+
+def _field_fault(where: tuple[int | str, ...], message: str) -> str:
+    return f"{'.'.join(['limits', *map(str, where)])}: {message}"
 
 
 def _line_in(path: Path, error: Exception) -> int:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from turnwise.errors import AddressInUseError, ConfigurationError
+from turnwise.fake_llm.limits import Limits
 from turnwise.fake_llm.request import ChatRequest
 from turnwise.fake_llm.rules import FakeLLM, Rule
 from turnwise.fake_llm.script import Answerer, load_script
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 class FakeLLMServer:
     """A server in a thread, from `with` to its end; `port=0` takes a free port.
 
-    `rules` is a list of rules, or any function from a request to an answer. Raises `AddressInUseError`.
+    `rules` is a list of rules, or any function from a request to an answer; `limits` are those of a provider, for
+    instance `{"requests": 60, "window": 60}`. Raises `AddressInUseError`.
     """
 
     def __init__(
@@ -31,8 +33,10 @@ class FakeLLMServer:
         rules: Iterable[Rule | Mapping[str, Any]] | Answerer,
         host: str = "127.0.0.1",
         port: int = 0,
+        limits: Limits | Mapping[str, Any] | None = None,
     ) -> None:
         self._answerer: Answerer = rules if callable(rules) else FakeLLM(rules)
+        self._limits = None if limits is None else Limits.model_validate(limits)
         self._stats = Stats()
         self._address = (host, port)
         self._server: uvicorn.Server | None = None
@@ -44,7 +48,7 @@ class FakeLLMServer:
         return _base_url(self._address)
 
     def stats(self) -> dict[str, int]:
-        """`requests`, `in_flight` and `max_in_flight` of chats so far, and `texts` that were embedded."""
+        """Chats so far: `requests`, `in_flight`, `max_in_flight`, `rate_limited`, `hung_up`; and `texts` embedded."""
         return self._stats.snapshot()
 
     def requests(self) -> list[ChatRequest]:
@@ -55,7 +59,7 @@ class FakeLLMServer:
         """Listen; requests are accepted from here on."""
         listener = _listen(*self._address)
         self._address = listener.getsockname()[:2]
-        self._server = _server(self._answerer, self._stats)
+        self._server = _server(self._answerer, self._stats, self._limits)
         self._thread = threading.Thread(target=self._server.run, args=([listener],), name="fake-llm", daemon=True)
         self._thread.start()
 
@@ -77,21 +81,33 @@ class FakeLLMServer:
 
 
 def run_fake_llm(
-    script: str | Path, host: str = "127.0.0.1", port: int = 8090, on_ready: Callable[[str], None] | None = None
+    script: str | Path,
+    host: str = "127.0.0.1",
+    port: int = 8090,
+    on_ready: Callable[[str], None] | None = None,
+    limits: Limits | None = None,
 ) -> None:
     """Serve a script until interrupted; `on_ready` is called with the base URL once the port is open.
 
+    What `limits` sets takes the place of the script's own.
+
     Raises `ConfigurationError` for a bad script and `AddressInUseError` for a busy port.
     """
-    answerer = load_script(script)
-    server = _server(answerer, Stats())
+    loaded = load_script(script)
+    server = _server(loaded, Stats(), _merged(loaded.limits, limits))
     listener = _listen(host, port)
     if on_ready is not None:
         on_ready(_base_url(listener.getsockname()[:2]))
     server.run([listener])
 
 
-def _server(answerer: Answerer, stats: Stats) -> uvicorn.Server:
+def _merged(own: Limits | None, given: Limits | None) -> Limits | None:
+    if own is None or given is None:
+        return own or given
+    return own.model_copy(update=given.model_dump(exclude_unset=True))
+
+
+def _server(answerer: Answerer, stats: Stats, limits: Limits | None) -> uvicorn.Server:
     try:
         import uvicorn
 
@@ -101,7 +117,7 @@ def _server(answerer: Answerer, stats: Stats) -> uvicorn.Server:
             f"the fake model server needs {error.name}; install it with: pip install 'turnwise[gateway]'"
         ) from error
     config = uvicorn.Config(
-        create_app(answerer, stats), log_level="critical", access_log=False, ws="none", lifespan="off"
+        create_app(answerer, stats, limits), log_level="critical", access_log=False, ws="none", lifespan="off"
     )
     return uvicorn.Server(config)
 

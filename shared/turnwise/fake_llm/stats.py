@@ -17,7 +17,7 @@ class Stats:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._requests = self._in_flight = self._max_in_flight = self._texts = 0
+        self._requests = self._in_flight = self._max_in_flight = self._texts = self._limited = self._hung_up = 0
         self._latest: deque[ChatRequest] = deque(maxlen=_KEPT_REQUESTS)
 
     @contextmanager
@@ -34,18 +34,31 @@ class Stats:
             with self._lock:
                 self._in_flight -= 1
 
+    def limited(self) -> None:
+        """Count a call that went over a limit and was refused."""
+        with self._lock:
+            self._limited += 1
+
+    def hung_up(self) -> None:
+        """Count a call whose caller broke the connection off before it was answered."""
+        with self._lock:
+            self._hung_up += 1
+
     def embedded(self, texts: int) -> None:
         """Count texts that were sent for their embeddings."""
         with self._lock:
             self._texts += texts
 
     def snapshot(self) -> dict[str, int]:
-        """`requests`, `in_flight` and `max_in_flight` of chats, and `texts` that were embedded."""
+        """`requests`, `in_flight`, `max_in_flight`, `rate_limited` (refused) and `hung_up` (by the caller) chats, and
+        `texts` embedded."""
         with self._lock:
             return {
                 "requests": self._requests,
                 "in_flight": self._in_flight,
                 "max_in_flight": self._max_in_flight,
+                "rate_limited": self._limited,
+                "hung_up": self._hung_up,
                 "texts": self._texts,
             }
 

@@ -46,10 +46,15 @@ def completion(request: ChatRequest, answer: Answer) -> Json:
     }
 
 
+def prompt_tokens(request: ChatRequest) -> int:
+    """Estimated tokens of what is asked."""
+    asked = json.dumps([request.messages, request.tools, request.functions])
+    return -(-len(asked) // _CHARS_PER_TOKEN) + _PER_MESSAGE * len(request.messages)
+
+
 def usage(request: ChatRequest, message: Json) -> Json:
     """Estimated tokens: a quarter of the characters, and some for each message."""
-    asked = json.dumps([request.messages, request.tools, request.functions])
-    prompt = -(-len(asked) // _CHARS_PER_TOKEN) + _PER_MESSAGE * len(request.messages)
+    prompt = prompt_tokens(request)
     said = [message.get("content") or "", message.get("reasoning_content") or ""]
     calls = [call["function"] for call in message.get("tool_calls", ())]
     if "function_call" in message:

@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from turnwise.configuration import Configuration
 from turnwise.llm.shared_fields import SharedFieldsSet
 from turnwise.llm.tokens import estimated_tokens
+from turnwise.provider_limits.announcement import RateLimits
+from turnwise.provider_limits.provider import Target
 
 
 class Role(str, Enum):
@@ -188,6 +190,8 @@ class LLMResponse(BaseModel):
     - `oai_tool_calls`: calls that it asks for; `function_call`: one of the deprecated kind.
     - `usage`: tokens and cost of the call; `model`: the model that the server says it was; `cached`: nothing was
       called.
+    - `refused`: the model, or its provider's filter, would not answer; the text says so, if there is one.
+    - `rate_limits`: what the provider announced of its limits, None where it announces nothing.
     """
 
     message: str | None = None
@@ -197,6 +201,8 @@ class LLMResponse(BaseModel):
     usage: LLMTokenUsage = Field(default_factory=LLMTokenUsage)
     model: str = ""
     cached: bool = False
+    refused: bool = False
+    rate_limits: RateLimits | None = Field(None, exclude=True, repr=False)
 
     def pieces(self) -> list[tuple[str, StreamEventType]]:
         """Reasoning and text as a stream would bring them, each in one piece."""
@@ -319,6 +325,10 @@ class LanguageModel(ABC):
 
     def close(self) -> None:  # noqa: B027 - a client without connections has nothing to do
         """Give back connections; the client may not be used afterwards."""
+
+    def target(self) -> Target | None:
+        """Whose limits its calls count against; None where nobody counts them."""
+        return None
 
     def price(self, usage: LLMTokenUsage) -> Decimal | None:
         """USD that `usage` costs (its own `cost` is not read), or None where no price is known."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from decimal import Decimal
 from typing import Any
 
+import httpx2
 import openai
 
 from turnwise.llm.base import (
@@ -25,9 +26,11 @@ from turnwise.llm.openai_config import OpenAIGPTConfig
 from turnwise.llm.openai_connections import Connections, process_connections
 from turnwise.llm.openai_errors import told_as_model_errors
 from turnwise.llm.openai_stream import StreamAssembler
-from turnwise.llm.openai_wire import parse_completion, request_body
+from turnwise.llm.openai_wire import parse_completion, plain_json, request_body
 from turnwise.llm.prices import price
 from turnwise.llm.tokenizer import tokenizer_for
+from turnwise.provider_limits.announcement import rate_limits
+from turnwise.provider_limits.provider import Target, provider_of
 
 _PATH = "/chat/completions"
 
@@ -61,7 +64,8 @@ class OpenAIGPT(LanguageModel):
         body, sink = request_body(self.config, messages, max_tokens, tools), on_token or _unheard
         with self._telling_errors(), self._connections.client(self.config) as client:
             if not body.get("stream"):
-                response = self._response(client.post(_PATH, cast_to=object, body=body), messages)
+                http = client.post(_PATH, cast_to=httpx2.Response, body=body)
+                response = self._response(http, messages)
                 for text, kind in response.pieces():
                     sink(text, kind)
                 return response
@@ -70,7 +74,7 @@ class OpenAIGPT(LanguageModel):
                 for chunk in chunks:
                     for text, kind in parts.feed(chunk):
                         sink(text, kind)
-        return self._response(parts.completion(), messages)
+        return self._told(parts.completion(), chunks.response.headers, messages)
 
     async def achat(
         self,
@@ -83,7 +87,8 @@ class OpenAIGPT(LanguageModel):
         with self._telling_errors():
             async with self._connections.async_client(self.config) as client:
                 if not body.get("stream"):
-                    response = self._response(await client.post(_PATH, cast_to=object, body=body), messages)
+                    http = await client.post(_PATH, cast_to=httpx2.Response, body=body)
+                    response = self._response(http, messages)
                     for text, kind in response.pieces():
                         await pass_on(sink, text, kind)
                     return response
@@ -95,11 +100,15 @@ class OpenAIGPT(LanguageModel):
                     async for chunk in chunks:
                         for text, kind in parts.feed(chunk):
                             await pass_on(sink, text, kind)
-        return self._response(parts.completion(), messages)
+        return self._told(parts.completion(), chunks.response.headers, messages)
 
     @property
     def supports_json_schema(self) -> bool:
         return self.config.holds_to_schema
+
+    def target(self) -> Target:
+        config = self.config
+        return Target(provider=provider_of(config.base_url, config.chat_model, config.key), caps=config.caps)
 
     def price(self, usage: LLMTokenUsage) -> Decimal | None:
         config = self.config
@@ -122,7 +131,10 @@ class OpenAIGPT(LanguageModel):
     def _telling_errors(self) -> AbstractContextManager[None]:
         return told_as_model_errors(self.config.chat_model, self.config.base_url)
 
-    def _response(self, completion: object, messages: Sequence[LLMMessage]) -> LLMResponse:
+    def _response(self, http: httpx2.Response, messages: Sequence[LLMMessage]) -> LLMResponse:
+        return self._told(plain_json(http), http.headers, messages)
+
+    def _told(self, completion: object, headers: Mapping[str, str], messages: Sequence[LLMMessage]) -> LLMResponse:
         response = parse_completion(completion)
         usage = response.usage
         if not usage.total_tokens:  # the server told nothing: an upper bound, so that limits still hold
@@ -133,7 +145,8 @@ class OpenAIGPT(LanguageModel):
                 }
             )
         usage = usage.model_copy(update={"cost": self.price(usage)})
-        return response.model_copy(update={"usage": usage, "model": response.model or self.config.chat_model})
+        told = {"usage": usage, "model": response.model or self.config.chat_model}
+        return response.model_copy(update=told | {"rate_limits": rate_limits(headers)})
 
 
 def _most_tokens(value: LLMMessage | LLMResponse) -> int:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr
 
 from turnwise.llm.base import LLMConfig
+from turnwise.provider_limits.window import Caps
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -36,6 +37,9 @@ class OpenAIGPTConfig(LLMConfig):
       OpenAI itself, but for models older than that. Set it for other servers that do, such as vLLM.
     - `input_price` and `output_price`: USD per million tokens, both or none. Without them the price is looked up by
       provider and model; `provider` (such as `openai`) names the provider where `api_base` is a proxy.
+    - `requests_per_minute`, `tokens_per_minute` and `max_concurrency` (calls at once): what the server lets through
+      for this model and key; calls wait for room. None: what the server announces, no limit where it announces none.
+      `limit_window` is the length of that minute in seconds, for servers that count otherwise, and for tests.
 
     Raises `ConfigurationError` for a setting that does not exist.
     """
@@ -55,11 +59,30 @@ class OpenAIGPTConfig(LLMConfig):
     provider: str | None = None
     input_price: Decimal | None = Field(None, ge=0)
     output_price: Decimal | None = Field(None, ge=0)
+    requests_per_minute: int | None = Field(None, gt=0)
+    tokens_per_minute: int | None = Field(None, gt=0)
+    max_concurrency: int | None = Field(None, gt=0)
+    limit_window: float = Field(60.0, gt=0)
 
     @property
     def base_url(self) -> str:
         """Where requests go: `api_base`, else OPENAI_BASE_URL, else OpenAI."""
         return self.api_base or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+
+    @property
+    def key(self) -> str:
+        """The API key: `api_key`, else OPENAI_API_KEY; "" without one."""
+        return self.api_key.get_secret_value() if self.api_key else os.environ.get("OPENAI_API_KEY") or ""
+
+    @property
+    def caps(self) -> Caps:
+        """The limits that are configured."""
+        return Caps(
+            requests=self.requests_per_minute,
+            tokens=self.tokens_per_minute,
+            concurrency=self.max_concurrency,
+            window=self.limit_window,
+        )
 
     @property
     def limit_field(self) -> str:

@@ -1,8 +1,8 @@
 """Clients of the OpenAI library, shared by all models of a process.
 
-A client owns a pool of connections and its TLS set-up, so each server and key has few of them: one per crowd of
-calls (a pool's bookkeeping grows with the square of the calls in flight), and asynchronous ones per event loop, to
-which their sockets are bound.
+Blocking calls have a client each, see `openai_lines`. An asynchronous client owns a pool of connections, so each server
+and key has few of them: one per crowd of calls (a pool's bookkeeping grows with the square of the calls in flight), for
+each event loop, to which their sockets are bound.
 """
 
 from __future__ import annotations
@@ -10,33 +10,35 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
+import re
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import httpx2
 import openai
 
 from turnwise.errors import ConfigurationError
 from turnwise.llm.openai_config import OpenAIGPTConfig, is_loopback
-
-ClientT = TypeVar("ClientT", openai.OpenAI, openai.AsyncOpenAI)
+from turnwise.llm.openai_lines import KEPT_SECONDS, Line, Lines
+from turnwise.redaction import hide
 
 _CROWD = 32  # calls in flight on one client before another is made
-_LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=_CROWD, keepalive_expiry=30.0)
+_SECRET_HEADER = re.compile("(?i)auth|key|token|secret|cookie")
+_LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=_CROWD, keepalive_expiry=KEPT_SECONDS)
 
 
-class _Crowd(Generic[ClientT]):
+class _Crowd:
     """The clients of one server and key, with the number of calls on each."""
 
-    def __init__(self, make: Callable[[], ClientT]) -> None:
-        self._make: Callable[[], ClientT] = make
+    def __init__(self, make: Callable[[], openai.AsyncOpenAI]) -> None:
+        self._make: Callable[[], openai.AsyncOpenAI] = make
         self._lock = threading.Lock()
-        self._clients: list[tuple[ClientT, list[None]]] = []
+        self._clients: list[tuple[openai.AsyncOpenAI, list[None]]] = []
 
     @contextmanager
-    def lease(self) -> Iterator[ClientT]:
+    def lease(self) -> Iterator[openai.AsyncOpenAI]:
         """A client with room for one more call, for the time of the `with` block."""
         with self._lock:
             # The first with room, not the least busy: what is idle can let its connections expire.
@@ -52,7 +54,7 @@ class _Crowd(Generic[ClientT]):
             with self._lock:
                 calls.pop()
 
-    def clients(self) -> list[ClientT]:
+    def clients(self) -> list[openai.AsyncOpenAI]:
         with self._lock:
             return [client for client, _ in self._clients]
 
@@ -62,16 +64,19 @@ class Connections:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._sync: dict[Hashable, _Crowd[openai.OpenAI]] = {}
+        self._sync: dict[Hashable, Lines] = {}
         self._loops: dict[asyncio.AbstractEventLoop, _LoopClients] = {}
 
     @contextmanager
     def client(self, config: OpenAIGPTConfig) -> Iterator[openai.OpenAI]:
-        """A client for one blocking call; raises `ConfigurationError` without a key."""
+        """A client for one blocking call, whose connection the current `Cancellation` breaks.
+
+        Raises `ConfigurationError` without a key.
+        """
         options = _options(config)
         with self._lock:
-            crowd = self._sync.setdefault(_key(options), _Crowd(lambda: _sync_client(options)))
-        with crowd.lease() as client:
+            lines = self._sync.setdefault(_key(options), Lines(lambda: Line(options)))
+        with lines.lend() as client:
             yield client
 
     @asynccontextmanager
@@ -88,10 +93,9 @@ class Connections:
     def close(self) -> None:
         """Close the blocking clients; later calls make new ones."""
         with self._lock:
-            crowds, self._sync = list(self._sync.values()), {}
-        for crowd in crowds:
-            for client in crowd.clients():
-                client.close()
+            lines, self._sync = list(self._sync.values()), {}
+        for of_one_server in lines:
+            of_one_server.close()
 
 
 class _LoopClients:
@@ -103,13 +107,13 @@ class _LoopClients:
 
     def __init__(self, forget: Callable[[], object]) -> None:
         self._forget = forget
-        self._crowds: dict[Hashable, _Crowd[openai.AsyncOpenAI]] = {}
+        self._crowds: dict[Hashable, _Crowd] = {}
         self._lifetime = self._live()
 
     async def start(self) -> None:
         await anext(self._lifetime)
 
-    def crowd(self, options: dict[str, Any]) -> _Crowd[openai.AsyncOpenAI]:
+    def crowd(self, options: dict[str, Any]) -> _Crowd:
         return self._crowds.setdefault(_key(options), _Crowd(lambda: _async_client(options)))
 
     async def _live(self) -> AsyncGenerator[None, None]:
@@ -124,7 +128,7 @@ class _LoopClients:
 
 def _options(config: OpenAIGPTConfig) -> dict[str, Any]:
     base_url = config.base_url
-    key = config.api_key.get_secret_value() if config.api_key else os.environ.get("OPENAI_API_KEY")
+    key = config.key
     if not key:
         if not is_loopback(base_url):
             raise ConfigurationError(
@@ -132,6 +136,10 @@ def _options(config: OpenAIGPTConfig) -> dict[str, Any]:
                 "api_key, or start `turnwise fake-llm` and set OPENAI_BASE_URL to the address it prints"
             )
         key = "local"  # a server on this machine; the client library insists on some key
+    hide(key)
+    for name, value in (config.headers or {}).items():
+        if _SECRET_HEADER.search(name):
+            hide(value)
     return {
         "api_key": key,
         "base_url": base_url,
@@ -146,10 +154,6 @@ def _key(options: dict[str, Any]) -> Hashable:
     headers = tuple(sorted((options["default_headers"] or {}).items()))
     plain = (options["api_key"], options["base_url"], options["organization"], options["timeout"].read)
     return (os.getpid(), headers, *plain)  # a forked child must not speak on its parent's sockets
-
-
-def _sync_client(options: dict[str, Any]) -> openai.OpenAI:
-    return openai.OpenAI(**options, http_client=openai.DefaultHttpxClient(limits=_LIMITS))
 
 
 def _async_client(options: dict[str, Any]) -> openai.AsyncOpenAI:

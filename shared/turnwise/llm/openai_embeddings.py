@@ -45,7 +45,8 @@ def parse_embeddings(answer: object, texts: int) -> tuple[list[Sequence[float]],
         found = json.dumps(answer, default=str)[:300]
         raise ModelUnavailableError(
             f"the model server's answer holds no embeddings ({type(error).__name__}: {error}): {found}; check "
-            "OPENAI_BASE_URL or api_base, which usually ends with /v1, and that the model makes embeddings"
+            "OPENAI_BASE_URL or api_base, which usually ends with /v1, and that the model makes embeddings",
+            may_have_cost=True,
         ) from error
 
 

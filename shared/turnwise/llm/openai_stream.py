@@ -36,7 +36,8 @@ class StreamAssembler:
             return list(self._feed(chunk))
         except (KeyError, TypeError, AttributeError) as error:
             raise ModelUnavailableError(
-                f"the model server streamed something that is no chunk of a chat completion: {str(chunk)[:300]}"
+                f"the model server streamed something that is no chunk of a chat completion: {str(chunk)[:300]}",
+                may_have_cost=True,
             ) from error
 
     def _feed(self, chunk: Any) -> Iterator[Piece]:
@@ -74,13 +75,19 @@ class StreamAssembler:
         """The whole answer; raises `ModelUnavailableError` if the stream stopped before its end."""
         if self._finish is None:
             got = sum(len(text) for text in self._texts.get("content", ()))
-            raise ModelUnavailableError(f"the model's stream broke off after {got} characters, without a finish reason")
+            raise ModelUnavailableError(
+                f"the model's stream broke off after {got} characters, without a finish reason", True
+            )
         message: Json = {name: "".join(texts) for name, texts in self._texts.items()}
         if self._calls:
             message["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
         if self._function:
             message["function_call"] = self._function
-        return {"choices": [{"message": message}], "model": self._model, "usage": self._usage}
+        return {
+            "choices": [{"message": message, "finish_reason": self._finish}],
+            "model": self._model,
+            "usage": self._usage,
+        }
 
 
 def _extend(function: Json, delta: Json, named: StreamEventType, argued: StreamEventType) -> Iterator[Piece]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from turnwise.errors import ModelUnavailableError
 from turnwise.llm.base import (
@@ -74,6 +74,28 @@ def _legacy_functions(tools: ToolChoice) -> Json:
     return body
 
 
+class Body(Protocol):
+    """An HTTP answer, as far as its body is concerned."""
+
+    @property
+    def content(self) -> bytes:
+        """The body as it came."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        ...
+
+
+def plain_json(answer: Body) -> object:
+    """The body of an answer as JSON, or as text where it is none."""
+    try:
+        return json.loads(answer.content)
+    except ValueError:
+        return answer.text
+
+
 def parse_completion(body: object) -> LLMResponse:
     """The answer in a completion; raises `ModelUnavailableError` if `body` is none.
 
@@ -83,8 +105,10 @@ def parse_completion(body: object) -> LLMResponse:
     try:
         if not isinstance(body, dict):
             raise TypeError(f"a JSON {type(body).__name__}")
-        message = body["choices"][0]["message"]
+        choice = body["choices"][0]
+        message = choice["message"]
         return LLMResponse(
+            refused=_refused(choice, message),
             message=_text(message),
             reasoning=message.get("reasoning_content") or message.get("reasoning") or "",
             oai_tool_calls=[_tool_call(call) for call in message.get("tool_calls") or ()] or None,
@@ -96,7 +120,8 @@ def parse_completion(body: object) -> LLMResponse:
         found = json.dumps(body, default=str)[:300]
         raise ModelUnavailableError(
             f"the model server's answer is no chat completion ({type(error).__name__}: {error}): {found}; "
-            "check OPENAI_BASE_URL or api_base, which usually ends with /v1"
+            "check OPENAI_BASE_URL or api_base, which usually ends with /v1",
+            may_have_cost=True,
         ) from error
 
 
@@ -105,6 +130,11 @@ def _text(message: Json) -> str | None:
     if not text and (message.get("tool_calls") or message.get("function_call")):
         return None
     return text or ""
+
+
+def _refused(choice: Json, message: Json) -> bool:
+    filtered = choice.get("finish_reason") == "content_filter"
+    return bool(message.get("refusal") or filtered) and not message.get("content") and not message.get("tool_calls")
 
 
 def _tool_call(call: Json) -> OpenAIToolCall:

@@ -12,6 +12,8 @@ from turnwise.llm.tokens import estimated_tokens
 # "How to count tokens with tiktoken", gives 3 for a message and 1 for its role.
 PER_MESSAGE = 4
 PER_CALL = 4
+# The most that roles, names of fields and ids of calls add to a message in any provider's form, beyond these.
+MOST_FORM = 32
 
 Count = Callable[[str], int]
 

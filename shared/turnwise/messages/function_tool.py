@@ -8,7 +8,18 @@ import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from pydantic import BaseModel, Field, create_model
 from pydantic.errors import PydanticUserError
@@ -18,12 +29,15 @@ from turnwise.errors import ConfigurationError
 from turnwise.messages.docstrings import described
 
 if TYPE_CHECKING:
-    from turnwise.messages.tool_message import ToolMessage
+    from turnwise.messages.tool_message import ToolEffect, ToolMessage
 
 Tool = TypeVar("Tool", bound="ToolMessage")
 
 # What function-calling APIs take as a name.
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+Given: TypeAlias = Literal["field", "agent", "chat_doc", "idempotency_key"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +49,7 @@ class _Parameter:
     """
 
     name: str
-    given: Literal["field", "agent", "chat_doc"]
+    given: Given
     positional: bool
     field: str = ""
     annotation: Any = None
@@ -43,7 +57,11 @@ class _Parameter:
 
 
 def tool_from_function(
-    base: type[Tool], function: Callable[..., Any], name: str | None = None, purpose: str | None = None
+    base: type[Tool],
+    function: Callable[..., Any],
+    name: str | None = None,
+    purpose: str | None = None,
+    effect: ToolEffect | None = None,
 ) -> type[Tool]:
     """A subclass of `base` with a field for each parameter of `function`, handled by calling it.
 
@@ -59,20 +77,29 @@ def tool_from_function(
     parameters = _parameters(base, function, name, words.parameters)
     own = [item for item in parameters if item.given == "field"]
     fields = {item.field: (item.annotation, item.default) for item in own}
-    made = tool_class(base, name, words.purpose if purpose is None else purpose, fields, module=inner.__module__)
+    told = words.purpose if purpose is None else purpose
+    made = tool_class(base, name, told, fields, module=inner.__module__, effect=effect)
     made.__doc__ = inspect.getdoc(inner)
     _add_handler(made, function, parameters)
     return made
 
 
 def tool_class(
-    base: type[Tool], name: str, purpose: str, fields: Mapping[str, tuple[Any, Any]], *, module: str
+    base: type[Tool],
+    name: str,
+    purpose: str,
+    fields: Mapping[str, tuple[Any, Any]],
+    *,
+    module: str,
+    effect: ToolEffect | None = None,
 ) -> type[Tool]:
     """A subclass of `base` with these fields, each a type and a default (`...` for none)."""
     title = "".join(part[:1].upper() + part[1:] for part in re.split(r"[_-]+", name)) or "Tool"
     definitions: dict[str, Any] = {"request": (str, name), "purpose": (str, purpose)}
     for key, (hint, default) in fields.items():
         definitions[key] = (hint, Field(...) if default is ... else default)
+    if effect is not None:
+        definitions["_effect"] = (str, effect)
     with warnings.catch_warnings():
         # An argument may well be called `name`, which a tool's class answers to, but no instance needs.
         warnings.filterwarnings("ignore", message=r"Field name .* shadows an attribute", category=UserWarning)
@@ -154,8 +181,13 @@ def _parameter(
     )
 
 
-def _from_framework(item: inspect.Parameter, function: Callable[..., Any]) -> Literal["agent", "chat_doc"] | None:
-    """Whether the framework gives it: an agent or a document by annotation, or so named without another type."""
+def _from_framework(item: inspect.Parameter, function: Callable[..., Any]) -> Given | None:
+    """Whether the framework gives it: an agent or a document by annotation, or so named without another type.
+
+    The key of the call goes by its name alone, because its type is that of many others.
+    """
+    if item.name == "idempotency_key":
+        return "idempotency_key"
     if item.annotation is item.empty:
         return item.name if item.name in ("agent", "chat_doc") else None  # type: ignore[return-value]
     try:
@@ -221,8 +253,7 @@ def _add_handler(made: type[Tool], function: Callable[..., Any], parameters: Ite
     """Let the tool call the function with its fields, and with agent and document where it takes them."""
     parameters = tuple(parameters)
 
-    def call(tool: Any, agent: Any, chat_doc: Any) -> Any:
-        offered = {"agent": agent, "chat_doc": chat_doc}
+    def call(tool: Any, **offered: Any) -> Any:
         values = [
             (item, getattr(tool, item.field) if item.given == "field" else offered[item.given]) for item in parameters
         ]
@@ -231,11 +262,11 @@ def _add_handler(made: type[Tool], function: Callable[..., Any], parameters: Ite
             **{item.name: value for item, value in values if not item.positional},
         )
 
-    def handle(self: Any, agent: Any = None, chat_doc: Any = None) -> Any:
-        return call(self, agent, chat_doc)
+    def handle(self: Any, agent: Any = None, chat_doc: Any = None, idempotency_key: str = "") -> Any:
+        return call(self, agent=agent, chat_doc=chat_doc, idempotency_key=idempotency_key)
 
-    async def handle_async(self: Any, agent: Any = None, chat_doc: Any = None) -> Any:
-        awaited: Awaitable[Any] = call(self, agent, chat_doc)
+    async def handle_async(self: Any, agent: Any = None, chat_doc: Any = None, idempotency_key: str = "") -> Any:
+        awaited: Awaitable[Any] = call(self, agent=agent, chat_doc=chat_doc, idempotency_key=idempotency_key)
         return await awaited
 
     if _is_async(function):

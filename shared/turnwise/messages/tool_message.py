@@ -7,13 +7,19 @@ import json
 import random as random_module
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
+from turnwise.errors import ConfigurationError
 from turnwise.llm.base import LLMFunctionSpec
 from turnwise.messages.schema import clean_schema, without_titles
+from turnwise.retrying import RetryPolicy
+
+# What a handler does to the world outside: nothing; something that is done once however often it is called with the
+# same key; something that is done each time.
+ToolEffect: TypeAlias = Literal["read_only", "idempotent", "once"]
 
 
 class ToolMessage(BaseModel):
@@ -27,7 +33,13 @@ class ToolMessage(BaseModel):
     - `_allow_llm_use = False`: no model may use it, whatever an agent enables;
     - `_handler = "other"`: another name of the handling method;
     - `_max_result_tokens`: the handler's result is truncated to so many tokens;
-    - `_max_retained_tokens`: once the model has answered the result, it is sent so many tokens of it in later calls.
+    - `_max_retained_tokens`: once the model has answered the result, it is sent so many tokens of it in later calls;
+    - `_effect`: what the handler does outside, which says what a served run does when a crash interrupted it.
+      "read_only" and "idempotent" are called again (the second gets the same idempotency key), "once" waits for a
+      human, who says whether it happened. What declares nothing is "once";
+    - `_retry`: a `RetryPolicy` for a handler that raises or takes too long; by default it is not called again;
+    - `_timeout`: seconds that one call of the handler may take. An async handler is cancelled then; a synchronous one
+      can not be interrupted, but may look at `cancelled()`, and what it still returns is its result.
     """
 
     model_config = ConfigDict(validate_default=True)
@@ -40,6 +52,12 @@ class ToolMessage(BaseModel):
     _handler: str = ""
     _max_result_tokens: int | None = None
     _max_retained_tokens: int | None = None
+    _effect: ToolEffect = "once"
+    _retry: RetryPolicy | None = None
+    _timeout: float | None = None
+
+    # The module that declared the effect, and so knows of no handler but its own.
+    _effect_home: ClassVar[str] = ""
 
     # How a model writes it as text: "json" or "xml".
     _form: ClassVar[str] = "json"
@@ -55,18 +73,34 @@ class ToolMessage(BaseModel):
                 setattr(cls, field, Field(...))
 
     @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        effect = cls.private_default("_effect")
+        if effect not in get_args(ToolEffect):
+            known = ", ".join(map(repr, get_args(ToolEffect)))
+            raise ConfigurationError(f"{cls.__name__} has the effect {effect!r}; expected one of {known}")
+        declared = cls.__private_attributes__["_effect"]
+        if all(getattr(base, "__private_attributes__", {}).get("_effect") is not declared for base in cls.__bases__):
+            cls._effect_home = cls.__module__
+
+    @classmethod
     def from_function(
-        cls, function: Callable[..., Any], name: str | None = None, purpose: str | None = None
+        cls,
+        function: Callable[..., Any],
+        name: str | None = None,
+        purpose: str | None = None,
+        effect: ToolEffect | None = None,
     ) -> type[Self]:
         """Make a tool of a typed function, sync or async; handling the tool calls it.
 
         The function's parameters become fields, with their types, defaults and `Field(...)` settings; its docstring
         gives the purpose and the fields' descriptions (sections in the style of Google, NumPy or Sphinx; a
         description in `Annotated[..., Field(description=...)]` or `Annotated[..., "..."]` wins). `name` and `purpose`
-        replace the function's. A parameter of type `ChatAgent` or `ChatDocument`, or without type and called `agent`
+        replace the function's; `effect` declares what the function does outside (see `_effect`; None: as the class
+        that this is called on). A parameter of type `ChatAgent` or `ChatDocument`, or without type and called `agent`
         or `chat_doc`, is not the model's to give: it gets the agent that handles the tool, and the message that the
-        tool is in. A parameter with a name that tools need themselves (`id`, `request`, `purpose`, `handle`, ...)
-        becomes a field with an underscore after it.
+        tool is in. Nor is one called `idempotency_key`: it gets the key of the call. A parameter with a name that tools
+        need themselves (`id`, `request`, `purpose`, `handle`, ...) becomes a field with an underscore after it.
 
         Usable as a decorator. A subclass of `ToolMessage` passes its private attributes and its form on:
         `XMLToolMessage.from_function(f)` is a tool in XML. Raises `ConfigurationError` for `*args` and `**kwargs`, a
@@ -74,7 +108,7 @@ class ToolMessage(BaseModel):
         """
         from turnwise.messages.function_tool import tool_from_function
 
-        return tool_from_function(cls, function, name, purpose)
+        return tool_from_function(cls, function, name, purpose, effect)
 
     @classmethod
     def name(cls) -> str:

@@ -44,11 +44,11 @@ def encode_document(doc: ChatDocument) -> dict[str, Any]:
     if doc.tool_messages:
         body["tool_messages"] = [encode_tool(tool) for tool in doc.tool_messages]
     if doc.content_any is not None and doc.content_any != doc.content:
-        body["content_any"] = _encode_value(doc.content_any, "content_any")
+        body["content_any"] = encode_value(doc.content_any, "content_any")
     if doc.attachment is not None:
-        body["attachment"] = _encode_value(doc.attachment, "attachment")
+        body["attachment"] = encode_value(doc.attachment, "attachment")
     if doc.files:
-        body["files"] = [_encode_value(item, "files") for item in doc.files]
+        body["files"] = [encode_value(item, "files") for item in doc.files]
     return body
 
 
@@ -59,10 +59,10 @@ def decode_document(
 ) -> ChatDocument:
     """The document written by `encode_document`; `find_parent` looks up what it answers when somebody asks."""
     data = {key: value for key, value in body.items() if key not in _SPECIAL}
-    data.update({key: _decode_value(body[key], registry) for key in ("attachment", "files") if key in body})
+    data.update({key: decode_value(body[key], registry) for key in ("attachment", "files") if key in body})
     data["tool_messages"] = [decode_tool(item, registry) for item in body.get("tool_messages", [])]
     data["content_any"] = (
-        _decode_value(body["content_any"], registry) if "content_any" in body else (body.get("content") or None)
+        decode_value(body["content_any"], registry) if "content_any" in body else (body.get("content") or None)
     )
     doc = ChatDocument.model_validate(data)
     doc._find_parent = find_parent
@@ -79,7 +79,7 @@ def encode_tool(tool: ToolMessage) -> dict[str, Any]:
         kind = (tool.model_extra or {}).get("$tool", tool.request)
         return {"$tool": kind, **tool.model_dump(mode="json", exclude={"$tool"})}
     names = [*type(tool).model_fields, *(tool.model_extra or {})]
-    fields = {name: _encode_value(getattr(tool, name), f"{tool.request}.{name}") for name in names}
+    fields = {name: encode_value(getattr(tool, name), f"{tool.request}.{name}") for name in names}
     marked = {name: fields.pop(name) for name in names if name.startswith("$")}
     kind = None if type(tool) is ToolMessage else type(tool).name() or tool.request
     return {"$tool": kind, **fields, **({"$fields": marked} if marked else {})}
@@ -93,10 +93,11 @@ def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:
         return UnknownTool(**{"request": str(kind), **dict(data)})
     plain = {key: value for key, value in data.items() if key not in ("$tool", "$fields")}
     fields = {**plain, **data.get("$fields", {})}
-    return tool_class.model_validate({key: _decode_value(value, registry) for key, value in fields.items()})
+    return tool_class.model_validate({key: decode_value(value, registry) for key, value in fields.items()})
 
 
-def _encode_value(value: Any, place: str) -> Any:
+def encode_value(value: Any, place: str) -> Any:
+    """A value of any kind as JSON-able data; raises `TypeError` naming `place` for one that can not cross a process."""
     if isinstance(value, float) and not math.isfinite(value):
         raise TypeError(f"{place} holds {value}, which JSON can not express; return None or a text in its place")
     if value is None or isinstance(value, (str, bool, int, float)):
@@ -108,9 +109,9 @@ def _encode_value(value: Any, place: str) -> Any:
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, (list, tuple)):
-        return [_encode_value(item, place) for item in value]
+        return [encode_value(item, place) for item in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        body = {key: _encode_value(item, place) for key, item in value.items()}
+        body = {key: encode_value(item, place) for key, item in value.items()}
         # Data that looks like one of the marks used here stays data: nobody gets a tool by writing "$tool".
         return {"$data": body} if any(key.startswith("$") for key in body) else body
     try:
@@ -120,18 +121,19 @@ def _encode_value(value: Any, place: str) -> Any:
             f"{place} holds a {type(value).__name__}, which can not cross a process: {error}; "
             "return what JSON can express, or a pydantic model"
         ) from error
-    return _encode_value(plain, place)
+    return encode_value(plain, place)
 
 
-def _decode_value(value: Any, registry: Registry) -> Any:
+def decode_value(value: Any, registry: Registry) -> Any:
+    """The value written by `encode_value`; what was no JSON and no message comes back as plain data."""
     if isinstance(value, list):
-        return [_decode_value(item, registry) for item in value]
+        return [decode_value(item, registry) for item in value]
     if isinstance(value, dict):
         if "$data" in value:
-            return {key: _decode_value(item, registry) for key, item in value["$data"].items()}
+            return {key: decode_value(item, registry) for key, item in value["$data"].items()}
         if "$tool" in value:
             return decode_tool(value, registry)
         if "$document" in value:
             return decode_document(value["$document"], registry)
-        return {key: _decode_value(item, registry) for key, item in value.items()}
+        return {key: decode_value(item, registry) for key, item in value.items()}
     return value

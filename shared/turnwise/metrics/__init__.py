@@ -5,8 +5,8 @@ Labels are bounded (task, responder, agent, model, queue, status, type), never a
 one installation give the same values there, so aggregate them with max, not with sum.
 """
 
-from turnwise.metrics.counters import PREFIX, Metrics
+from turnwise.metrics.counters import PREFIX, Metrics, watch_process
 from turnwise.metrics.record import RecordCollector, RecordReader
 from turnwise.metrics.server import MetricsServer, serve_metrics
 
-__all__ = ["PREFIX", "Metrics", "MetricsServer", "RecordCollector", "RecordReader", "serve_metrics"]
+__all__ = ["PREFIX", "Metrics", "MetricsServer", "RecordCollector", "RecordReader", "serve_metrics", "watch_process"]

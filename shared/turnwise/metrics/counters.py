@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import (
+    GC_COLLECTOR,
+    PLATFORM_COLLECTOR,
+    PROCESS_COLLECTOR,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+)
 
 from turnwise import __version__
 
 PREFIX = "turnwise"
 
 # Seconds. A turn may be a tool call of milliseconds or a model's long answer; a run may wait a day for a human.
-_TURN = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+_TURN = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 _OVERHEAD = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
 _RUN = (0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400)
+# Labels that are there at 0 from the beginning: a counter that appears with its first failure has no increase that
+# anyone could see.
+_ENDS = ("completed", "failed", "cancelled")
+_ASK_OUTCOMES = ("answer", "nothing", "refused", "error", "discarded", "deferred", "cancelled", "parked")
+_CALL_OUTCOMES = ("ok", "rate_limited", "unavailable", "timeout", "refused", "cancelled", "error")
 
 
 class Metrics:
@@ -31,18 +45,50 @@ class Metrics:
         build = self._gauge("build_info", "Always 1; the labels tell what runs here.", "version", "python")
         build.labels(__version__, platform.python_version()).set(1)
 
+    def expect_tasks(self, tasks: Iterable[str]) -> None:
+        """Begin at 0 what is counted of the ends of these tasks' runs."""
+        for task in tasks:
+            self.runs_started_total.labels(task)
+            for status in _ENDS:
+                self.runs_total.labels(task, status)
+
+    def expect_model(self, model: str) -> None:
+        """Begin at 0 what is counted of this model's calls."""
+        for outcome in _CALL_OUTCOMES:
+            self.llm_calls_total.labels(model, outcome)
+        self.llm_unpriced_calls_total.labels(model)
+
+    def expect_tool(self, tool: str) -> None:
+        """Begin at 0 what is counted of this tool."""
+        for outcome in ("ok", "error"):
+            self.tool_calls_total.labels(tool, outcome)
+
     def _runs(self) -> None:
+        self.runs_started_total = self._counter("runs_started_total", "Runs that began.", "task")
         self.runs_total = self._counter("runs_total", "Runs that ended.", "task", "status")
+        self.run_outcomes_total = self._counter(
+            "run_outcomes_total", "Runs that ended, by status code.", "task", "code"
+        )
         self.run_duration_seconds = self._histogram(
             "run_duration_seconds", "From the acceptance of a run to its end.", _RUN, "task"
         )
+        self.runs_purged_total = self._counter("runs_purged_total", "Runs deleted by retention.", "status")
+        for status in _ENDS:
+            self.runs_purged_total.labels(status)
         self.budget_limit_reached_total = self._counter(
             "budget_limit_reached_total", "Limits reached: cost, tokens, turns or deadline.", "limit"
         )
+        for limit in ("cost", "tokens", "turns", "deadline"):
+            self.budget_limit_reached_total.labels(limit)
 
     def _turns(self) -> None:
         self.turns_total = self._counter("turns_total", "Turns by outcome: taken, passed or none.", "task", "outcome")
-        self.asks_total = self._counter("asks_total", "Asks that got a reply.", "responder", "outcome")
+        self.asks_total = self._counter(
+            "asks_total", "Asks that got a reply, were put off or cut short.", "responder", "outcome"
+        )
+        for responder in ("llm", "agent"):
+            for outcome in _ASK_OUTCOMES:
+                self.asks_total.labels(responder, outcome)
         self.turn_duration_seconds = self._histogram(
             "turn_duration_seconds", "From an ask to its accepted reply.", _TURN, "responder"
         )
@@ -52,6 +98,8 @@ class Metrics:
         self.steps_stalled_total = self._counter("steps_stalled_total", "Steps that no responder had an answer to.")
         self.leases_expired_total = self._counter("leases_expired_total", "Asks taken from a worker that fell silent.")
         self.asks_discarded_total = self._counter("asks_discarded_total", "Replies that were not accepted.", "reason")
+        for reason in ("stale", "lost"):
+            self.asks_discarded_total.labels(reason)
         self.tool_calls_total = self._counter("tool_calls_total", "Tools handled.", "tool", "outcome")
 
     def _model_calls(self) -> None:
@@ -71,7 +119,18 @@ class Metrics:
         return Counter(f"{PREFIX}_{name}", help, labels, registry=self.registry)
 
     def _gauge(self, name: str, help: str, *labels: str) -> Gauge:
-        return Gauge(f"{PREFIX}_{name}", help, labels, registry=self.registry)
+        # The mode is for prefork workers: one value for all children, without their process ids.
+        return Gauge(f"{PREFIX}_{name}", help, labels, registry=self.registry, multiprocess_mode="livemax")
 
     def _histogram(self, name: str, help: str, buckets: Sequence[float], *labels: str) -> Histogram:
         return Histogram(f"{PREFIX}_{name}", help, labels, registry=self.registry, buckets=buckets)
+
+
+def watch_process(registry: CollectorRegistry) -> None:
+    """Add what every Python process can tell of itself: memory, processor time, open files, garbage collections.
+
+    From then on no counter of the process tells when it was made, which would be as many series again.
+    """
+    disable_created_metrics()  # type: ignore[no-untyped-call]
+    for collector in (PROCESS_COLLECTOR, PLATFORM_COLLECTOR, GC_COLLECTOR):
+        registry.register(collector)

@@ -13,39 +13,86 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from turnwise.bus.routing import COORDINATOR_QUEUE
 from turnwise.errors import EnvironmentFault
 from turnwise.metrics.counters import PREFIX
 
 if TYPE_CHECKING:
+    from turnwise.runs.gauges import Line
+    from turnwise.runs.levels import BudgetLevels
     from turnwise.runs.records import QueueStat, WorkerRecord
 
 logger = logging.getLogger(__name__)
+
+# Name, help, labels.
+_GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("runs_active", "Unfinished runs.", ("status",)),
+    ("runs_waiting", "Unfinished runs that hold no worker, by what they wait for.", ("kind",)),
+    ("moves_due", "Runs whose next move a coordinator has to make.", ()),
+    ("moves_oldest_age_seconds", "How long the first of them has waited for it.", ()),
+    ("queue_depth", "Asks of a queue: runnable, leased, or delayed (not yet due).", ("queue", "state")),
+    ("queue_oldest_age_seconds", "Age of the oldest ask that nobody took.", ("queue",)),
+    ("backlog", "Runnable and leased asks of a queue; scale its workers by this.", ("queue",)),
+    ("workers", "Worker processes that serve a queue, by state.", ("queue", "state")),
+    ("human_inbox_open", "Questions and parked asks that wait for a human.", ()),
+    ("human_inbox_parked", "Those of them that are parked asks.", ()),
+    ("human_inbox_oldest_age_seconds", "How long the first of all of them has waited.", ()),
+    ("budget_reserved_usd", "Put aside for model calls under way.", ()),
+    (
+        "budget_remaining_ratio",
+        "The smallest share left of a limit: of a run, session, tenant_day or tenant_month.",
+        ("scope",),
+    ),
+)
+# What is there at 0, so that an alert or an autoscaler need not tell "none" from "not known".
+_STATUSES = ("queued", "running", "waiting")
+_WAITING_FOR = ("human", "session", "retry", "provider", "budget", "parked")
+_LIVING = ("alive", "deaf")
 
 
 class RecordReader(Protocol):
     """The queries that `RecordCollector` makes; the store has them."""
 
-    def run_counts(self) -> Mapping[str, int]:
+    def active_runs(self) -> Mapping[str, int]:
         """Unfinished runs by status."""
         ...
+
+    def waiting_runs(self) -> Mapping[str, int]:
+        """Runs that hold no worker, by what they wait for."""
+        ...
+
+    def due_move_line(self) -> Line: ...
+
+    def question_line(self) -> Line: ...
+
+    def parked_line(self) -> Line: ...
 
     def queue_stats(self) -> Sequence[QueueStat]: ...
 
     def workers(self) -> Sequence[WorkerRecord]: ...
 
-    def open_question_count(self) -> int:
-        """Questions that wait for a human."""
+    def budget_levels(self) -> BudgetLevels:
+        """What is put aside, and how much is left under limits."""
         ...
 
 
 class RecordCollector(Collector):
     """Gauges read from the record at a scrape, at most every `max_age` seconds.
 
-    While the database does not answer they are left out, so that a scrape still gets what the process counted itself.
+    `queues` are those of the installation: they have values even while they are empty and nobody serves them. While
+    the database does not answer all gauges are left out, so that a scrape still gets what the process counted itself.
     """
 
-    def __init__(self, store: RecordReader, *, max_age: float = 2.0, clock: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        store: RecordReader,
+        *,
+        queues: Sequence[str] = (),
+        max_age: float = 2.0,
+        clock: Callable[[], float] = time.monotonic,
+    ):
         self._store = store
+        self._queues = [queue for queue in queues if queue != COORDINATOR_QUEUE]
         self._max_age = max_age
         self._clock = clock
         self._lock = threading.Lock()
@@ -54,7 +101,7 @@ class RecordCollector(Collector):
 
     def describe(self) -> Iterable[Metric]:
         """Names without values, so that registering needs no database."""
-        return _families()
+        return _Page().families.values()
 
     def collect(self) -> Iterable[Metric]:
         """The families, from the cache while it is fresh; concurrent scrapes share one reading."""
@@ -65,36 +112,60 @@ class RecordCollector(Collector):
             return list(self._families)
 
     def _read(self) -> list[Metric]:
+        page = _Page()
         try:
-            counts, questions = self._store.run_counts(), self._store.open_question_count()
-            stats, workers = self._store.queue_stats(), self._store.workers()
+            self._add_runs(page)
+            self._add_queues(page, self._store.queue_stats(), self._store.workers())
+            self._add_inbox(page)
+            levels = self._store.budget_levels()
         except EnvironmentFault as error:
             logger.warning("The gauges of the record are left out: %s", error, extra={"action": "gauges_left_out"})
             return []
-        runs, depth, age, backlog, fleet, inbox = families = _families()
-        for status in ("queued", "running", "waiting"):
-            runs.add_metric([status], counts.get(status, 0))
-        for stat in stats:
-            depth.add_metric([stat.queue, "runnable"], stat.runnable)
-            depth.add_metric([stat.queue, "leased"], stat.leased)
-            depth.add_metric([stat.queue, "delayed"], stat.delayed)
-            age.add_metric([stat.queue], stat.oldest_age)
-            backlog.add_metric([stat.queue], stat.runnable + stat.leased)
-        for (queue, state), n in Counter((queue, one.state) for one in workers for queue in one.queues).items():
-            fleet.add_metric([queue, state], n)
-        inbox.add_metric([], questions)
-        return list(families)
+        page.add("budget_reserved_usd", float(levels.reserved))
+        for scope, share in levels.remaining.items():
+            page.add("budget_remaining_ratio", share, scope)
+        return list(page.families.values())
+
+    def _add_runs(self, page: _Page) -> None:
+        active, waiting, moves = self._store.active_runs(), self._store.waiting_runs(), self._store.due_move_line()
+        for status in _STATUSES:
+            page.add("runs_active", active.get(status, 0), status)
+        for kind in (*_WAITING_FOR, *sorted(waiting.keys() - set(_WAITING_FOR))):
+            page.add("runs_waiting", waiting.get(kind, 0), kind)
+        page.add("moves_due", moves.length)
+        page.add("moves_oldest_age_seconds", moves.oldest_age)
+
+    def _add_queues(self, page: _Page, stats: Sequence[QueueStat], workers: Sequence[WorkerRecord]) -> None:
+        fleet = Counter((queue, one.shown_state) for one in workers for queue in one.queues)
+        found = {stat.queue: stat for stat in stats}
+        served = {queue for queue, state in fleet if state in _LIVING} - {COORDINATOR_QUEUE}
+        for queue in dict.fromkeys((*self._queues, *found, *sorted(served))):
+            stat = found.get(queue)
+            for state in ("runnable", "leased", "delayed"):
+                page.add("queue_depth", getattr(stat, state, 0), queue, state)
+            page.add("queue_oldest_age_seconds", stat.oldest_age if stat else 0.0, queue)
+            page.add("backlog", stat.runnable + stat.leased if stat else 0, queue)
+            fleet.update({(queue, state): 0 for state in _LIVING})
+        fleet.update({(COORDINATOR_QUEUE, state): 0 for state in _LIVING})
+        for (queue, state), n in sorted(fleet.items()):
+            page.add("workers", n, queue, state)
+
+    def _add_inbox(self, page: _Page) -> None:
+        questions, parked = self._store.question_line(), self._store.parked_line()
+        page.add("human_inbox_open", questions.length + parked.length)
+        page.add("human_inbox_parked", parked.length)
+        page.add("human_inbox_oldest_age_seconds", max(questions.oldest_age, parked.oldest_age))
 
 
-def _families() -> list[GaugeMetricFamily]:
-    def gauge(name: str, help: str, *labels: str) -> GaugeMetricFamily:
-        return GaugeMetricFamily(f"{PREFIX}_{name}", help, labels=labels)
+class _Page:
+    """Families by name, without values at first."""
 
-    return [
-        gauge("runs_active", "Unfinished runs.", "status"),
-        gauge("queue_depth", "Asks of a queue: runnable, leased, or delayed (not yet due).", "queue", "state"),
-        gauge("queue_oldest_age_seconds", "Age of the oldest ask that nobody took.", "queue"),
-        gauge("backlog", "Runnable and leased asks of a queue; scale its workers by this.", "queue"),
-        gauge("workers", "Worker processes that serve a queue, by state.", "queue", "state"),
-        gauge("human_inbox_open", "Questions that wait for a human."),
-    ]
+    def __init__(self) -> None:
+        self.families: dict[str, Metric] = {
+            name: GaugeMetricFamily(f"{PREFIX}_{name}", help, labels=labels) for name, help, labels in _GAUGES
+        }
+
+    def add(self, name: str, value: float, *labels: str) -> None:
+        family = self.families[name]
+        assert isinstance(family, GaugeMetricFamily)
+        family.add_metric(labels, value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -38,16 +38,24 @@ class MetricsServer:
         self._server.server_close()
 
 
-def serve_metrics(registry: CollectorRegistry, host: str, port: int, health: Health) -> MetricsServer:
-    """Serve `/metrics`, `/health/live` (always 200) and `/health/ready` on threads, until `close`.
+def _always() -> tuple[bool, str]:
+    return True, "ok"
 
-    `health` says whether the process can work, and why not; it is called for each look at `/health/ready`. Raises
+
+def serve_metrics(
+    registry: CollectorRegistry, host: str, port: int, health: Health, alive: Health = _always
+) -> MetricsServer:
+    """Serve `/metrics`, `/health/live` and `/health/ready` on threads, until `close`.
+
+    `health` says whether the process can work, and why not; it is called for each look at `/health/ready`. `alive` says
+    the same for `/health/live`: where it says no, a restart would help. Raises
     `AddressInUseError` for a busy port and `ConfigurationError` for an address that is not this machine's.
     """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            status, kind, body = _page(registry, health, self.path.partition("?")[0], self.headers.get("Accept", ""))
+            path, accept = self.path.partition("?")[0], self.headers.get("Accept", "")
+            status, kind, body = _page(registry, {"live": alive, "ready": health}, path, accept)
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
@@ -71,14 +79,13 @@ def serve_metrics(registry: CollectorRegistry, host: str, port: int, health: Hea
     return MetricsServer(server)
 
 
-def _page(registry: CollectorRegistry, health: Health, path: str, accept: str) -> tuple[int, str, bytes]:
+def _page(registry: CollectorRegistry, probes: Mapping[str, Health], path: str, accept: str) -> tuple[int, str, bytes]:
     text = "text/plain; charset=utf-8"
     if path == "/metrics":
         encode, kind = choose_encoder(accept)
         return 200, kind, encode(registry)
-    if path == "/health/live":
-        return 200, text, b"ok\n"
-    if path == "/health/ready":
-        ready, why = health()
-        return (200 if ready else 503), text, f"{why}\n".encode()
+    probe = probes.get(path.removeprefix("/health/"))
+    if probe is not None and path.startswith("/health/"):
+        well, why = probe()
+        return (200 if well else 503), text, f"{why}\n".encode()
     return 404, text, b"here are /metrics, /health/live and /health/ready\n"

@@ -12,10 +12,15 @@ from turnwise.llm.base import LLMTokenUsage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embeddings:
-    """One vector for each text, in order, and what they cost."""
+    """One vector for each text, in order, and what they cost.
+
+    `counted`: whether the calls were paid from the limits of their run as they were made. What an embedder of your own
+    used is counted once its vectors are there; if it asks one that has `counted` set, hand that on.
+    """
 
     vectors: Sequence[Sequence[float]]
     usage: LLMTokenUsage = field(default_factory=LLMTokenUsage)
+    counted: bool = False
 
 
 @runtime_checkable

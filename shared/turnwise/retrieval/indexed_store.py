@@ -10,6 +10,7 @@ from typing import Any
 
 from turnwise.effects import Effect, Steps, run_async, run_sync
 from turnwise.errors import ConfigurationError, InvalidRequestError
+from turnwise.ledger.gate import current_gate
 from turnwise.llm.base import LLMTokenUsage
 from turnwise.retrieval.document import Document, Scalar, ScoredDocument, Where
 from turnwise.retrieval.embedder import Embedder, Embeddings
@@ -29,7 +30,7 @@ class IndexedStore(VectorStore):
     on_usage: OnUsage | None = None
 
     def counting(self, on_usage: OnUsage) -> IndexedStore:
-        """The same store, telling `on_usage` what its embedder costs."""
+        """The same store, telling `on_usage` what its embedder costs; the run that it is for has counted that."""
         return replace(self, on_usage=on_usage)
 
     def add(self, documents: Iterable[Document], *, replacing: Where | None = None) -> list[str]:
@@ -102,10 +103,17 @@ class IndexedStore(VectorStore):
     def _embedded(self, texts: Sequence[str]) -> Steps[Sequence[Sequence[float]]]:
         embedder = self.embedder
         made: Embeddings = yield Effect(sync=lambda: embedder.embed(texts), awaited=lambda: embedder.embed_async(texts))
-        if self.on_usage is not None and made.usage.calls:
-            self.on_usage(made.usage, embedder.name)
+        if made.usage.calls:
+            self._count(made)
         _check(made.vectors, len(texts), embedder.name)
         return made.vectors
+
+    def _count(self, made: Embeddings) -> None:
+        gate = current_gate()
+        if gate is not None and not made.counted:
+            gate.count(made.usage)
+        if self.on_usage is not None:
+            self.on_usage(made.usage, self.embedder.name)
 
     def _space(self, vectors: Sequence[Sequence[float]]) -> Space:
         return Space(embedder=self.embedder.name, dimension=len(vectors[0]))

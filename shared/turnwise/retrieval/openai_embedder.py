@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from turnwise.effects import Effect, Steps, run_async, run_sync
+from turnwise.ledger.budget import Amount
+from turnwise.ledger.call import ModelCall
+from turnwise.ledger.gate import failed, reserving, used_amount
 from turnwise.llm.base import LLMTokenUsage
 from turnwise.retrieval.embedder import Embeddings
 
 if TYPE_CHECKING:
     from turnwise.llm.openai_config import OpenAIGPTConfig
+
+# What models put around a text, at most: marks of its beginning and its end, and of a separation.
+_FORM = 4
 
 
 class OpenAIEmbedder(BaseModel):
@@ -27,7 +33,8 @@ class OpenAIEmbedder(BaseModel):
     - `encoding`: how the server sends vectors; base64 is a quarter of the size, float is for servers that refuse it.
     - `provider` and `input_price` (USD per million tokens): as in `OpenAIGPTConfig`.
 
-    Raises `ModelError`, and `ConfigurationError` without a key.
+    In a run each request is paid from the run's limits before it is made. Raises `ModelError`, `LimitReachedError` if
+    they have no room for it, and `ConfigurationError` without a key.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -65,11 +72,32 @@ class OpenAIEmbedder(BaseModel):
         usage = LLMTokenUsage()
         for start in range(0, len(texts), self.batch_size):
             batch = list(texts[start : start + self.batch_size])
-            answer = yield _request(server, self._body(batch), post, post_async)
-            made, used = parse_embeddings(answer, len(batch))
+            hold = yield from reserving(self._call(batch))
+            try:
+                answer = yield _request(server, self._body(batch), post, post_async)
+                made, told = parse_embeddings(answer, len(batch))
+                used = self._used(told, batch)
+            except BaseException as error:
+                failed(hold, error)
+                raise
+            hold.settle(used)
             vectors += made
-            usage = usage.plus(self._priced(used, batch))
-        return Embeddings(vectors=vectors, usage=usage)
+            usage = usage.plus(used)
+        return Embeddings(vectors=vectors, usage=usage, counted=True)
+
+    def _call(self, texts: list[str]) -> ModelCall:
+        """What a request may use at most: it has a prompt, and no answer that costs."""
+
+        def most(prompt_tokens: int, _: int) -> Amount:
+            return used_amount(self._priced(LLMTokenUsage(prompt_tokens=prompt_tokens, calls=1)))
+
+        return ModelCall(model=self.model, prompt=lambda: self._most_tokens(texts), price=most, client=self)
+
+    def _most_tokens(self, texts: list[str]) -> int:
+        from turnwise.llm.tokenizer import tokenizer_for
+
+        exact = tokenizer_for(self.model)
+        return _FORM * len(texts) + (sum(map(exact, texts)) if exact is not None else _size(texts))
 
     def _body(self, texts: list[str]) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self.model, "input": texts, "encoding_format": self.encoding}
@@ -88,14 +116,22 @@ class OpenAIEmbedder(BaseModel):
             timeout=self.timeout,
         )
 
-    def _priced(self, used: LLMTokenUsage, texts: list[str]) -> LLMTokenUsage:
+    def _used(self, told: LLMTokenUsage, texts: list[str]) -> LLMTokenUsage:
+        if not told.prompt_tokens:  # the server told nothing: an upper bound, so that limits still hold
+            told = told.model_copy(update={"prompt_tokens": _size(texts)})
+        return self._priced(told)
+
+    def _priced(self, used: LLMTokenUsage) -> LLMTokenUsage:
         from turnwise.llm.prices import price
 
-        if not used.prompt_tokens:  # the server told nothing: an upper bound, so that limits still hold
-            used = used.model_copy(update={"prompt_tokens": sum(len(text.encode()) for text in texts)})
         own = None if self.input_price is None else {self.model: (self.input_price, Decimal(0))}
         cost = price(self.model, used, provider=self.provider, base_url=self._server().base_url, overrides=own)
         return used.model_copy(update={"cost": cost})
+
+
+def _size(texts: list[str]) -> int:
+    """Bytes; no byte-level BPE makes more tokens of a text than it has of them."""
+    return sum(len(text.encode()) for text in texts)
 
 
 def _request(server: OpenAIGPTConfig, body: dict[str, Any], sync: Any, awaited: Any) -> Effect:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from turnwise.retrieval.index import Filter, Hit, Row, Space, check_space
 _APPLICATION_ID = 0x54775665  # "TwVe": a file of ours, whatever its name
 _VERSION = 1
 _BUSY_MILLISECONDS = 30_000
+_AGAIN_SECONDS = 0.01
 _MMAP_BYTES = 2**30  # a search reads the whole collection, which is cheaper without copying pages
 
 # The vector stands before the text: a search reads every vector, and the texts only of what it found.
@@ -185,9 +187,14 @@ def _connect(path: Path) -> apsw.Connection:
 
 def _prepare(connection: apsw.Connection, path: Path) -> None:
     """Make the tables of an empty file; refuse a file that is not ours."""
-    if _ours(connection, path):
+    connection.execute("BEGIN")  # one look: what another process makes meanwhile is seen whole or not at all
+    try:
+        ours = _ours(connection, path)
+    finally:
+        connection.execute("ROLLBACK")
+    if ours:
         return
-    connection.pragma("journal_mode", "wal")
+    _write_ahead(connection)
     connection.execute("BEGIN IMMEDIATE")
     try:
         if not _ours(connection, path):  # another process may have been faster
@@ -196,6 +203,19 @@ def _prepare(connection: apsw.Connection, path: Path) -> None:
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+
+
+def _write_ahead(connection: apsw.Connection) -> None:
+    """Keep a write-ahead log; waits for others who begin it too, for whom SQLite calls no busy handler."""
+    deadline = time.monotonic() + _BUSY_MILLISECONDS / 1000
+    while True:
+        try:
+            connection.pragma("journal_mode", "wal")
+            return
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_AGAIN_SECONDS)
 
 
 def _ours(connection: apsw.Connection, path: Path) -> bool:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from turnwise.constants import DONE, NO_ANSWER, PASS, SEND_TO
 from turnwise.errors import ConfigurationError
-from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.tool_message import ToolEffect, ToolMessage
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
@@ -37,6 +37,7 @@ class RetrievalTool(ToolMessage):
     k: int = Field(4, ge=1, le=20, description="how many passages to get")
 
     _min_score: float | None = None
+    _effect: ToolEffect = "read_only"
 
     @classmethod
     def examples(cls) -> list[ToolMessage | tuple[str, ToolMessage]]:

@@ -8,14 +8,16 @@ from dataclasses import fields, replace
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from turnwise.runs.changes import Changes
 from turnwise.runs.records import AgentRecord, HistoryRow, Json, NewHistory, RunRecord
 from turnwise.runs.rows import AGENT, agent_of, as_row
 from turnwise.runs.schema import agent_states, histories
-from turnwise.runs.writes import Writes
+from turnwise.runs.writes import Writes, aside
 
 _AGENT = sa.select(*AGENT).where(
     agent_states.c.owner == sa.bindparam("owner"), agent_states.c.key == sa.bindparam("key")
 )
+_AGENTS = sa.select(*AGENT).where(agent_states.c.owner == sa.bindparam("owner"))
 _ROW = sa.select(
     histories.c.idx,
     histories.c.role,
@@ -42,12 +44,20 @@ class AgentBook:
     only read.
     """
 
-    def __init__(self, connection: Connection, run: RunRecord, writes: Writes) -> None:
+    def __init__(self, connection: Connection, run: RunRecord, writes: Writes, changes: Changes) -> None:
         self._connection = connection
+        self._changes = changes
         self._run = run
         self._writes = writes
         self._known: dict[str, AgentRecord] = {}
         self._stored: dict[str, int] = {}  # where the history rows end that the database has and that are still wanted
+
+    def begin(self) -> None:
+        """Read the agents that were just taken over from the session."""
+        for row in self._connection.execute(_AGENTS, {"owner": self._run.id}):
+            agent = agent_of(row)
+            self.learn(agent)
+            self._changes.begun(agent)
 
     def learn(self, agent: AgentRecord) -> None:
         """Take `agent`, just read under the run's lock, as known."""
@@ -89,20 +99,36 @@ class AgentBook:
         agent = self.get(key)
         if keep >= agent.history_len:
             return
+        epoch = agent.history_epoch + 1
         pending = self._writes.histories.get(key, [])
+        # What was there at a mark stays, aside; what came and went since was never there.
+        marked = self._changes.marked_length(agent)
+        kept = self._changes.kept(key)
+        marked = marked if kept is None else min(marked, kept)
+        for row in pending:
+            if keep <= row["idx"] < marked:
+                self._writes.set_aside.append(row | {"owner": aside(self._run.id, epoch)})
         pending[:] = [row for row in pending if row["idx"] < keep]
         if keep < self._stored[key]:
-            self._writes.cuts[key] = self._stored[key] = keep
+            self._writes.cuts.append((key, keep, epoch))
+            self._stored[key] = keep
         total = self._total(key, keep, pending)
         self._put(
             replace(
                 agent,
                 history_len=keep,
                 history_tokens=total,
-                history_epoch=agent.history_epoch + 1,
+                history_epoch=epoch,
                 base_len=min(agent.base_len, keep),
             )
         )
+
+    def restore(self, agent: AgentRecord, rows: Sequence[Json], kept: int) -> None:
+        """Have record and state of `agent`, and its history from index `kept` on."""
+        self.cut(agent.key, kept)
+        names = [field.name for field in fields(NewHistory)]
+        self.append(agent.key, [NewHistory(**{name: row[name] for name in names}) for row in rows])
+        self._put(replace(self.get(agent.key), record=agent.record, state=agent.state))
 
     def row(self, key: str, idx: int) -> HistoryRow:
         """One history row, stored or just appended."""
@@ -127,5 +153,6 @@ class AgentBook:
         return {"owner": self._run.conversation_id if of_base else self._run.id, "key": key, "idx": idx}
 
     def _put(self, agent: AgentRecord) -> None:
+        self._changes.agent(self._known[agent.key], agent)
         self._known[agent.key] = agent
         self._writes.agents[agent.key] = as_row(agent, owner=self._run.id)

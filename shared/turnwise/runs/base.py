@@ -2,34 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
+from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from turnwise.access.caller import Deed
+from turnwise.access.tenant import TenantLimits
+from turnwise.clock import SYSTEM_CLOCK, Clock
 from turnwise.errors import NotFoundError
 from turnwise.runs import direct
+from turnwise.runs.audit import write_deed
 from turnwise.runs.columns import now
 from turnwise.runs.database import Database
-from turnwise.runs.rows import RUN, run_of
+from turnwise.runs.rows import RUN, names, run_of
 from turnwise.runs.schema import runs
+from turnwise.runs.tenant_line import TenantLine
 from turnwise.runs.transaction import RunTransaction
 
 Notify = Callable[[str, int], None]
 
 _BY_ID = sa.select(*RUN, now()).where(runs.c.id == sa.bindparam("run_id"))
+_TENANT_AT = names(RUN).index("tenant")
 _LOCK = _BY_ID.with_for_update()
 _LOCK_IF_FREE = _BY_ID.with_for_update(skip_locked=True)
 
 
 class StoreBase:
-    """A database and its leases; `notify(run_id, last_seq)` is called after a commit that wrote events."""
+    """A database and its leases; `notify(run_id, last_seq)` is called after a commit that wrote events.
 
-    def __init__(self, database: Database, *, lease_seconds: float = 5.0, notify: Notify | None = None) -> None:
+    `clock` is that of the process, which its services share; what is recorded is timed by the database. Where asks of
+    several tenants wait in a queue, each is served by its weight in `tenant_weights` (1 where it has none).
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        lease_seconds: float = 5.0,
+        notify: Notify | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        tenant_weights: Mapping[str, float] | None = None,
+    ) -> None:
         self.database = database
         self.lease_seconds = lease_seconds
         self.notify = notify
+        self.clock = clock
+        self.tenant_line = TenantLine(database, clock, tenant_weights or {})
+        # By tenant: when they were read, by the process's clock, and what they were.
+        self.known_limits: dict[str, tuple[float, TenantLimits]] = {}
+        # Whose record this is, where it is one tenant's; see `of`.
+        self.tenant: str | None = None
+        self.max_unfinished_runs: int | None = None
+        self.deed: Deed | None = None
+
+    def of(self, tenant: str | None, *, max_unfinished_runs: int | None = None, deed: Deed | None = None) -> Self:
+        """This record as one tenant has it: whatever is another's is not there; None: as it is.
+
+        Its new runs are the tenant's; they are refused while so many of its runs have not ended (None, 0: no limit).
+        Whatever it changes, it writes `deed` into the audit log in the same transaction.
+        """
+        made = copy(self)
+        made.tenant, made.max_unfinished_runs, made.deed = tenant, max_unfinished_runs or None, deed
+        return made
 
     @contextmanager
     def lock_run(self, run_id: str, *, skip_locked: bool = False) -> Iterator[RunTransaction | None]:
@@ -39,8 +77,8 @@ class StoreBase:
         """
         with self.database.begin() as connection:
             rows = direct.fetch(connection, _LOCK_IF_FREE if skip_locked else _LOCK, {"run_id": run_id})
-            if not rows:
-                require_run(connection, run_id)
+            if not rows or not self.has(rows[0][_TENANT_AT]):
+                self.require_run(connection, run_id)
                 transaction = None
                 yield None
             else:
@@ -58,13 +96,33 @@ class StoreBase:
             assert transaction is not None  # only skip_locked gives None
             yield transaction
 
+    def has(self, tenant: str) -> bool:
+        """Whether what belongs to `tenant` is there, for whom this record is."""
+        return self.tenant in (None, tenant)
+
+    def own(self, statement: sa.Select[Any], run_id: sa.ColumnElement[str]) -> sa.Select[Any]:
+        """A query of what belongs to the run `run_id`, without what is another tenant's."""
+        if self.tenant is None:
+            return statement
+        mine = runs.alias("mine")
+        return statement.where(sa.exists().where(mine.c.id == run_id, mine.c.tenant == self.tenant))
+
+    def require_run(self, connection: Connection, run_id: str) -> None:
+        """Raise `NotFoundError` unless the run is there."""
+        if connection.execute(self.own(sa.select(runs.c.id).where(runs.c.id == run_id), runs.c.id)).first() is None:
+            raise unknown_run(run_id)
+
+    def audited(self, connection: Connection, resource: str) -> None:
+        """Write into the audit log what this transaction does, where it is done on somebody's behalf."""
+        if self.deed is not None:
+            write_deed(connection, self.deed, resource)
+
     def tell(self, run_id: str, seq: int) -> None:
         """Pass on that the run has event `seq`."""
         if self.notify is not None:
             self.notify(run_id, seq)
 
 
-def require_run(connection: Connection, run_id: str) -> None:
-    """Raise `NotFoundError` unless the run exists."""
-    if connection.execute(sa.select(runs.c.id).where(runs.c.id == run_id)).first() is None:
-        raise NotFoundError(f"there is no run {run_id!r}; list the runs to see which exist")
+def unknown_run(run_id: str) -> NotFoundError:
+    """The error that says which run there is not."""
+    return NotFoundError(f"there is no run {run_id!r}; list the runs to see which exist")

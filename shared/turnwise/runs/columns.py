@@ -62,6 +62,24 @@ def _now_sqlite(element: now, compiler: Any, **options: Any) -> str:
     return "turnwise_now()"  # made known to each connection by `Database`
 
 
+class money_sum(FunctionElement[Decimal]):
+    """The sum of two amounts of money."""
+
+    type = Money()
+    inherit_cache = True
+
+
+@compiles(money_sum, "postgresql")
+def _sum_postgresql(element: money_sum, compiler: Any, **options: Any) -> str:
+    one, other = element.clauses
+    return f"{compiler.process(one, **options)} + {compiler.process(other, **options)}"
+
+
+@compiles(money_sum, "sqlite")
+def _sum_sqlite(element: money_sum, compiler: Any, **options: Any) -> str:
+    return f"turnwise_sum({compiler.process(element.clauses, **options)})"  # see `Database`
+
+
 def dump_json(value: Any) -> str:
     """Compact JSON in UTF-8, escaped to ASCII only where a lone surrogate can not be encoded."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -3,7 +3,7 @@
 A run works on rows of its own. When it begins it takes over what is kept of each agent, but not the histories: of
 these it says how much it goes on with (`base_len`), and adds rows behind that. So the conversation stays as it was
 until the run completes; then, in the transaction that ends the run, its rows become the conversation's. A run that
-fails or is cancelled takes its rows with it. No step costs more for a longer history.
+fails or is cancelled keeps its rows for itself. No step costs more for a longer history.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from turnwise.runs import direct
 from turnwise.runs.database import Database
 from turnwise.runs.records import RunRecord
 from turnwise.runs.schema import agent_states, histories
+from turnwise.runs.writes import aside
 
 _run: sa.BindParameter[str] = sa.bindparam("of_run")
 _conversation: sa.BindParameter[str] = sa.bindparam("of_conversation")
@@ -29,13 +30,17 @@ _TAKE_UP = sa.insert(agent_states).from_select(
     ).where(agent_states.c.owner == _conversation),
 )
 # Agents whose history was cut: the end of the conversation's may have to go.
-_CUT = sa.select(agent_states.c.key, agent_states.c.base_len).where(
+_CUT = sa.select(agent_states.c.key, agent_states.c.base_len, agent_states.c.history_epoch).where(
     agent_states.c.owner == _run, agent_states.c.history_epoch != agent_states.c.base_epoch
 )
-_CUT_BACK = sa.delete(histories).where(
-    histories.c.owner == _conversation,
-    histories.c.key == sa.bindparam("of_key"),
-    histories.c.idx >= sa.bindparam("keep", type_=sa.Integer),
+_CUT_BACK = (
+    sa.update(histories)
+    .where(
+        histories.c.owner == _conversation,
+        histories.c.key == sa.bindparam("of_key"),
+        histories.c.idx >= sa.bindparam("keep", type_=sa.Integer),
+    )
+    .values(owner=sa.bindparam("aside"))
 )
 _of_run = agent_states.alias("of_the_run")
 _GIVE_WAY = sa.delete(agent_states).where(
@@ -48,7 +53,6 @@ _HAND_OVER_AGENTS = (
     .where(agent_states.c.owner == _run)
     .values(owner=_conversation, base_len=sa.literal_column("0"), base_epoch=sa.literal_column("0"))
 )
-_DROP = tuple(sa.delete(table).where(table.c.owner == _run) for table in (histories, agent_states))
 
 
 def conversation_id(session_key: str, task: str) -> str:
@@ -63,17 +67,13 @@ def take_up(connection: Connection, run: RunRecord) -> None:
 
 def settle(database: Database, connection: Connection, run: RunRecord) -> None:
     """At the end of a run, keep what it changed of its conversation if it completed, else leave that as it was."""
-    if run.conversation_id is None:
+    if run.conversation_id is None or run.status != "completed":
         return
     given = {"of_run": run.id, "of_conversation": run.conversation_id}
-    if run.status != "completed":
-        with database.pipeline(connection):
-            for drop in _DROP:
-                direct.run(connection, drop, [given])
-        return
     cut = direct.fetch(connection, _CUT, given)
     with database.pipeline(connection):
-        for key, keep in cut:
-            direct.run(connection, _CUT_BACK, [given | {"of_key": key, "keep": keep}])
+        for key, keep, epoch in cut:
+            place = {"of_key": key, "keep": keep, "aside": aside(run.conversation_id, epoch)}
+            direct.run(connection, _CUT_BACK, [given | place])
         for statement in (_HAND_OVER_ROWS, _GIVE_WAY, _HAND_OVER_AGENTS):
             direct.run(connection, statement, [given])

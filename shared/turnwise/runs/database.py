@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from decimal import Decimal
 from typing import Any, Literal
 
 import psycopg
@@ -15,23 +17,28 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, make_url
 
 from turnwise.errors import ConfigurationError, DatabaseUnavailableError, SchemaVersionError
+from turnwise.redaction import redact
 from turnwise.runs.columns import dump_json, now
-from turnwise.runs.schema import SCHEMA_VERSION
+from turnwise.runs.schema import SCHEMA_VERSION, schema_support
 
 _NOW = sa.select(now())
 _VERSION = sa.text("SELECT version_num FROM alembic_version")
+_OLDEST_PROGRAM = sa.select(schema_support.c.oldest_program)
 # A connection that rested longer is tried before use, so that a restarted database costs nobody an error.
 _TRUSTED_SECONDS = 5.0
 
 
 # What a statement may raise inside a transaction, where `begin` and `read` have not translated it yet.
-DATABASE_ERRORS: tuple[type[Exception], ...] = (exc.SQLAlchemyError, psycopg.Error)
+DATABASE_ERRORS: tuple[type[Exception], ...] = (exc.SQLAlchemyError, psycopg.Error, sqlite3.Error)
+# Statements of the hot path go to the driver without SQLAlchemy, and raise what it raises.
+_OF_DRIVERS = (psycopg.OperationalError, psycopg.InterfaceError, sqlite3.OperationalError, sqlite3.InterfaceError)
 
 
 class Database:
     """A SQLite file or a PostgreSQL database; safe to share between threads, not across a fork.
 
-    `clock` replaces the clock of SQLite only; PostgreSQL tells its own time. Raises `ConfigurationError` for a URL
+    `clock` replaces the clock of SQLite only; PostgreSQL tells its own time. `pool_size` is the most connections to
+    PostgreSQL at a time; whoever needs one more waits, up to half a minute. Raises `ConfigurationError` for a URL
     that names neither.
     """
 
@@ -55,7 +62,8 @@ class Database:
             json_serializer=dump_json,
             connect_args=options,
             pool_size=pool_size,
-            max_overflow=pool_size,
+            # PostgreSQL counts connections of all processes together, so a process keeps to what it was given.
+            max_overflow=0 if self.is_postgres else pool_size,
             pool_timeout=30,
         )
         if self.is_postgres:
@@ -110,30 +118,63 @@ class Database:
         return sqlite.insert(table)  # type: ignore[return-value]
 
     def migrate(self) -> None:
-        """Bring the schema to this program's version; safe to run twice and from several processes at once."""
+        """Bring the schema to this program's version; safe to run twice and from several processes at once.
+
+        A newer schema that this program can work on is left as it is.
+        """
         from turnwise.runs.migration import upgrade  # Alembic takes long to import, and only this needs it
 
+        with self.read() as connection:
+            if self._is_newer_and_supported(connection, self._schema_version(connection)):
+                return
         with self.begin() as connection:
             upgrade(connection, self.name)
 
     def check_schema(self) -> None:
-        """Raise `SchemaVersionError` unless the database has the schema of this program."""
+        """Raise `SchemaVersionError` unless the schema is this program's, or a newer one that allows this program."""
         with self.read() as connection:
-            try:
-                found = connection.execute(_VERSION).scalar_one_or_none()
-            except (exc.ProgrammingError, exc.OperationalError) as error:
-                if not _lacks_table(error):
-                    raise
-                found = None
-        if found != SCHEMA_VERSION:
-            told = f"has schema version {found}" if found else "has no Turnwise tables yet"
+            found = self._schema_version(connection)
+            if found == SCHEMA_VERSION or self._is_newer_and_supported(connection, found):
+                return
+        if found is not None and found > SCHEMA_VERSION:
             raise SchemaVersionError(
-                f"{self.name} {told}; this program needs version {SCHEMA_VERSION}: run `turnwise migrate`"
+                f"{self.name} has schema version {found}, on which this program, of version {SCHEMA_VERSION}, can not "
+                "work: update it"
             )
+        told = f"has schema version {found}" if found else "has no Turnwise tables yet"
+        raise SchemaVersionError(
+            f"{self.name} {told}; this program needs version {SCHEMA_VERSION}: run `turnwise migrate`"
+        )
+
+    def schema_version(self) -> str | None:
+        """The schema's version, whoever made it; None if there are no tables of Turnwise."""
+        with self.read() as connection:
+            return self._schema_version(connection)
 
     def close(self) -> None:
         """Close all pooled connections."""
         self.engine.dispose()
+
+    def _schema_version(self, connection: Connection) -> str | None:
+        return self._only_value(connection, _VERSION)
+
+    def _is_newer_and_supported(self, connection: Connection, found: str | None) -> bool:
+        """Whether a newer program has made the schema and says that programs such as this one may go on."""
+        if found is None or found <= SCHEMA_VERSION:
+            return False
+        oldest = self._only_value(connection, _OLDEST_PROGRAM)
+        return oldest is not None and oldest <= SCHEMA_VERSION
+
+    def _only_value(self, connection: Connection, statement: sa.Executable) -> str | None:
+        """The one text of a table, None if there is no such table."""
+        try:
+            found = connection.execute(statement).scalar_one_or_none()
+        except (exc.ProgrammingError, exc.OperationalError) as error:
+            if not _lacks_table(error):
+                raise
+            connection.rollback()
+            return None
+        return None if found is None else str(found)
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -141,7 +182,7 @@ class Database:
             yield
         except (exc.IntegrityError, exc.DataError):
             raise
-        except (exc.DatabaseError, exc.InterfaceError, exc.TimeoutError) as error:
+        except (exc.DatabaseError, exc.InterfaceError, exc.TimeoutError, *_OF_DRIVERS) as error:
             cause = getattr(error, "orig", None) or error
             if _lacks_table(error):
                 raise SchemaVersionError(f"{self.name} lacks a table ({cause}): run `turnwise migrate`") from error
@@ -156,6 +197,7 @@ class Database:
     def _prepare_sqlite(self, connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # transactions begin where `_begin_sqlite` says, not where the driver guesses
         connection.create_function("turnwise_now", 0, self._clock)
+        connection.create_function("turnwise_sum", 2, _sum_of_money, deterministic=True)
         connection.execute("PRAGMA journal_mode=WAL").close()
         connection.execute(f"PRAGMA synchronous={self._synchronous}").close()
 
@@ -165,7 +207,7 @@ def _parse(text: str) -> URL:
         url = make_url(text)
     except exc.ArgumentError as error:
         raise ConfigurationError(
-            f"TURNWISE_DATABASE_URL is {text!r}; expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
+            f"TURNWISE_DATABASE_URL is {redact(text)!r}; expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
         ) from error
     kind = url.drivername.partition("+")[0]
     if kind in ("postgresql", "postgres"):
@@ -176,6 +218,10 @@ def _parse(text: str) -> URL:
         f"TURNWISE_DATABASE_URL is {url.render_as_string(hide_password=True)!r}; expected a file, sqlite:///FILE, "
         "or postgresql://USER:PASSWORD@HOST/NAME"
     )
+
+
+def _sum_of_money(one: str, other: str) -> str:
+    return str(Decimal(one) + Decimal(other))
 
 
 def _begin_sqlite(connection: Connection) -> None:
@@ -198,5 +244,5 @@ def _try_if_rested(connection: Any, record: Any, _proxy: Any) -> None:
 
 
 def _lacks_table(error: Exception) -> bool:
-    cause = getattr(error, "orig", None)
+    cause = getattr(error, "orig", None) or error
     return type(cause).__name__ in ("UndefinedTable", "UndefinedColumn") or str(cause).startswith("no such ")

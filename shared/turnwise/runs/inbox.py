@@ -2,41 +2,52 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import sqlalchemy as sa
 
 from turnwise.errors import ConflictError, NotFoundError
 from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import word
-from turnwise.runs.records import AskRecord, NewDocument, Reply
+from turnwise.runs.outcomes import Reply
+from turnwise.runs.parking import PARKED
+from turnwise.runs.records import AskRecord, NewDocument
 from turnwise.runs.replies import reply_row
 from turnwise.runs.rows import ASK, ask_of
-from turnwise.runs.schema import asks, runs
+from turnwise.runs.schema import asks
 from turnwise.runs.transaction import RunTransaction
 
-_OPEN = sa.select(*ASK).where(asks.c.status == word("open"))
+_IS_OPEN = asks.c.status == word("open")
+_OPEN = sa.select(*ASK).where(_IS_OPEN)
 
 
 class Inbox(StoreBase):
     """Lists open questions and takes their answers."""
 
-    def open_questions(self, tenant: str | None = None, limit: int = 100) -> list[AskRecord]:
-        """Open questions, oldest first, of one tenant or of all."""
-        statement = _OPEN.order_by(asks.c.created_at).limit(limit)
-        if tenant is not None:
-            statement = statement.join(runs, runs.c.id == asks.c.run_id).where(runs.c.tenant == tenant)
+    def open_questions(self, limit: int = 100) -> list[AskRecord]:
+        """Open questions, oldest first."""
+        statement = self.own(_OPEN, asks.c.run_id).order_by(asks.c.created_at).limit(limit)
         with self.database.read() as connection:
             return [ask_of(row) for row in connection.execute(statement)]
 
     def open_question_count(self) -> int:
-        """How many questions wait for a human."""
+        """How many questions and parked asks wait for a human."""
         with self.database.read() as connection:
-            statement = sa.select(sa.func.count()).select_from(asks).where(asks.c.status == word("open"))
-            return int(connection.execute(statement).scalar_one())
+            # Two statements, so that each can use its partial index.
+            counts = [sa.select(sa.func.count()).select_from(asks).where(which) for which in (_IS_OPEN, PARKED)]
+            return sum(int(connection.execute(statement).scalar_one()) for statement in counts)
 
-    def answer(self, run_id: str, document: NewDocument | None, question_id: str | None = None) -> AskRecord:
+    def answer(
+        self,
+        run_id: str,
+        document: NewDocument | None,
+        question_id: str | None = None,
+        *,
+        traceparent: str | None = None,
+    ) -> AskRecord:
         """Answer a question of a run; it may be left unnamed if exactly one is open. The question, as it was.
 
-        None says that the human has no answer, so that others are asked.
+        None says that the human has no answer, so that others are asked. `traceparent` is of the request that answers.
 
         Raises `NotFoundError` for an unknown run or question, and `ConflictError` with one of the codes
         `no_open_question`, `already_answered`, `ambiguous_question`.
@@ -45,7 +56,8 @@ class Inbox(StoreBase):
             ask = self._named(transaction, question_id) if question_id else self._only(transaction)
             if document is not None:
                 transaction.put_document(document.id, document.body, document.parent_id)
-            reply = Reply(kind="nothing" if document is None else "answer", document=document)
+            kind: Literal["nothing", "answer"] = "nothing" if document is None else "answer"
+            reply = Reply(kind=kind, document=document, traceparent=traceparent)
             transaction.add_reply(reply_row(transaction, ask, reply, token=ask.token))
             transaction.event(
                 "human.answered",
@@ -56,6 +68,7 @@ class Inbox(StoreBase):
                 data={"document": document.id} if document is not None else {},
             )
             transaction.change(move_due_at=transaction.now)
+            self.audited(transaction.connection, run_id)
         return ask
 
     def _named(self, transaction: RunTransaction, question_id: str) -> AskRecord:

@@ -8,25 +8,18 @@ import re
 
 import sqlalchemy as sa
 
-from turnwise.errors import InvalidRequestError, NotFoundError
+from turnwise.errors import InvalidRequestError
 from turnwise.runs import schema
-from turnwise.runs.base import StoreBase
+from turnwise.runs.base import StoreBase, unknown_run
 from turnwise.runs.columns import now, word
-from turnwise.runs.records import (
-    EventRecord,
-    Frame,
-    HistoryRow,
-    Json,
-    QueueStat,
-    RunFilter,
-    RunRecord,
-    WorkerRecord,
-)
+from turnwise.runs.provider_buckets import CLOSED
+from turnwise.runs.records import EventRecord, Frame, HistoryRow, Json, QueueStat, RunFilter, RunRecord, WorkerRecord
 from turnwise.runs.rows import RUN, names, run_of
 from turnwise.runs.schema import agent_states, asks, documents, events, frames, histories, runs, workers
 from turnwise.runs.session_line import earlier_documents
+from turnwise.runs.writes import aside
 
-_EVENT = tuple(column for column in events.c if column.name != "document_id")
+_EVENT = tuple(column for column in events.c if column.name not in ("document_id", "changes"))
 _EVENT_NAMES = (*names(_EVENT), "document")
 _EVENTS = (
     sa.select(*_EVENT, documents.c.body)
@@ -38,8 +31,17 @@ _EVENTS = (
 )
 _HISTORY = tuple(histories.c[name] for name in ("idx", "role", "body", "tokens", "total", "document_id"))
 _WORKER_NAMES = names(tuple(workers.c))
-_delayed = sa.and_(asks.c.status == word("runnable"), asks.c.due_at > now())
-_free = sa.and_(asks.c.status == word("runnable"), sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()))
+# Nobody says of a worker that it is dead while no coordinator sweeps, so its own silence does.
+_silent = sa.and_(
+    workers.c.state == word("alive"), workers.c.lease_until < now() - sa.bindparam("lease", type_=sa.Double)
+)
+_WORKERS = sa.select(
+    *(sa.case((_silent, word("dead")), else_=c).label(c.name) if c is workers.c.state else c for c in workers.c)
+).order_by(workers.c.id.desc())
+# What waits for a provider that has no room is no work for another worker.
+_later = sa.or_(asks.c.due_at > now(), asks.c.bucket.in_(CLOSED))
+_delayed = sa.and_(asks.c.status == word("runnable"), sa.func.coalesce(_later, sa.false()))
+_free = sa.and_(asks.c.status == word("runnable"), sa.not_(sa.func.coalesce(_later, sa.false())))
 _QUEUES = (
     sa.select(
         asks.c.queue,
@@ -62,13 +64,14 @@ _OWNERS = (
 class Queries(StoreBase):
     """Reads without locks."""
 
-    def run(self, run_id: str, tenant: str | None = None) -> RunRecord:
-        """A run; `NotFoundError` if there is none, or none of this tenant."""
+    def run(self, run_id: str) -> RunRecord:
+        """A run; `NotFoundError` if there is none."""
         with self.database.read() as connection:
             row = connection.execute(sa.select(*RUN).where(runs.c.id == run_id)).first()
-        if row is None or (tenant is not None and row[1] != tenant):
-            raise NotFoundError(f"there is no run {run_id!r}; list the runs to see which exist")
-        return run_of(row)
+        run = run_of(row) if row is not None else None
+        if run is None or not self.has(run.tenant):
+            raise unknown_run(run_id)
+        return run
 
     def runs(
         self, filters: RunFilter | None = None, cursor: str | None = None, limit: int = 50
@@ -88,14 +91,16 @@ class Queries(StoreBase):
     def events(self, run_id: str, after: int = 0, limit: int = 500) -> list[EventRecord]:
         """A run's events with numbers above `after`, in order, each with the document that it names."""
         with self.database.read() as connection:
-            rows = connection.execute(_EVENTS, {"run_id": run_id, "after": after, "most": limit}).all()
+            rows = connection.execute(
+                self.own(_EVENTS, events.c.run_id), {"run_id": run_id, "after": after, "most": limit}
+            ).all()
         return [EventRecord(**dict(zip(_EVENT_NAMES, row, strict=True))) for row in rows]
 
     def document(self, run_id: str, document_id: str) -> Json | None:
         """The body of one document of a run, None if there is none of that id."""
         statement = sa.select(documents.c.body).where(documents.c.run_id == run_id, documents.c.id == document_id)
         with self.database.read() as connection:
-            return connection.execute(statement).scalar_one_or_none()
+            return connection.execute(self.own(statement, documents.c.run_id)).scalar_one_or_none()
 
     def earlier_document(self, run: RunRecord, document_id: str) -> Json | None:
         """The body of a document of an earlier run of the same conversation, None if there is none of that id."""
@@ -140,26 +145,24 @@ class Queries(StoreBase):
         """The stack of tasks of a run, outermost first."""
         statement = sa.select(frames.c.no, frames.c.path, frames.c.state).where(frames.c.run_id == run_id)
         with self.database.read() as connection:
-            rows = connection.execute(statement.order_by(frames.c.no))
+            rows = connection.execute(self.own(statement, frames.c.run_id).order_by(frames.c.no))
             return [Frame(no=row[0], path=row[1], state=row[2]) for row in rows]
 
     def queue_stats(self) -> list[QueueStat]:
         """Every queue that holds asks."""
         with self.database.read() as connection:
-            rows = connection.execute(_QUEUES).all()
+            rows = connection.execute(self.own(_QUEUES, asks.c.run_id)).all()
         return [
             QueueStat(queue=row[0], runnable=row[1], leased=row[2], delayed=row[3], oldest_age=max(row[4] or 0.0, 0.0))
             for row in rows
         ]
 
     def workers(self, state: str | None = None) -> list[WorkerRecord]:
-        """Worker incarnations, newest first, in one state or in any."""
-        statement = sa.select(workers).order_by(workers.c.id.desc())
-        if state is not None:
-            statement = statement.where(workers.c.state == state)
+        """Worker incarnations, newest first, in one state or in any; one silent for two leases is dead."""
         with self.database.read() as connection:
-            rows = connection.execute(statement).all()
-        return [WorkerRecord(**dict(zip(_WORKER_NAMES, row, strict=True))) for row in rows]
+            rows = connection.execute(_WORKERS, {"lease": self.lease_seconds}).all()
+        found = [WorkerRecord(**dict(zip(_WORKER_NAMES, row, strict=True))) for row in rows]
+        return [worker for worker in found if state is None or worker.state == state]
 
     def run_counts(self) -> dict[str, int]:
         """How many runs have each status that occurs."""
@@ -181,12 +184,15 @@ class Queries(StoreBase):
                 else:
                     lengths = [sa.func.coalesce(sa.func.length(sa.cast(c, sa.Text)), 0) for c in table.c]
                     size = sum(lengths[1:], lengths[0])
-                found = connection.execute(sa.select(sa.func.sum(size)).select_from(table).where(owner == run_id))
+                is_own = owner == run_id
+                if table is histories:  # what was cut off it, too
+                    is_own = is_own | owner.startswith(aside(run_id, ""), autoescape=True)
+                found = connection.execute(sa.select(sa.func.sum(size)).select_from(table).where(is_own))
                 total += int(found.scalar_one() or 0)
         return total
 
     def _conditions(self, filters: RunFilter) -> list[sa.ColumnElement[bool]]:
-        made: list[sa.ColumnElement[bool]] = []
+        made: list[sa.ColumnElement[bool]] = [runs.c.tenant == self.tenant] if self.tenant is not None else []
         for column, value in (
             (runs.c.tenant, filters.tenant),
             (runs.c.status, filters.status),

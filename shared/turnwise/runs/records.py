@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias, TypedDict
 
+from turnwise.provider_limits.window import Caps, Place, Window
+
 Json: TypeAlias = dict[str, Any]
 
 UNFINISHED = ("queued", "running", "waiting")
@@ -34,8 +36,38 @@ class NewRun:
     turns: int | None = None
     max_turns: int | None = None
     deadline: float | None = None
+    on_limit: str | None = None
     idempotency_key: str | None = None
     body_hash: str | None = None
+    forked_from: Json | None = None
+    model: str | None = None
+    traceparent: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewFork:
+    """What of a fork is its own; None takes what the forked run was given.
+
+    `at` is an event of that run. With `session_id`, which must be new, the fork begins that session. `message` is in
+    the place of the one that the run began with, for a fork before its beginning; for one that begins with a human
+    being asked, the caller has it answer that.
+    """
+
+    id: str
+    at: int
+    version: str
+    message: Json | None = None
+    model: str | None = None
+    session_id: str | None = None
+    keeps_conversation: bool = False
+    max_cost: Decimal | None = None
+    max_tokens: int | None = None
+    turns: int | None = None
+    deadline: float | None = None
+    on_limit: str | None = None
+    idempotency_key: str | None = None
+    body_hash: str | None = None
+    traceparent: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +87,8 @@ class RunRecord:
     session_key: str | None
     session_no: int | None
     conversation_id: str | None
+    forked_from: Json | None
+    model: str | None
     message: Json
     max_cost: Decimal | None
     max_tokens: int | None
@@ -67,6 +101,9 @@ class RunRecord:
     calls: int
     unpriced_calls: int
     cost: Decimal
+    reserved_cost: Decimal
+    reserved_tokens: int
+    on_limit: str | None
     last_seq: int
     last_frame: int
     last_document: int
@@ -81,6 +118,8 @@ class RunRecord:
     created_at: float
     started_at: float | None
     finished_at: float | None
+    traceparent: str | None = None
+    stretch: str | None = None
 
     @property
     def ended(self) -> bool:
@@ -100,6 +139,9 @@ class RunChanges(TypedDict, total=False):
     move_due_at: float | None
     started_at: float | None
     cancel_requested_at: float | None
+    max_cost: Decimal | None
+    max_tokens: int | None
+    stretch: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,11 +179,17 @@ class NewAsk:
     max_attempts: int = 5
     due_at: float | None = None
     extra: Json = field(default_factory=dict)
+    traceparent: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AskRecord:
-    """An ask's row. Its status is runnable, leased, open (a human's), answered, cancelled or parked."""
+    """An ask's row. Its status is runnable, leased, open (a human's), answered, cancelled or parked (a person decides).
+
+    `lost`: how often its holder was lost since it was first asked, or since a person let it be tried again. `parked`
+    says why it was parked, also after that was resolved: `reason` and `attempts`, where known `call`, `tool`,
+    `arguments`, `idempotency_key`, `worker`, `began_at`, `error`, and in the end `outcome` and `resolved_at`.
+    """
 
     run_id: str
     id: str
@@ -163,9 +211,18 @@ class AskRecord:
     extra: Json
     topups: int
     topup_after: float | None
+    deferrals: int
+    tenant: str = "default"
+    bucket: str | None = None
+    bucket_tokens: int | None = None
+    failures: Json | None = None
+    lost: int = 0
+    parked: Json | None = None
+    parked_at: float | None = None
     created_at: float
     claimed_at: float | None
     closed_at: float | None
+    traceparent: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,6 +241,7 @@ class ReplyRecord:
     cost: Decimal | None
     worker_id: str | None
     at: float
+    traceparent: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -238,28 +296,22 @@ class AgentRecord:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reply:
-    """A responder's outcome.
+class ProviderPlace:
+    """A place with a provider, taken for call `call_no` of a claim; `caps` and `window` are as they were then."""
 
-    The history is first cut to `keep_history` rows (None: not at all; 0: cleared), then `history` is appended.
-    `record` and `state` replace the agent's unless None. `data` joins the data of the `turn.replied` event. Of a
-    `refused` call, which was not made, `error["limit"]` says which limit it would have gone over.
-    """
-
-    kind: Literal["answer", "nothing", "refused", "error"]
-    document: NewDocument | None = None
-    error: Json | None = None
-    keep_history: int | None = None
-    history: tuple[NewHistory, ...] = ()
-    record: Json | None = None
-    state: Json | None = None
-    usage: Usage | None = None
-    data: Json = field(default_factory=dict)
+    bucket: str
+    caps: Caps
+    window: Window
+    place: Place
+    call_no: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """An ask taken by a worker; `token` fences off every earlier and later holder."""
+    """An ask taken by a worker; `token` fences off every earlier and later holder.
+
+    `place` was taken with the provider that the ask waited for.
+    """
 
     ask: AskRecord
     token: int
@@ -267,6 +319,7 @@ class Claim:
     run: RunRecord
     document: Json | None
     agent: AgentRecord
+    place: ProviderPlace | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -298,7 +351,10 @@ class WorkerInfo:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WorkerRecord:
-    """A worker incarnation; its state is alive, dead (its lease ran out) or what it was retired with."""
+    """A worker incarnation; its state is alive, dead (its lease ran out) or what it was retired with.
+
+    One that is alive and has a `deaf_since` hears nothing from the broker.
+    """
 
     id: str
     kind: str
@@ -310,6 +366,12 @@ class WorkerRecord:
     lease_until: float
     started_at: float
     beat_at: float
+    deaf_since: float | None = None
+
+    @property
+    def shown_state(self) -> str:
+        """Its state, and `deaf` for one that is alive and hears nothing."""
+        return "deaf" if self.state == "alive" and self.deaf_since is not None else self.state
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,8 +6,11 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
+from turnwise.redaction import redacted
 from turnwise.runs.base import StoreBase
-from turnwise.runs.records import AskRecord, Claim, Json, Reply, ReplyRecord, Usage
+from turnwise.runs.outcomes import Reply
+from turnwise.runs.records import AskRecord, Claim, Json, ReplyRecord
+from turnwise.runs.reservations import count, settled_json
 from turnwise.runs.schema import replies
 from turnwise.runs.transaction import RunTransaction
 
@@ -30,10 +33,12 @@ class Replies(StoreBase):
         """
         with self.locked(claim.ask.run_id) as transaction:
             ask = transaction.ask(claim.ask.id)
-            reason = _why_stale(transaction, ask, claim)
+            reason = why_stale(transaction, ask, claim)
             if reason is not None:
                 return self._discard(transaction, claim, reply, reason)
             accept(transaction, claim.ask, reply, claim.token, claim.worker_id)
+            if reply.kind == "error":  # its handler has said so itself: if the run is retried, nothing is in doubt
+                transaction.forget_begun(claim.ask.id)
             if then is not None:
                 then(transaction)
         return True
@@ -44,8 +49,7 @@ class Replies(StoreBase):
         if first is not None:
             return bool(first[0])
         transaction.add_reply(reply_row(transaction, claim.ask, reply, claim.token, claim.worker_id, reason))
-        if reply.usage is not None:
-            transaction.add_usage(reply.usage)
+        count(transaction, claim.ask, claim.token, reply.usage, reply.calls)
         return False
 
 
@@ -66,32 +70,23 @@ def accept(transaction: RunTransaction, ask: AskRecord, reply: Reply, token: int
     if reply.error is not None:
         data["error"] = reply.error
     _event(transaction, "turn.replied", ask, data | reply.data)
+    count(transaction, ask, token, reply.usage, reply.calls)
     if reply.usage is not None:
-        transaction.add_usage(reply.usage)
-        _event(transaction, "usage.settled", ask, usage_json(reply.usage))
+        lost = {"lost": True} if any(call.lost for call in reply.calls) else {}
+        _event(transaction, "usage.settled", ask, settled_json(reply.usage) | lost)
+    transaction.mark()
     transaction.change(move_due_at=transaction.now)
-
-
-def usage_json(usage: Usage) -> Json:
-    """Usage as JSON; the cost is a decimal string, or null where no price is known."""
-    return {
-        "model": usage.model,
-        "prompt_tokens": usage.prompt_tokens,
-        "cached_tokens": usage.cached_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "calls": usage.calls,
-        "cost": None if usage.cost is None else format(usage.cost, "f"),
-    }
 
 
 def _event(transaction: RunTransaction, type: str, ask: AskRecord, data: Json) -> None:
     transaction.event(type, path=ask.path, turn=ask.turn, try_no=ask.try_no, ask_id=ask.id, data=data)
 
 
-def _why_stale(transaction: RunTransaction, ask: AskRecord | None, claim: Claim) -> str | None:
+def why_stale(transaction: RunTransaction, ask: AskRecord | None, claim: Claim) -> str | None:
+    """Why the claim's holder may not write of the ask any more; None if he may."""
     if transaction.run.ended:
         return "run_ended"
-    if ask is None or ask.status in ("answered", "parked"):
+    if ask is None or ask.status == "answered":
         return "already_answered"
     if ask.status == "cancelled":
         return "cancelled"
@@ -117,9 +112,10 @@ def reply_row(
         accepted=reason is None,
         reason=reason,
         document_id=reply.document.id if reply.document else None,
-        error=reply.error,
-        usage=usage_json(reply.usage) if reply.usage else None,
+        error=redacted(reply.error),
+        usage=settled_json(reply.usage) if reply.usage else None,
         cost=reply.usage.cost if reply.usage else None,
         worker_id=worker_id,
         at=transaction.now,
+        traceparent=reply.traceparent,
     )

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from turnwise.runs import schema
+from turnwise.runs.outcomes import Receipt
 from turnwise.runs.records import AgentRecord, AskRecord, Json, ReplyRecord, RunRecord
 
 T = TypeVar("T")
@@ -17,6 +18,8 @@ RUN = tuple(schema.runs.c)
 ASK = tuple(schema.asks.c)
 REPLY = tuple(schema.replies.c)
 AGENT = tuple(schema.agent_states.c)[1:]
+_AT_STORE = ("run_id", "ask_id", "token", "at")
+RECEIPT = tuple(column for column in schema.receipts.c if column.name not in _AT_STORE)
 
 
 def names(columns: Sequence[sa.Column[Any]]) -> tuple[str, ...]:
@@ -24,7 +27,7 @@ def names(columns: Sequence[sa.Column[Any]]) -> tuple[str, ...]:
     return tuple(column.name for column in columns)
 
 
-_RUN, _ASK, _REPLY, _AGENT = names(RUN), names(ASK), names(REPLY), names(AGENT)
+_RUN, _ASK, _REPLY, _AGENT, _RECEIPT = names(RUN), names(ASK), names(REPLY), names(AGENT), names(RECEIPT)
 
 
 def run_of(row: Sequence[Any]) -> RunRecord:
@@ -45,6 +48,11 @@ def reply_of(row: Sequence[Any]) -> ReplyRecord:
 def agent_of(row: Sequence[Any]) -> AgentRecord:
     """An agent from the values of `AGENT`."""
     return AgentRecord(**dict(zip(_AGENT, row, strict=False)))
+
+
+def receipt_of(row: Sequence[Any]) -> Receipt:
+    """A receipt from the values of `RECEIPT`."""
+    return Receipt(**dict(zip(_RECEIPT, row, strict=False)))
 
 
 def as_row(record: Any, **more: Any) -> Json:

@@ -10,10 +10,19 @@ import sqlalchemy as sa
 
 from turnwise.runs.columns import Document, Money, Seconds, Tags
 
-SCHEMA_VERSION = "0002"
+SCHEMA_VERSION = "0006"
 
 metadata = sa.MetaData()
 _unfinished = sa.text("status IN ('queued', 'running', 'waiting')")
+
+# One row. Programs of `oldest_program` and later may work on this schema while an installation is upgraded; each
+# migration sets it.
+schema_support = sa.Table(
+    "schema_support",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("oldest_program", sa.Text, nullable=False),
+)
 
 runs = sa.Table(
     "runs",
@@ -33,6 +42,10 @@ runs = sa.Table(
     sa.Column("session_no", sa.Integer),
     # The session's conversation that the run went on with when it began; NULL: none, and before that.
     sa.Column("conversation_id", sa.Text),
+    # Of a fork: {"run": the other one, "at": the event of it after which they part}.
+    sa.Column("forked_from", Document),
+    # The model that all its agents use in the place of their own; NULL: their own.
+    sa.Column("model", sa.Text),
     sa.Column("message", Document, nullable=False),
     sa.Column("max_cost", Money),
     sa.Column("max_tokens", sa.BigInteger),
@@ -45,6 +58,10 @@ runs = sa.Table(
     sa.Column("calls", sa.Integer, nullable=False, server_default="0"),
     sa.Column("unpriced_calls", sa.Integer, nullable=False, server_default="0"),
     sa.Column("cost", Money, nullable=False, server_default="0"),
+    # Put aside for calls under way; with `cost` and the tokens above, the run's own budget.
+    sa.Column("reserved_cost", Money, nullable=False, server_default="0"),
+    sa.Column("reserved_tokens", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("on_limit", sa.Text),  # end or wait
     sa.Column("last_seq", sa.Integer, nullable=False, server_default="0"),
     sa.Column("last_frame", sa.Integer, nullable=False, server_default="0"),
     sa.Column("last_document", sa.Integer, nullable=False, server_default="0"),
@@ -59,6 +76,9 @@ runs = sa.Table(
     sa.Column("created_at", Seconds, nullable=False),
     sa.Column("started_at", Seconds),
     sa.Column("finished_at", Seconds),
+    # W3C trace contexts: of the submission, and, once the run went on after a wait, of what it went on with.
+    sa.Column("traceparent", sa.Text),
+    sa.Column("stretch", sa.Text),
 )
 _has_key = sa.text("idempotency_key IS NOT NULL")
 sa.Index(
@@ -72,7 +92,7 @@ sa.Index(
 _move_due = sa.text("move_due_at IS NOT NULL")
 sa.Index("ix_runs_move_due", runs.c.move_due_at, postgresql_where=_move_due, sqlite_where=_move_due)
 sa.Index("ix_runs_deadline", runs.c.deadline_at, postgresql_where=_unfinished, sqlite_where=_unfinished)
-sa.Index("ix_runs_unfinished", runs.c.status, postgresql_where=_unfinished, sqlite_where=_unfinished)
+sa.Index("ix_runs_unfinished_of", runs.c.tenant, runs.c.status, postgresql_where=_unfinished, sqlite_where=_unfinished)
 sa.Index("ix_runs_tenant", runs.c.tenant, runs.c.id)
 _in_session = sa.text("session_id IS NOT NULL")
 sa.Index("ix_runs_session", runs.c.session_id, runs.c.id, postgresql_where=_in_session, sqlite_where=_in_session)
@@ -81,6 +101,10 @@ _in_line = sa.text("session_key IS NOT NULL AND status IN ('queued', 'running', 
 sa.Index(
     "ix_runs_session_line", runs.c.session_key, runs.c.session_no, postgresql_where=_in_line, sqlite_where=_in_line
 )
+
+# What retention looks through, the oldest first.
+_ended = sa.text("finished_at IS NOT NULL")
+sa.Index("ix_runs_finished", runs.c.finished_at, runs.c.id, postgresql_where=_ended, sqlite_where=_ended)
 
 sessions = sa.Table(
     "sessions",
@@ -136,9 +160,24 @@ asks = sa.Table(
     sa.Column("extra", Document, nullable=False),
     sa.Column("topups", sa.Integer, nullable=False, server_default="0"),
     sa.Column("topup_after", Seconds),
+    # How often it was put off; each has an `ask.deferred` event that says why.
+    sa.Column("deferrals", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("tenant", sa.Text, nullable=False, server_default="default"),  # its run's
+    # The provider that it waits for a place with, and the tokens that its call may take; NULL: it was never put off
+    # for that.
+    sa.Column("bucket", sa.Text),
+    sa.Column("bucket_tokens", sa.Integer),
+    # How many tries of its calls have failed, by call and kind of error.
+    sa.Column("failures", Document),
+    # How often its holder was lost since nobody knows more of it: then its first call may have begun.
+    sa.Column("lost", sa.Integer, nullable=False, server_default="0"),
+    # Why a person has to decide, and what he has decided.
+    sa.Column("parked", Document),
+    sa.Column("parked_at", Seconds),
     sa.Column("created_at", Seconds, nullable=False),
     sa.Column("claimed_at", Seconds),
     sa.Column("closed_at", Seconds),
+    sa.Column("traceparent", sa.Text),  # of the move that asked, or of who had it asked again
     sa.UniqueConstraint("run_id", "frame_no", "turn", "try_no", name="uq_asks_place"),
 )
 _runnable = sa.text("status = 'runnable'")
@@ -150,12 +189,34 @@ sa.Index(
     postgresql_where=_runnable,
     sqlite_where=_runnable,
 )
+sa.Index(  # the line of each tenant
+    "ix_asks_tenant",
+    asks.c.queue,
+    asks.c.tenant,
+    asks.c.priority.desc(),
+    asks.c.created_at,
+    postgresql_where=_runnable,
+    sqlite_where=_runnable,
+)
+_for_provider = sa.text("status = 'runnable' AND bucket IS NOT NULL")
+sa.Index(
+    "ix_asks_bucket",
+    asks.c.bucket,
+    asks.c.queue,
+    asks.c.priority.desc(),
+    asks.c.created_at,
+    postgresql_where=_for_provider,
+    sqlite_where=_for_provider,
+)
 _delayed = sa.text("status IN ('runnable', 'open') AND due_at IS NOT NULL")
 sa.Index("ix_asks_due", asks.c.due_at, postgresql_where=_delayed, sqlite_where=_delayed)
 _leased = sa.text("status = 'leased'")
 sa.Index("ix_asks_leased", asks.c.worker_id, postgresql_where=_leased, sqlite_where=_leased)
 _open = sa.text("status = 'open'")
 sa.Index("ix_asks_open", asks.c.created_at, postgresql_where=_open, sqlite_where=_open)
+
+_parked = sa.text("status = 'parked'")
+sa.Index("ix_asks_parked", asks.c.parked_at, postgresql_where=_parked, sqlite_where=_parked)
 
 replies = sa.Table(
     "replies",
@@ -172,6 +233,7 @@ replies = sa.Table(
     sa.Column("cost", Money),
     sa.Column("worker_id", sa.Text),
     sa.Column("at", Seconds, nullable=False),
+    sa.Column("traceparent", sa.Text),  # of the answering
 )
 _accepted = sa.text("accepted")
 sa.Index(  # one ask, one reply, whatever the code above it does
@@ -196,6 +258,8 @@ events = sa.Table(
     sa.Column("ask_id", sa.Text),
     sa.Column("data", Document),
     sa.Column("document_id", sa.Text),
+    # What had changed, since the last event that has this, of what is replaced; see `changes.py`.
+    sa.Column("changes", Document),
 )
 
 
@@ -261,6 +325,8 @@ workers = sa.Table(
     sa.Column("lease_until", Seconds, nullable=False),
     sa.Column("started_at", Seconds, nullable=False),
     sa.Column("beat_at", Seconds, nullable=False),
+    # It beats, but its broker brings it nothing.
+    sa.Column("deaf_since", Seconds),
 )
 
 sweep_leases = sa.Table(
@@ -274,7 +340,7 @@ sweep_leases = sa.Table(
 budgets = sa.Table(
     "budgets",
     metadata,
-    sa.Column("scope", sa.Text, primary_key=True),  # run, session or tenant
+    sa.Column("scope", sa.Text, primary_key=True),  # session, tenant_day or tenant_month
     sa.Column("scope_id", sa.Text, primary_key=True),
     sa.Column("limit_cost", Money),
     sa.Column("limit_tokens", sa.BigInteger),
@@ -282,6 +348,23 @@ budgets = sa.Table(
     sa.Column("spent_tokens", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("reserved_cost", Money, nullable=False, server_default="0"),
     sa.Column("reserved_tokens", sa.BigInteger, nullable=False, server_default="0"),
+)
+
+# What deleted runs have used, for the sums that they still belong to: those of a session by task, of a tenant's present
+# day and month.
+purged_usage = sa.Table(
+    "purged_usage",
+    metadata,
+    sa.Column("scope", sa.Text, primary_key=True),  # as in `budgets`
+    sa.Column("scope_id", sa.Text, primary_key=True),
+    sa.Column("task", sa.Text, primary_key=True),  # of a session; else empty
+    sa.Column("runs", sa.BigInteger, nullable=False),
+    sa.Column("prompt_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cached_tokens", sa.BigInteger, nullable=False),
+    sa.Column("completion_tokens", sa.BigInteger, nullable=False),
+    sa.Column("calls", sa.BigInteger, nullable=False),
+    sa.Column("unpriced_calls", sa.BigInteger, nullable=False),
+    sa.Column("cost", Money, nullable=False),
 )
 
 reservations = sa.Table(
@@ -298,7 +381,13 @@ reservations = sa.Table(
     sa.Column("settled_tokens", sa.BigInteger),
     sa.Column("created_at", Seconds, nullable=False),
     sa.Column("settled_at", Seconds),
+    sa.Column("worker_id", sa.Text),
+    sa.Column("budgets", Document),  # the rows of `budgets` that it is part of, [[scope, scope_id], ...]
+    sa.Column("prompt_tokens", sa.BigInteger, nullable=False, server_default="0"),  # of `tokens`
+    sa.Column("lost", sa.Boolean, nullable=False, server_default=sa.false()),  # settled without having been heard of
 )
+_unsettled = sa.text("settled_at IS NULL")
+sa.Index("ix_reservations_open", reservations.c.worker_id, postgresql_where=_unsettled, sqlite_where=_unsettled)
 
 receipts = sa.Table(
     "receipts",
@@ -312,4 +401,43 @@ receipts = sa.Table(
     sa.Column("result", Document),
     sa.Column("state", Document),
     sa.Column("at", Seconds, nullable=False),
+    sa.Column("key", sa.Text),
+    sa.Column("effect", sa.Text),
+    sa.Column("arguments", Document),
+    sa.Column("record", Document),
+    sa.Column("begun_at", Seconds),
+    sa.Column("worker_id", sa.Text),
+)
+
+provider_buckets = sa.Table(
+    "provider_buckets",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("server", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("account", sa.Text, nullable=False),  # a fingerprint of the API key
+    sa.Column("caps", Document, nullable=False),  # the limits, as they were configured for the last call
+    sa.Column("window", Document, nullable=False),  # what is taken of them
+    # Asks that wait for this provider are not claimed before then, because of that limit.
+    sa.Column("open_at", Seconds, nullable=False, server_default="0"),
+    sa.Column("open_for", sa.Text),
+)
+
+provider_calls = sa.Table(  # those under way, where their number is limited
+    "provider_calls",
+    metadata,
+    sa.Column("bucket", sa.Text, primary_key=True),
+    sa.Column("run_id", sa.Text, primary_key=True),
+    sa.Column("ask_id", sa.Text, primary_key=True),
+    sa.Column("token", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("call_no", sa.Text, primary_key=True),
+)
+
+tenant_shares = sa.Table(
+    "tenant_shares",
+    metadata,
+    sa.Column("queue", sa.Text, primary_key=True),
+    sa.Column("tenant", sa.Text, primary_key=True),
+    sa.Column("began", sa.Double, nullable=False),  # the queue's virtual time when its last claim began
+    sa.Column("ends", sa.Double, nullable=False),  # and when that is over: the more weight, the sooner
 )

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.ids import new_id
+from turnwise.runs import direct
 from turnwise.runs.columns import now, word
 from turnwise.runs.database import Database
 from turnwise.runs.records import UNFINISHED, Json, NewRun, RunRecord
@@ -28,6 +29,22 @@ _IN_LINE = (
 )
 _BEFORE = _IN_LINE.where(runs.c.session_no < sa.bindparam("session_no")).order_by(runs.c.session_no.desc())
 _AFTER = _IN_LINE.where(runs.c.session_no > sa.bindparam("session_no")).order_by(runs.c.session_no)
+_LOCK_SESSION = (
+    sa.select(sessions.c.key)
+    .where(sessions.c.tenant == sa.bindparam("of_tenant"), sessions.c.id == sa.bindparam("of_session"))
+    .with_for_update()
+)
+_BEGUN_AFTER = (
+    sa.select(runs.c.id)
+    .where(
+        runs.c.session_id == sa.bindparam("session_id"),
+        runs.c.session_key == sa.bindparam("session_key"),
+        runs.c.session_no > sa.bindparam("session_no"),
+        runs.c.started_at.is_not(None),
+    )
+    .order_by(runs.c.session_no)
+    .limit(1)
+)
 _TOUCH = (
     sa.update(sessions)
     .where(sessions.c.tenant == sa.bindparam("of_tenant"), sessions.c.id == sa.bindparam("of_session"))
@@ -62,6 +79,10 @@ _EARLIER_DOCUMENTS = (
     # The same document may be kept by two runs: what the later one made of it counts.
     .order_by(runs.c.session_no)
 )
+# What runs that were deleted have left.
+_LEFT_DOCUMENTS = sa.select(documents.c.id, documents.c.body).where(
+    documents.c.run_id == sa.bindparam("conversation_id"), documents.c.id.in_(sa.bindparam("ids", expanding=True))
+)
 
 
 def take_place(database: Database, connection: Connection, new: NewRun) -> Json:
@@ -83,8 +104,26 @@ def take_place(database: Database, connection: Connection, new: NewRun) -> Json:
 
 
 def run_before(connection: Connection, run: RunRecord) -> str | None:
-    """The run that has to end before `run` may begin; None if it is its turn."""
-    return None if run.session_key is None else _neighbour(connection, run, _BEFORE)
+    """The run that has to end before `run` may begin; None if it is its turn.
+
+    Locks the session's row, so that none before it can be taken up again meanwhile.
+    """
+    if run.session_key is None:
+        return None
+    lock_session(connection, run)
+    return _neighbour(connection, run, _BEFORE)
+
+
+def lock_session(connection: Connection, run: RunRecord) -> None:
+    """Lock the row of the run's session until the end of the transaction; after that of the run."""
+    given = {"of_tenant": run.tenant, "of_session": run.session_id}
+    direct.fetch(connection, _LOCK_SESSION, given)
+
+
+def begun_after(connection: Connection, run: RunRecord) -> str | None:
+    """A run of the session that was accepted after `run`, and has begun; None if there is none."""
+    given = {"session_id": run.session_id, "session_key": run.session_key, "session_no": run.session_no}
+    return connection.execute(_BEGUN_AFTER, given).scalar_one_or_none()
 
 
 def run_after(connection: Connection, run: RunRecord) -> str | None:
@@ -100,7 +139,9 @@ def earlier_documents(connection: Connection, run: RunRecord, ids: Iterable[str]
     if run.conversation_id is None:
         return {}
     given = {"session_id": run.session_id, "conversation_id": run.conversation_id, "ids": list(ids)}
-    return {row[0]: row[1] for row in connection.execute(_EARLIER_DOCUMENTS, given)}
+    # Deleted runs are older than those that are left.
+    left = {row[0]: row[1] for row in connection.execute(_LEFT_DOCUMENTS, given)}
+    return left | {row[0]: row[1] for row in connection.execute(_EARLIER_DOCUMENTS, given)}
 
 
 def _neighbour(connection: Connection, run: RunRecord, statement: sa.Select[str]) -> str | None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from turnwise.access.tenant import DEFAULT_TENANT
 from turnwise.errors import ConflictError, NotFoundError
 from turnwise.runs.base import StoreBase
 from turnwise.runs.conversations import conversation_id
-from turnwise.runs.records import UNFINISHED, AgentRecord, SessionRecord, SessionTask, Usage
+from turnwise.runs.purged_usage import PurgedUsage, forget_session, of_session
+from turnwise.runs.records import UNFINISHED, AgentRecord, Json, SessionRecord, SessionTask, Usage
 from turnwise.runs.rows import AGENT, agent_of
-from turnwise.runs.schema import agent_states, histories, runs, sessions
+from turnwise.runs.schema import agent_states, documents, histories, runs, sessions
+from turnwise.runs.writes import aside
 
+_TOGETHER = 500
 _BY_ID = sa.select(sessions.c.key, sessions.c.created_at, sessions.c.used_at).where(
     sessions.c.tenant == sa.bindparam("tenant"), sessions.c.id == sa.bindparam("session_id")
 )
@@ -38,22 +43,37 @@ _ONE_UNFINISHED = (
 )
 
 
-class Sessions(StoreBase):
-    """Looks at sessions and ends them; runs begin them (`submit`)."""
+def _sums(purged: PurgedUsage) -> list[int]:
+    """In the order of `_TASKS`; none of them is unfinished."""
+    tokens = [purged.prompt_tokens, purged.cached_tokens, purged.completion_tokens]
+    return [purged.runs, 0, *tokens, purged.calls, purged.unpriced_calls]
 
-    def session(self, session_id: str, tenant: str = "default") -> SessionRecord:
+
+class Sessions(StoreBase):
+    """Looks at a tenant's sessions and ends them; runs begin them (`submit`)."""
+
+    def session(self, session_id: str) -> SessionRecord:
         """A session, with what its agents remember of the runs that completed; `NotFoundError` if there is none."""
         with self.database.read() as connection:
-            key, created_at, used_at = self._known(connection, _BY_ID, session_id, tenant)
+            key, created_at, used_at = self._known(connection, _BY_ID, session_id)
             given = {"session_id": session_id, "session_key": key}
             rows = connection.execute(_TASKS, given).all()
             # Summed here, because SQLite keeps money as text.
             cost = sum(connection.execute(_COSTS, given).scalars(), Decimal(0))
+            gone = of_session(connection, key)
+            counts = {row[0]: int(row[1]) for row in rows}
             tasks = tuple(
-                SessionTask(task=row[0], runs=row[1], agents=self._agents(connection, conversation_id(key, row[0])))
-                for row in rows
+                SessionTask(
+                    task=task,
+                    runs=counts.get(task, 0) + (gone[task].runs if task in gone else 0),
+                    agents=self._agents(connection, conversation_id(key, task)),
+                )
+                for task in sorted(counts.keys() | gone)
             )
         sums = [int(sum(row[at] for row in rows)) for at in range(1, 8)]
+        for purged in gone.values():
+            sums = [before + more for before, more in zip(sums, _sums(purged), strict=True)]
+            cost += purged.cost
         used = Usage(prompt_tokens=sums[2], cached_tokens=sums[3], completion_tokens=sums[4], calls=sums[5], cost=cost)
         return SessionRecord(
             id=session_id,
@@ -66,13 +86,13 @@ class Sessions(StoreBase):
             tasks=tasks,
         )
 
-    def delete_session(self, session_id: str, tenant: str = "default") -> None:
+    def delete_session(self, session_id: str) -> None:
         """Forget what the session's agents remember; its runs stay on record. A later run of that id begins anew.
 
         Raises `NotFoundError`, and `ConflictError` (`session_in_use`) while a run of it has not ended.
         """
         with self.database.begin() as connection:
-            key, _, _ = self._known(connection, _BY_ID.with_for_update(), session_id, tenant)
+            key, _, _ = self._known(connection, _BY_ID.with_for_update(), session_id)
             given = {"session_id": session_id, "session_key": key}
             running = connection.execute(_ONE_UNFINISHED, given).scalar_one_or_none()
             if running is not None:
@@ -80,15 +100,38 @@ class Sessions(StoreBase):
                     f"the run {running} of the session {session_id!r} has not ended; cancel it or wait for its end",
                     code="session_in_use",
                 )
-            conversations = sa.select(runs.c.conversation_id).where(*_OF_IT)
+            conversations = self._conversations(connection, key, given)
+            # What runs that did not complete had made of the conversation; they keep it in case they go on.
+            unused = sa.select(runs.c.id).where(*_OF_IT, runs.c.conversation_id.is_not(None))
+            self._delete_cut_off(connection, conversations)
             for table in (histories, agent_states):
-                connection.execute(sa.delete(table).where(table.c.owner.in_(conversations)), given)
-            connection.execute(sa.delete(sessions).where(sessions.c.tenant == tenant, sessions.c.id == session_id))
+                connection.execute(sa.delete(table).where(table.c.owner.in_(conversations)))
+                connection.execute(sa.delete(table).where(table.c.owner.in_(unused)), given)
+            connection.execute(sa.delete(documents).where(documents.c.run_id.in_(conversations)))
+            forget_session(connection, key)
+            connection.execute(sa.delete(sessions).where(sessions.c.tenant == self._whose, sessions.c.id == session_id))
+            self.audited(connection, session_id)
 
-    def _known(
-        self, connection: Connection, statement: sa.Select[Any], session_id: str, tenant: str
-    ) -> tuple[str, float, float]:
-        row = connection.execute(statement, {"tenant": tenant, "session_id": session_id}).first()
+    @property
+    def _whose(self) -> str:
+        return self.tenant or DEFAULT_TENANT
+
+    def _conversations(self, connection: Connection, key: str, given: Json) -> list[str]:
+        """What the session's conversations are kept under, also those of tasks whose runs were all deleted."""
+        found = connection.execute(sa.select(runs.c.task).where(*_OF_IT).distinct(), given).scalars()
+        return [conversation_id(key, task) for task in sorted({*found, *of_session(connection, key)})]
+
+    def _delete_cut_off(self, connection: Connection, conversations: Sequence[str]) -> None:
+        """Delete what was cut off the histories of the conversations, a few epochs at a time."""
+        newest = sa.select(sa.func.max(agent_states.c.history_epoch))
+        for name in conversations:
+            last = connection.execute(newest.where(agent_states.c.owner == name)).scalar_one_or_none() or 0
+            for first in range(1, last + 1, _TOGETHER):
+                owners = [aside(name, epoch) for epoch in range(first, min(first + _TOGETHER, last + 1))]
+                connection.execute(sa.delete(histories).where(histories.c.owner.in_(owners)))
+
+    def _known(self, connection: Connection, statement: sa.Select[Any], session_id: str) -> tuple[str, float, float]:
+        row = connection.execute(statement, {"tenant": self._whose, "session_id": session_id}).first()
         if row is None:
             raise NotFoundError(f"there is no session {session_id!r}; a run submitted with that session_id begins it")
         return row[0], row[1], row[2]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.errors import ConflictError
+from turnwise.runs.admission import require_room, stand_in_line
 from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import now
 from turnwise.runs.records import NewRun, RunRecord
@@ -25,15 +28,23 @@ class Submissions(StoreBase):
         """Keep a run and its first event; the run, and whether it is new.
 
         An idempotency key that the tenant has used gives the run it made. Raises `ConflictError`
-        (`idempotency_mismatch`) if that run came from another body.
+        (`idempotency_mismatch`) if that run came from another body, and `QuotaExceededError` (`too_many_runs`).
         """
+        if self.tenant is not None:
+            new = replace(new, tenant=self.tenant)
         with self.database.begin() as connection:
+            most = self.max_unfinished_runs
+            if most:
+                stand_in_line(self.database, connection, new.tenant)
             # In a session the key is looked up first, because taking a place changes the session.
-            known = _of_key(connection, new) if new.session_id is not None else None
-            run = self._insert(connection, new) if known is None else None
+            known = _of_key(connection, new) if most or new.session_id is not None else None
+            if most and known is None:
+                require_room(connection, new.tenant, most)
+            run = self.insert(connection, new) if known is None else None
             if run is None:
-                return _same(known or _of_key(connection, new), new), False
+                return _same(known or _of_key(connection, new), new.idempotency_key, new.body_hash), False
             self._accept(connection, run)
+            self.audited(connection, run.id)
         self.tell(run.id, 1)
         return run, True
 
@@ -48,9 +59,18 @@ class Submissions(StoreBase):
                 raise ConflictError(f"the run {run_id} has already ended: {run.status}", code="already_ended")
             if run.cancel_requested_at is None:
                 transaction.change(cancel_requested_at=transaction.now, move_due_at=transaction.now)
+            self.audited(transaction.connection, run_id)
             return transaction.run
 
-    def _insert(self, connection: Connection, new: NewRun) -> RunRecord | None:
+    def known(self, connection: Connection, tenant: str, key: str | None, body_hash: str | None) -> RunRecord | None:
+        """The run that the idempotency key has made, None if there is none; raises `ConflictError` for another body."""
+        if key is None:
+            return None
+        row = connection.execute(_BY_KEY, {"tenant": tenant, "idempotency_key": key}).first()
+        return _same(run_of(row), key, body_hash) if row is not None else None
+
+    def insert(self, connection: Connection, new: NewRun) -> RunRecord | None:
+        """Write the row of a new run, None if its idempotency key is known."""
         place = take_place(self.database, connection, new)
         values = as_row(
             new, status="queued", last_seq=1, created_at=now(), move_due_at=now(), tags=list(new.tags), **place
@@ -81,11 +101,11 @@ def _of_key(connection: Connection, new: NewRun) -> RunRecord | None:
     return run_of(row) if row is not None else None
 
 
-def _same(run: RunRecord | None, new: NewRun) -> RunRecord:
+def _same(run: RunRecord | None, key: str | None, body_hash: str | None) -> RunRecord:
     assert run is not None, "only a known key keeps a run from being written"
-    if run.body_hash != new.body_hash:
+    if run.body_hash != body_hash:
         raise ConflictError(
-            f"the idempotency key {new.idempotency_key!r} was used with another request body, for {run.id}; send that "
+            f"the idempotency key {key!r} was used with another request body, for {run.id}; send that "
             "body again or choose a new key",
             code="idempotency_mismatch",
         )

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import time
+from functools import cache
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
+from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
 from turnwise.errors import DatabaseUnavailableError
-from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import now, word
-from turnwise.runs.records import UNFINISHED, AskRecord, Reply
-from turnwise.runs.replies import reply_row
+from turnwise.runs.outcomes import Parking
+from turnwise.runs.parking import park_ask
+from turnwise.runs.records import UNFINISHED, AskRecord
+from turnwise.runs.reservations import Reservations, settle_lost
 from turnwise.runs.rows import ASK, ask_of
 from turnwise.runs.schema import asks, runs, sweep_leases, workers
 from turnwise.runs.session_line import LEFT_WAITING
@@ -19,6 +23,8 @@ from turnwise.runs.transaction import RunTransaction
 
 # After this many seconds without the expected word, the sweeper gives it.
 PATIENCE = 2.0
+# After this many, a run that was to end is ended by processes of another version than its own, if it is pinned.
+FOREIGN_PATIENCE = 10.0
 _BATCH = 100
 
 _LAPSE = (
@@ -40,24 +46,34 @@ _LOST = (
 _RETAKE = (
     sa.update(asks)
     .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
-    .values(status="runnable", token=asks.c.token + 1, worker_id=None, topups=0, topup_after=None)
+    .values(status="runnable", token=asks.c.token + 1, lost=asks.c.lost + 1, worker_id=None, topups=0, topup_after=None)
 )
 _IS_LOST = sa.select(sa.literal(1)).where(
     ~sa.exists().where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == word("alive"))
 )
 _UNFINISHED = runs.c.status.in_([word(status) for status in UNFINISHED])
+_most = sa.bindparam("most", type_=sa.Integer)
 _DUE_MOVES = (
     sa.select(runs.c.id)
     .where(runs.c.move_due_at <= now() - sa.bindparam("patience", type_=sa.Double))
     .order_by(runs.c.move_due_at)
-    .limit(sa.bindparam("most", type_=sa.Integer))
+    .limit(_most)
 )
 _OVERDUE = (
-    sa.select(runs.c.id)
-    .where(_UNFINISHED, runs.c.deadline_at <= now())
-    .order_by(runs.c.deadline_at)
-    .limit(sa.bindparam("most", type_=sa.Integer))
+    sa.select(runs.c.id).where(_UNFINISHED, runs.c.deadline_at <= now()).order_by(runs.c.deadline_at).limit(_most)
 )
+# Runs that are to end, and whose own version has not done it.
+_UNENDED = (
+    sa.select(runs.c.id)
+    .where(
+        _UNFINISHED,
+        runs.c.version != sa.bindparam("version"),
+        sa.or_(runs.c.cancel_requested_at <= now() - FOREIGN_PATIENCE, runs.c.deadline_at <= now() - FOREIGN_PATIENCE),
+    )
+    .limit(_most)
+)
+_of_version = runs.c.version == sa.bindparam("version")
+_DUE = tuple((all_, all_.where(_of_version)) for all_ in (_OVERDUE, _DUE_MOVES, LEFT_WAITING))
 _FORGOTTEN = (
     sa.select(asks.c.run_id, asks.c.id)
     .where(
@@ -65,6 +81,7 @@ _FORGOTTEN = (
         asks.c.status == word("runnable"),
         asks.c.created_at <= now() - PATIENCE,
         sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
+        asks.c.bucket.is_(None),  # what waits for a provider is seen to by `next_in_line`
         sa.or_(asks.c.topup_after.is_(None), asks.c.topup_after <= now()),
     )
     .order_by(asks.c.priority.desc(), asks.c.created_at)
@@ -73,54 +90,72 @@ _FORGOTTEN = (
     .with_for_update(skip_locked=True)  # of the ask alone, waiting for nobody: no lock order to keep
 )
 _waits = ((0, 5.0), (1, 10.0), (2, 20.0), (3, 40.0))
-_TOP_UP = (
-    sa.update(asks)
-    .where(sa.tuple_(asks.c.run_id, asks.c.id).in_(_FORGOTTEN))
-    .values(
-        topups=asks.c.topups + 1,
-        topup_after=now() + sa.case(*((asks.c.topups == times, wait) for times, wait in _waits), else_=60.0),
+
+
+def _top_up(forgotten: sa.Select[tuple[str, str]]) -> ReturningUpdate[Any]:
+    wait = sa.case(*((asks.c.topups == times, wait) for times, wait in _waits), else_=60.0)
+    return (
+        sa.update(asks)
+        .where(sa.tuple_(asks.c.run_id, asks.c.id).in_(forgotten))
+        .values(topups=asks.c.topups + 1, topup_after=now() + wait)
+        .returning(*ASK)
     )
-    .returning(*ASK)
-)
 
 
-class Sweep(StoreBase):
+_TOP_UP = _top_up(_FORGOTTEN)
+_TOP_UP_PINNED = _top_up(_FORGOTTEN.where(sa.exists().where(runs.c.id == asks.c.run_id, _of_version)))
+
+
+@cache
+def _lease(is_postgres: bool) -> ReturningInsert[Any]:
+    """Take a queue's lease, or renew one's own; gives no row while it is another's."""
+    holder = sa.bindparam("by_holder", type_=sa.Text)
+    until = now() + sa.bindparam("for_seconds", type_=sa.Double)
+    insert = postgresql.insert if is_postgres else sqlite.insert
+    statement: Any = insert(sweep_leases).values(
+        queue=sa.bindparam("of_queue", type_=sa.Text), holder=holder, lease_until=until
+    )
+    return statement.on_conflict_do_update(  # type: ignore[no-any-return]
+        index_elements=[sweep_leases.c.queue],
+        set_={"holder": statement.excluded.holder, "lease_until": statement.excluded.lease_until},
+        where=sa.or_(sweep_leases.c.holder == holder, sweep_leases.c.lease_until <= now()),
+    ).returning(sweep_leases.c.holder)
+
+
+class Sweep(Reservations):
     """One pass of each kind; the numbers of interval, grace and batch are the caller's."""
 
     _quiet_until: float | None = None
 
     def sweep_lease(self, queue: str, holder: str, seconds: float) -> bool:
         """Become or stay the one who sweeps `queue`; False while another holds its lease."""
-        statement = self.database.insert(sweep_leases).values(queue=queue, holder=holder, lease_until=now() + seconds)
-        statement = statement.on_conflict_do_update(
-            index_elements=[sweep_leases.c.queue],
-            set_={"holder": statement.excluded.holder, "lease_until": statement.excluded.lease_until},
-            where=sa.or_(sweep_leases.c.holder == holder, sweep_leases.c.lease_until <= now()),
-        )
+        given = {"of_queue": queue, "by_holder": holder, "for_seconds": seconds}
         with self.database.begin() as connection:
-            return connection.execute(statement.returning(sweep_leases.c.holder)).first() is not None
+            return connection.execute(_lease(self.database.is_postgres), given).first() is not None
 
     def wait_one_lease(self) -> None:
         """Take nothing over for a lease from now on, so that holders who were cut off can renew first.
 
         To be called when a sweeper starts; a sweep that finds the database away does it by itself.
         """
-        self._quiet_until = time.monotonic() + self.lease_seconds
+        self._quiet_until = self.clock.monotonic() + self.lease_seconds
 
     def expire_leases(self, grace: float = 0.0) -> list[AskRecord]:
         """Take over what workers hold whose lease ended `grace` seconds ago; the asks that are runnable again.
 
-        An ask that has been claimed `max_attempts` times is parked instead, with an error as its reply.
+        An ask that has been claimed `max_attempts` times is parked instead: a person has to say how to go on.
         """
         try:
-            if self._quiet_until is not None and time.monotonic() < self._quiet_until:
+            if self._quiet_until is not None and self.clock.monotonic() < self._quiet_until:
                 return []
             with self.database.begin() as connection:
                 if self._restarted_lately(connection):
                     return []
                 connection.execute(_LAPSE, {"grace": grace})
                 connection.execute(_FORGET)
-            return self._retake_lost()
+            taken = self._retake_lost()
+            self.settle_orphans()
+            return taken
         except DatabaseUnavailableError:
             self.wait_one_lease()
             raise
@@ -132,26 +167,33 @@ class Sweep(StoreBase):
         taken: list[AskRecord] = []
         while batch := self._retake_lost():
             taken += batch
+        self.settle_orphans()
         return taken
 
-    def due_moves(self, limit: int = _BATCH, patience: float = PATIENCE) -> list[str]:
+    def due_moves(self, limit: int = _BATCH, patience: float = PATIENCE, version: str | None = None) -> list[str]:
         """Runs that wait for a move since `patience` seconds, whose deadline has passed, or whose turn has come.
 
-        The last are runs of a session that waited for another which has ended.
+        The last are runs of a session that waited for another which has ended. With `version`, those that began with
+        it, and those of others that were to end 10 s ago.
         """
+        given = {"most": limit, "patience": patience, "version": version}
+        found: list[str] = []
         with self.database.read() as connection:
-            due = connection.execute(_DUE_MOVES, {"most": limit, "patience": patience}).scalars().all()
-            late = connection.execute(_OVERDUE, {"most": limit}).scalars().all()
-            next_ones = connection.execute(LEFT_WAITING, {"most": limit}).scalars().all()
-        return list(dict.fromkeys([*late, *due, *next_ones]))[:limit]
+            for of_all, of_version in _DUE:
+                found += connection.execute(of_all if version is None else of_version, given).scalars()
+            if version is not None:
+                found += connection.execute(_UNENDED, given).scalars()
+        return list(dict.fromkeys(found))[:limit]
 
-    def permits(self, queue: str, waiting: int, limit: int = _BATCH) -> list[AskRecord]:
+    def permits(self, queue: str, waiting: int, limit: int = _BATCH, version: str | None = None) -> list[AskRecord]:
         """Asks to be published again: those runnable for 2 s, less the `waiting` messages of the queue.
 
-        An ask given here is not counted again for 5 s, then 10, 20, 40, and from then on 60.
+        An ask given here is not counted again for 5 s, then 10, 20, 40, and from then on 60. With `version`, asks of
+        runs that began with it.
         """
+        given = {"of_queue": queue, "waiting": waiting, "most": limit, "version": version}
         with self.database.begin() as connection:
-            rows = connection.execute(_TOP_UP, {"of_queue": queue, "waiting": waiting, "most": limit}).all()
+            rows = connection.execute(_TOP_UP if version is None else _TOP_UP_PINNED, given).all()
         return sorted((ask_of(row) for row in rows), key=lambda ask: (-ask.priority, ask.created_at))
 
     def _restarted_lately(self, connection: Connection) -> bool:
@@ -185,6 +227,7 @@ class Sweep(StoreBase):
 def _retake(transaction: RunTransaction, ask: AskRecord) -> AskRecord:
     given = {"of_run": ask.run_id, "of_ask": ask.id}
     transaction.connection.execute(_RETAKE, given)
+    settle_lost(transaction, ask.id, ask.token, ask)
     _expired(transaction, ask, parked=False)
     return ask
 
@@ -192,16 +235,14 @@ def _retake(transaction: RunTransaction, ask: AskRecord) -> AskRecord:
 def _park(transaction: RunTransaction, ask: AskRecord) -> None:
     message = (
         f"{ask.attempts} workers in a row died or lost their lease while they answered as {ask.agent} "
-        f"({ask.responder}) in {ask.path}; look at their logs, then submit the run again"
+        f"({ask.responder}) in {ask.path}; look at their logs before it is tried again"
     )
-    reply = Reply(kind="error", error={"code": "attempts_exhausted", "message": message})
-    # A token of its own, so that the last holder's late reply is still recorded under its.
-    transaction.add_reply(reply_row(transaction, ask, reply, token=ask.token + 1))
-    transaction.close_ask(ask.id, "parked")
+    settle_lost(transaction, ask.id, ask.token, ask)
+    error = {"type": "AttemptsExhausted", "code": "attempts_exhausted", "message": message, "place": ask.path}
     _expired(transaction, ask, parked=True)
-    transaction.change(move_due_at=transaction.now)
+    park_ask(transaction, ask, Parking(reason="attempts_exhausted", error=error), lost_now=True)
 
 
 def _expired(transaction: RunTransaction, ask: AskRecord, *, parked: bool) -> None:
-    data = {"worker": ask.worker_id, "attempt": ask.attempts, "parked": parked}
+    data = {"worker": ask.worker_id, "attempt": ask.attempts, "claimed_at": ask.claimed_at, "parked": parked}
     transaction.event("ask.expired", path=ask.path, turn=ask.turn, try_no=ask.try_no, ask_id=ask.id, data=data)

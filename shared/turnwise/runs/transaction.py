@@ -6,18 +6,24 @@ the lock, the frames, the awaited ask with all that belongs to it, one burst of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, Unpack
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Connection
 
+from turnwise.redaction import redacted
 from turnwise.runs import direct
 from turnwise.runs.agent_book import AgentBook
+from turnwise.runs.changes import Changes
+from turnwise.runs.columns import word
 from turnwise.runs.conversations import conversation_id, settle, take_up
 from turnwise.runs.database import Database
 from turnwise.runs.loop_tally import LoopTally
+from turnwise.runs.outcomes import Receipt
 from turnwise.runs.records import (
     AgentRecord,
     AskRecord,
@@ -32,8 +38,9 @@ from turnwise.runs.records import (
     Usage,
 )
 from turnwise.runs.rows import AGENT, ASK, REPLY, agent_of, as_row, ask_of, reply_of
-from turnwise.runs.schema import agent_states, asks, documents, frames, replies
+from turnwise.runs.schema import agent_states, asks, documents, frames, receipts, replies
 from turnwise.runs.session_line import earlier_documents, run_after, run_before
+from turnwise.runs.usage_tally import UsageTally
 from turnwise.runs.writes import Writes
 
 _FRAMES = (
@@ -60,6 +67,16 @@ _ASK = (
 )
 
 
+# What in an event's data comes from errors.
+_TELLS = frozenset(("error", "waiting_for"))
+
+_FORGET_BEGUN = sa.delete(receipts).where(
+    receipts.c.run_id == sa.bindparam("of_run"),
+    receipts.c.ask_id == sa.bindparam("of_ask"),
+    receipts.c.status == word("begun"),
+)
+
+
 class RunTransaction:
     """A locked run: what it holds, and the changes that are committed together or not at all."""
 
@@ -70,8 +87,10 @@ class RunTransaction:
         self._before = run
         self._database = database
         self._writes = Writes(database, run.id)
-        self._agents = AgentBook(connection, run, self._writes)
+        self._changes = Changes(run.last_seq)
+        self._agents = AgentBook(connection, run, self._writes, self._changes)
         self._tally = LoopTally(connection, run.id, self._writes)
+        self._used = UsageTally()
         self._frames: dict[int, Frame] | None = None
         self._documents: dict[str, Json] = {}
         self._asks: dict[str, tuple[AskRecord, ReplyRecord | None]] = {}
@@ -84,8 +103,9 @@ class RunTransaction:
         return self.run
 
     def add_usage(self, usage: Usage) -> None:
-        """Add what model calls used to the run's sums."""
+        """Add what model calls used to the run's sums, and to its tenant's of the day."""
         run = self.run
+        self._used.add(usage)
         self.run = replace(
             run,
             prompt_tokens=run.prompt_tokens + usage.prompt_tokens,
@@ -95,6 +115,15 @@ class RunTransaction:
             unpriced_calls=run.unpriced_calls + (usage.calls if usage.cost is None else 0),
             cost=run.cost + (usage.cost or 0),
         )
+
+    def put_aside(self, cost: Decimal, tokens: int) -> None:
+        """Put room aside in the run's own budget, or give it back (negative)."""
+        run = self.run
+        self.run = replace(run, reserved_cost=run.reserved_cost + cost, reserved_tokens=run.reserved_tokens + tokens)
+
+    def insert(self, table: sa.Table) -> postgresql.Insert:
+        """An INSERT that can say what a conflict means."""
+        return self._database.insert(table)
 
     def finish(
         self, status: str, status_code: str | None, result: Json | None = None, error: Json | None = None
@@ -110,7 +139,7 @@ class RunTransaction:
             status=status,
             status_code=status_code,
             result=result,
-            error=error,
+            error=redacted(error),
             awaiting=None,
             waiting_for=None,
             move_due_at=None,
@@ -128,6 +157,8 @@ class RunTransaction:
         data: Json | None = None,
     ) -> int:
         """Write the run's next event and give its number; `data["document"]` names a document to be shown with it."""
+        if data is not None and not _TELLS.isdisjoint(data):
+            data = redacted(data)
         seq = self.run.last_seq + 1
         self.run = replace(self.run, last_seq=seq)
         self._writes.events.append(
@@ -142,9 +173,19 @@ class RunTransaction:
                 "ask_id": ask_id,
                 "data": data,
                 "document_id": data.get("document") if data else None,
+                "changes": None,
             }
         )
         return seq
+
+    def mark(self) -> None:
+        """Let the last event tell what has changed since the mark before; nothing if there is no event since.
+
+        To be called where the run is in a state that it could go on from: after a move, after a reply.
+        """
+        found = self._changes.mark(self.run, self.now)
+        if found is not None:
+            self._writes.events[-1]["changes"] = found
 
     # The session
 
@@ -162,7 +203,8 @@ class RunTransaction:
         if run.session_key is not None:
             self.run = replace(run, conversation_id=conversation_id(run.session_key, run.task))
             take_up(self.connection, self.run)
-            self._agents = AgentBook(self.connection, self.run, self._writes)
+            self._agents = AgentBook(self.connection, self.run, self._writes, self._changes)
+            self._agents.begin()
 
     # Frames and loop counts
 
@@ -180,25 +222,30 @@ class RunTransaction:
         return [self._frames[no] for no in sorted(self._frames)]
 
     def push_frame(self, path: str, state: Json, no: int | None = None) -> int:
-        """Put a task on the stack; its number was never used in this run (`no`, where given, is above every other)."""
+        """Put a task on the stack; its number is new in this run (`no` also names one that is put back)."""
         no = self.run.last_frame + 1 if no is None else no
-        self.run = replace(self.run, last_frame=no)
+        self.run = replace(self.run, last_frame=max(no, self.run.last_frame))
         self._writes.new_frames[no] = {"run_id": self.run.id, "no": no, "path": path, "state": state}
+        self._changes.frame(no, None, Frame(no=no, path=path, state=state))
         if self._frames is not None:
             self._frames[no] = Frame(no=no, path=path, state=state)
         return no
 
     def save_frame(self, no: int, state: Json) -> None:
         """Replace the state of a frame."""
+        old = self._frame(no)
+        new = replace(old, state=state)
         if no in self._writes.new_frames:
             self._writes.new_frames[no]["state"] = state
         else:
             self._writes.saved_frames[no] = state
+        self._changes.frame(no, old, new)
         if self._frames is not None:
-            self._frames[no] = replace(self._frames[no], state=state)
+            self._frames[no] = new
 
     def pop_frame(self, no: int) -> None:
         """Take a frame off the stack, its loop counts with it."""
+        self._changes.frame(no, self._frame(no), None)
         if self._writes.new_frames.pop(no, None) is None:
             self._writes.saved_frames.pop(no, None)
             self._writes.popped_frames.append(no)
@@ -209,7 +256,13 @@ class RunTransaction:
 
     def count(self, frame_no: int, key: str, n: int) -> list[tuple[str, int]]:
         """Count `key` once more in a frame; the `n` highest counts of the frame, this one included."""
+        self._changes.counted(frame_no, key)
         return self._tally.count(frame_no, key, n)
+
+    def restore_counts(self, frame_no: int, counts: Mapping[str, int]) -> None:
+        """Give a frame that is put back the counts that it had."""
+        for key, n in counts.items():
+            self._writes.counts[frame_no, key] = n
 
     # Documents
 
@@ -232,8 +285,14 @@ class RunTransaction:
         row = {"run_id": self.run.id, "id": id, "no": no, "parent_id": parent_id, "body": body, "created_at": self.now}
         if id in self._writes.documents:
             row["no"] = self._writes.documents[id]["no"]
+        if id in self._documents:
+            self._changes.document(id, self._documents[id], body)
         self._writes.documents[id] = row
         self._documents[id] = body
+
+    def documents_written(self) -> list[str]:
+        """The ids of the documents that this transaction has put so far."""
+        return list(self._writes.documents)
 
     # Asks and replies
 
@@ -254,7 +313,9 @@ class RunTransaction:
     def add_ask(self, ask: NewAsk) -> None:
         """Ask a responder (runnable) or a human (open); the caller sets the run's `awaiting`."""
         status = "open" if ask.responder == "user" else "runnable"
-        row = as_row(ask, run_id=self.run.id, status=status, created_at=self.now, closed_at=None)
+        row = as_row(
+            ask, run_id=self.run.id, tenant=self.run.tenant, status=status, created_at=self.now, closed_at=None
+        )
         self._writes.asks.append(row)
 
     def close_ask(self, ask_id: str, status: str) -> None:
@@ -269,6 +330,16 @@ class RunTransaction:
             if ask is not None:
                 self._asks[ask.id] = (ask, reply)
             self.close_ask(reply.ask_id, "answered")
+
+    def put_receipt(self, ask_id: str, receipt: Receipt, token: int, worker_id: str | None) -> None:
+        """Keep the receipt of a handler's call, over an earlier one of the same call."""
+        begun_at = receipt.begun_at if receipt.begun_at is not None else self.now
+        more = {"token": token, "at": self.now, "begun_at": begun_at, "worker_id": worker_id}
+        self._writes.receipts.append(as_row(receipt, run_id=self.run.id, ask_id=ask_id) | more)
+
+    def forget_begun(self, ask_id: str) -> None:
+        """Forget which calls of the ask had begun: whoever had it knows that none is going on."""
+        self.connection.execute(_FORGET_BEGUN, {"of_run": self.run.id, "of_ask": ask_id})
 
     # Agents
 
@@ -296,6 +367,10 @@ class RunTransaction:
         """Take away an agent's whole history."""
         self._agents.cut(key, 0)
 
+    def restore_agent(self, agent: AgentRecord, rows: Sequence[Json], kept: int) -> None:
+        """Have an agent as it was: the first `kept` messages have stayed, `rows` are the others."""
+        self._agents.restore(agent, rows, kept)
+
     # The end
 
     def flush(self) -> None:
@@ -305,9 +380,13 @@ class RunTransaction:
             for name, value in as_row(self.run).items()
             if value is not (old := getattr(self._before, name)) and value != old
         }
+        self._writes.usage = self._used.rows(self.run, self.now)
         self._writes.flush(self.connection, self.now, changed)
         if self.run.ended and not self._before.ended:
             settle(self._database, self.connection, self.run)
+
+    def _frame(self, no: int) -> Frame:
+        return next(frame for frame in self.frames() if frame.no == no)
 
     def _look_at(self, ask_id: str) -> tuple[AskRecord, ReplyRecord | None] | None:
         if ask_id not in self._asks:

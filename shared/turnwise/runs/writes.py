@@ -12,7 +12,18 @@ from turnwise.runs import direct, schema
 from turnwise.runs.columns import word
 from turnwise.runs.database import Database
 from turnwise.runs.records import Json
-from turnwise.runs.schema import agent_states, asks, documents, events, frames, histories, loop_counts, replies
+from turnwise.runs.schema import (
+    agent_states,
+    asks,
+    documents,
+    events,
+    frames,
+    histories,
+    loop_counts,
+    receipts,
+    replies,
+)
+from turnwise.runs.usage_tally import add_usage
 
 _param = sa.bindparam
 _CLOSE = (
@@ -20,11 +31,13 @@ _CLOSE = (
     .where(asks.c.run_id == _param("of_run"), asks.c.id == _param("of_ask"))
     .values(status=_param("new_status"), closed_at=_param("at"))
 )
+_UNANSWERED = ("runnable", "leased", "open", "parked")
 _CLOSE_OPEN = (
     sa.update(asks)
-    .where(asks.c.run_id == _param("of_run"), asks.c.status.in_([word("runnable"), word("leased"), word("open")]))
+    .where(asks.c.run_id == _param("of_run"), asks.c.status.in_([word(status) for status in _UNANSWERED]))
     .values(status="cancelled", closed_at=_param("at"))
 )
+_RECEIPT = ("token", "status", "result", "state", "record", "at", "worker_id")
 _SAVE_FRAME = (
     sa.update(frames)
     .where(frames.c.run_id == _param("of_run"), frames.c.no == _param("of_no"))
@@ -34,10 +47,14 @@ _POP_FRAME = sa.delete(frames).where(frames.c.run_id == _param("of_run"), frames
 _POP_COUNTS = sa.delete(loop_counts).where(
     loop_counts.c.run_id == _param("of_run"), loop_counts.c.frame_no == _param("of_no")
 )
-_CUT = sa.delete(histories).where(
-    histories.c.owner == _param("of_run"),
-    histories.c.key == _param("of_key"),
-    histories.c.idx >= _param("keep"),
+_CUT = (
+    sa.update(histories)
+    .where(
+        histories.c.owner == _param("of_run"),
+        histories.c.key == _param("of_key"),
+        histories.c.idx >= _param("keep", type_=sa.Integer),
+    )
+    .values(owner=_param("aside"))
 )
 
 
@@ -45,6 +62,11 @@ _CUT = sa.delete(histories).where(
 def _update_run(columns: frozenset[str]) -> sa.Update:
     values = {name: _param(f"new_{name}", type_=schema.runs.c[name].type) for name in sorted(columns)}
     return sa.update(schema.runs).where(schema.runs.c.id == _param("of_run")).values(values)
+
+
+def aside(owner: str, epoch: int | str) -> str:
+    """Under what the rows are kept that a cut took off the histories of `owner`; `epoch` began with the cut."""
+    return f"{owner}#{epoch}"
 
 
 class Writes:
@@ -59,13 +81,16 @@ class Writes:
         self.closed_asks: dict[str, str] = {}
         self.close_open_asks = False
         self.replies: list[Json] = []
+        self.receipts: list[Json] = []
         self.new_frames: dict[int, Json] = {}
         self.saved_frames: dict[int, Json] = {}
         self.popped_frames: list[int] = []
         self.agents: dict[str, Json] = {}
-        self.cuts: dict[str, int] = {}
+        self.cuts: list[tuple[str, int, int]] = []  # key, rows to keep, the epoch that begins with it
+        self.set_aside: list[Json] = []
         self.histories: dict[str, list[Json]] = {}
         self.counts: dict[tuple[int, str], int] = {}
+        self.usage: list[Json] = []
 
     def flush(self, connection: Connection, now: float, run_values: Json) -> None:
         """Write everything; `run_values` are the run's changed columns."""
@@ -74,15 +99,20 @@ class Writes:
             self._flush_frames(connection)
             self._flush_asks(connection, now)
             self._insert(connection, replies, self.replies)
+            self._upsert(connection, receipts, self.receipts, _RECEIPT)
             self._upsert(connection, documents, list(self.documents.values()), ("body", "parent_id"))
             self._insert(connection, events, self.events)
             if run_values:
                 values = {f"new_{name}": value for name, value in run_values.items()}
                 direct.run(connection, _update_run(frozenset(run_values)), [values | {"of_run": self._run_id}])
+            # Other runs of the tenant write these rows, too, so they are locked last.
+            direct.run(connection, add_usage(self._database.insert), self.usage)
 
     def _flush_agents(self, connection: Connection) -> None:
-        for key, keep in self.cuts.items():
-            direct.run(connection, _CUT, [{"of_run": self._run_id, "of_key": key, "keep": keep}])
+        for key, keep, epoch in self.cuts:
+            given = {"of_run": self._run_id, "of_key": key, "keep": keep, "aside": aside(self._run_id, epoch)}
+            direct.run(connection, _CUT, [given])
+        self._insert(connection, histories, self.set_aside)
         self._insert(connection, histories, [row for rows in self.histories.values() for row in rows])
         changing = ("record", "state", "history_len", "history_epoch", "history_tokens", "base_len")
         self._upsert(connection, agent_states, list(self.agents.values()), changing)

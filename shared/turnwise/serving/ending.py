@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 
 from turnwise.entity import StatusCode
+from turnwise.redaction import redact
 from turnwise.runs.records import Json
 
 _FAILED = (
@@ -24,8 +25,8 @@ def run_status(status: StatusCode) -> str:
 
 
 def error_record(error: BaseException, *, place: str, tool: str | None = None) -> Json:
-    """The error as it is kept: type, message, where it happened, and the tool whose handler raised it."""
-    record: Json = {"type": type(error).__name__, "message": _words(error), "place": place}
+    """The error as it is kept: type, message, where it happened, and the tool whose handler raised it; no secrets."""
+    record: Json = {"type": type(error).__name__, "message": redact(_words(error)), "place": place}
     frames = traceback.extract_tb(error.__traceback__)
     if frames:
         last = frames[-1]

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from turnwise.llm.base import LLMMessage
-from turnwise.runs.records import AgentRecord, HistoryRow, NewHistory, Reply, RunRecord
+from turnwise.runs.outcomes import Reply
+from turnwise.runs.records import AgentRecord, HistoryRow, NewHistory, RunRecord
 from turnwise.runs.store import Store
 
 _MOST = 512

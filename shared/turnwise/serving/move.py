@@ -34,6 +34,8 @@ from turnwise.serving.ending import error_record, run_status
 from turnwise.serving.history_edits import apply_edit
 from turnwise.serving.run_documents import RunDocuments
 from turnwise.serving.served_agent import over_template
+from turnwise.serving.tracing import MoveSpan
+from turnwise.serving.versions import end_for_others, end_undecided, explained, taken_over
 from turnwise.tasks.entry import last_said
 from turnwise.tasks.overrides import TaskOverrides
 from turnwise.tasks.task import Task
@@ -44,49 +46,63 @@ from turnwise.tasks.tree import TaskTree
 class Moved:
     """What a committed move leaves to be done and told: the ask to publish, the run as it is now, what happened.
 
-    `ended`: it was this move that ended the run. `next_run` is the run of its session that waited for that.
+    `began` and `ended`: it was this move that did. `next_run` is the run of its session that waited for that.
     """
 
     run: RunRecord
     ask: AskEnvelope | None = None
     trace: tuple[Trace, ...] = ()
+    began: bool = False
     ended: bool = False
     next_run: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mover:
-    """Makes moves for the runs of one application; the mappings dedicate queues to agents, as in the settings."""
+    """Makes moves for the runs of one application; the mappings dedicate queues to agents, as in the settings.
+
+    `pinned`: runs that began with another version of it are left alone.
+    """
 
     app: App
     llm_queues: dict[str, str]
     agent_queues: dict[str, str]
     max_attempts: int = 5
+    pinned: bool = False
 
-    def move(self, tx: RunTransaction) -> Moved:
-        """Make the run's next move, if there is something to go on; commits nothing itself.
+    def move(self, tx: RunTransaction, seen: MoveSpan | None = None) -> Moved:
+        """Make the run's next move, if there is something to go on; commits nothing itself. `seen` is told of it.
 
         An error of the application's own rules, or of its factory, ends the run with ERROR and is on record. Errors of
         the database propagate: the move is made again when it is back.
         """
         if tx.run.ended:
             return Moved(run=tx.run)
-        moved = self._moved(tx)
+        is_new = tx.run.started_at is None
+        seen = seen or MoveSpan()
+        moved = self._moved(tx, seen)
+        seen.made(moved.run)
+        tx.mark()
+        moved = replace(moved, began=is_new and moved.run.started_at is not None)
         return replace(moved, ended=True, next_run=tx.run_after()) if moved.run.ended else moved
 
-    def _moved(self, tx: RunTransaction) -> Moved:
+    def _moved(self, tx: RunTransaction, seen: MoveSpan) -> Moved:
+        if self.pinned and tx.run.version != self.app.version:
+            end_for_others(tx)
+            return Moved(run=tx.run)
         if tx.run.started_at is None and (before := tx.run_before()) is not None:
             wait_in_line(tx, before)
             return Moved(run=tx.run)
         try:
             tree = self.app.tree(tx.run.task)
-            return _Move(self, tx, tree).make()
+            return _Move(self, tx, tree, seen).make()
         except EnvironmentFault:
             raise
         except DATABASE_ERRORS:
             raise
         except Exception as error:  # noqa: BLE001 - an application's override may raise anything; it is recorded
-            fail(tx, error_record(error, place="move"))
+            seen.begin(tx)
+            fail(tx, explained(error_record(error, place="move"), tx.run, self.app))
         return Moved(run=tx.run)
 
 
@@ -104,17 +120,11 @@ def wait_in_line(tx: RunTransaction, before: str) -> None:
     If it is to end it does so here, because the conversation is still the other's.
     """
     if tx.run.cancel_requested_at is not None:
-        _end_unbegun(tx, StatusCode.KILL)
+        end_undecided(tx, StatusCode.KILL)
     elif out_of_time(tx):
-        _end_unbegun(tx, StatusCode.TIMEOUT)
+        end_undecided(tx, StatusCode.TIMEOUT)
     else:
         tx.change(waiting_for={"kind": "session", "run": before}, move_due_at=None)
-
-
-def _end_unbegun(tx: RunTransaction, status: StatusCode) -> None:
-    ended = run_status(status)
-    tx.finish(ended, status.value)
-    tx.event(f"run.{ended}", data={"status": status.value})
 
 
 def out_of_time(tx: RunTransaction) -> bool:
@@ -125,9 +135,10 @@ def out_of_time(tx: RunTransaction) -> bool:
 class _Move:
     """One move: what was read, and what the machine has decided so far."""
 
-    def __init__(self, mover: Mover, tx: RunTransaction, tree: TaskTree) -> None:
+    def __init__(self, mover: Mover, tx: RunTransaction, tree: TaskTree, seen: MoveSpan) -> None:
         self.mover = mover
         self.tx = tx
+        self.seen = seen
         self.tree = tree
         self.registry = tree.registry()
         self.documents = RunDocuments(tx, self.registry)
@@ -135,6 +146,8 @@ class _Move:
         # Copies, because a task that is asked for its rule looks at one run, and other threads move other runs.
         self.overrides = TaskOverrides({path: copy.copy(task) for path, task in tree.tasks.items()}, Task) or None
         self.trace: list[Trace] = []
+        # Why a call was not made, where that is what was answered.
+        self.refusal: Json | None = None
 
     def make(self) -> Moved:
         tx = self.tx
@@ -162,6 +175,7 @@ class _Move:
 
     def _first(self) -> StackMove:
         run = self.tx.run
+        self.seen.begin(self.tx)
         if not self.tree.root.restart:
             self.tx.take_up_conversation()
         message = self.documents.decode(run.message) if run.message else self._last_said()
@@ -197,14 +211,17 @@ class _Move:
         tx = self.tx
         reply = tx.reply()
         if reply is not None:
+            self.seen.begin(tx)
             if reply.kind == "error":
                 fail(tx, reply.error or {})
                 return None
             if reply.kind == "refused":
-                return Refused((reply.error or {})["limit"])
+                self.refusal = reply.error or {}
+                return Refused(self.refusal["limit"])
             document = self.documents.find(reply.document_id) if reply.document_id else None
             return Reply(document)
         if tx.run.cancel_requested_at is not None or out_of_time(tx):
+            self.seen.begin(tx)
             if tx.run.awaiting:
                 tx.close_ask(tx.run.awaiting, "cancelled")
             return Look()
@@ -284,7 +301,11 @@ class _Move:
         responder = "user" if ask.responder == USER else ("llm" if ask.responder == LLM else "agent")
         queue = None
         data = {"responder": ask.responder, **({"document": message_id} if message_id else {})}
+        data |= taken_over(run, self.mover.app)
+        extra: Json = {}
         if responder == "user":
+            # For whoever takes the answer, which need not have this version of the application.
+            extra["default"] = spec.default_human_response
             tx.event("human.asked", **place, data=data)
             tx.change(status="waiting", waiting_for={"kind": "human", "question": ask_id, "task": ask.path})
         else:
@@ -305,6 +326,8 @@ class _Move:
                 message_id=message_id,
                 priority=run.priority,
                 max_attempts=self.mover.max_attempts,
+                extra=extra,
+                traceparent=self.seen.traceparent,
             )
         )
         tx.change(awaiting=ask_id, move_due_at=None)
@@ -319,7 +342,14 @@ class _Move:
             task=ask.path,
             turn=ask.turn,
             document=self.documents.body(message_id) if message_id else None,
+            traceparent=self.seen.traceparent,
         )
+
+    def _whose_limit(self) -> Json:
+        """Whose limit was reached, and how; a call that went beyond its reservation did so by itself."""
+        if self.refusal is None:
+            return {"scope": "run"}
+        return {"scope": self.refusal.get("scope", "run"), "message": self.refusal.get("message")}
 
     def _finish(self, finish: Finish) -> None:
         status = run_status(finish.status)
@@ -338,7 +368,7 @@ class _Move:
             data["error"] = error
         if finish.status in (StatusCode.MAX_COST, StatusCode.MAX_TOKENS):
             limit = "cost" if finish.status is StatusCode.MAX_COST else "tokens"
-            self.tx.event("limit.reached", path=finish.path, data={"limit": limit})
+            self.tx.event("limit.reached", path=finish.path, data={"limit": limit, **self._whose_limit()})
         self.tx.finish(status, finish.status.value, result=result, error=error)
         self.tx.event(f"run.{status}", path=finish.path, data=data)
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import AskEnvelope, RunNotice
+from turnwise.clock import SYSTEM_CLOCK, Clock
 from turnwise.errors import BrokerUnavailableError
 from turnwise.metrics import Metrics
-from turnwise.runs.records import Claim, Reply, RunRecord, Usage
+from turnwise.runs.outcomes import CallUsage, Deferral, Parking, Release, Reply
+from turnwise.runs.records import Claim, Json, RunRecord
 from turnwise.serving.move import Moved
+from turnwise.serving.tracing import run_ended
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +21,8 @@ logger = logging.getLogger(__name__)
 class Reporter:
     """Tells the bus and the metrics what was committed; a broker that is away is logged, the sweeper repairs it."""
 
-    def __init__(self, bus: Bus, metrics: Metrics) -> None:
+    def __init__(self, bus: Bus, metrics: Metrics, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._clock = clock
         self._bus = bus
         self._metrics = metrics
 
@@ -32,9 +35,12 @@ class Reporter:
         if moved.trace or moved.ended:
             run = moved.run
             self._try("notify", run.id, lambda: self._bus.notify(RunNotice(run=run.id, seq=run.last_seq)))
+        if moved.began:
+            self._metrics.runs_started_total.labels(moved.run.task).inc()
         self._count_turns(moved)
         if moved.ended:
             self._count_end(moved.run)
+            run_ended(moved.run)
 
     def publish(self, ask: AskEnvelope) -> None:
         """Publish a permit for the ask."""
@@ -52,27 +58,71 @@ class Reporter:
         if not accepted:
             metrics.asks_discarded_total.labels("stale").inc()
         own = answered - started
-        total = own + max(0.0, (ask.claimed_at or ask.created_at) - ask.created_at) + time.monotonic() - answered
+        total = own + max(0.0, (ask.claimed_at or ask.created_at) - ask.created_at) + self._clock.monotonic() - answered
         metrics.turn_duration_seconds.labels(ask.responder).observe(total)
         metrics.turn_overhead_seconds.observe(max(0.0, total - own))
-        if ask.responder == "llm" and reply.kind != "refused":
-            self._count_call(claim.run, reply.usage, own, failed=reply.kind == "error")
+        error = reply.error if reply.kind == "error" else None
+        self._count_calls(claim, reply, error)
+        if ask.responder == "llm" and (error is not None or reply.usage is not None):
+            metrics.llm_call_duration_seconds.labels(_model(reply, error)).observe(own)
         elif reply.error is not None and reply.error.get("tool"):
-            metrics.tool_calls_total.labels(reply.error["tool"], "error").inc()
+            self._count_tool(reply.error["tool"], "error")
         for tool in reply.data.get("tools", ()):
-            metrics.tool_calls_total.labels(tool, "ok").inc()
+            self._count_tool(tool, "ok")
+
+    def deferred(self, claim: Claim, deferral: Deferral, seconds: float) -> None:
+        """Count a try that failed, after which the ask was put off; `seconds` is what it took."""
+        error = deferral.data.get("error")
+        self._metrics.asks_total.labels(claim.ask.responder, "deferred").inc()
+        self._count_calls(claim, deferral, error)
+        if claim.ask.responder == "llm" and error is not None:
+            self._metrics.llm_call_duration_seconds.labels(_model(deferral, error)).observe(seconds)
+        elif error is not None and error.get("tool"):
+            self._count_tool(error["tool"], "error")
+
+    def cut(self, claim: Claim, release: Release, seconds: float, *, late: bool) -> None:
+        """Count work that was cut short after so many seconds; an ask that was only given back is none.
+
+        `late`: the ask is another worker's by now.
+        """
+        cut = {"kind": "cancelled"}
+        if release.reason == "database_away":
+            return
+        self._count_calls(claim, release, cut)
+        self._metrics.asks_total.labels(claim.ask.responder, "cancelled").inc()
+        if late:
+            self._metrics.asks_discarded_total.labels("lost").inc()
+        if claim.ask.responder == "llm":
+            self._metrics.llm_call_duration_seconds.labels(_model(release, cut)).observe(seconds)
+
+    def parked(self, claim: Claim, parking: Parking) -> None:
+        """Count an ask that a person has to decide on."""
+        self._count_calls(claim, parking, None)
+        self._metrics.asks_total.labels(claim.ask.responder, "parked").inc()
 
     def expired(self, n: int) -> None:
         """Count asks that were taken over."""
         self._metrics.leases_expired_total.inc(n)
 
-    def _count_call(self, run: RunRecord, usage: Usage | None, seconds: float, *, failed: bool) -> None:
+    def _count_calls(self, claim: Claim, outcome: _Outcome, error: Json | None) -> None:
+        """Count the model's call of an ask that came to `error`, and all that was used, in handlers as well."""
         metrics = self._metrics
-        model = (usage.model if usage else None) or "unknown"
-        metrics.llm_calls_total.labels(model, "error" if failed else "ok").inc()
-        metrics.llm_call_duration_seconds.labels(model).observe(seconds)
-        if usage is None:
-            return
+        failed = error is not None and claim.ask.responder == "llm"
+        if error is not None and failed:
+            model = _model(outcome, error)
+            metrics.expect_model(model)
+            metrics.llm_calls_total.labels(model, _OUTCOMES.get(error.get("kind", ""), "error")).inc()
+        calls = outcome.calls or ([CallUsage(usage=outcome.usage)] if outcome.usage is not None else [])
+        for call in calls:
+            self._count_usage(claim.run, call)
+            if not (failed and (call.lost or not outcome.calls)):
+                ending = "error" if call.lost else "ok"
+                metrics.llm_calls_total.labels(call.usage.model or _UNKNOWN, ending).inc(call.usage.calls)
+
+    def _count_usage(self, run: RunRecord, call: CallUsage) -> None:
+        metrics, usage = self._metrics, call.usage
+        model = usage.model or _UNKNOWN
+        metrics.expect_model(model)
         metrics.tokens_total.labels(model, "prompt").inc(usage.prompt_tokens)
         metrics.tokens_total.labels(model, "cached").inc(usage.cached_tokens)
         metrics.tokens_total.labels(model, "completion").inc(usage.completion_tokens)
@@ -80,6 +130,10 @@ class Reporter:
             metrics.llm_unpriced_calls_total.labels(model).inc(usage.calls)
         else:
             metrics.cost_usd_total.labels(model, run.task).inc(float(usage.cost))
+
+    def _count_tool(self, tool: str, outcome: str) -> None:
+        self._metrics.expect_tool(tool)
+        self._metrics.tool_calls_total.labels(tool, outcome).inc()
 
     def _count_turns(self, moved: Moved) -> None:
         for item in moved.trace:
@@ -90,6 +144,8 @@ class Reporter:
 
     def _count_end(self, run: RunRecord) -> None:
         self._metrics.runs_total.labels(run.task, run.status).inc()
+        if run.status_code:
+            self._metrics.run_outcomes_total.labels(run.task, run.status_code).inc()
         if run.finished_at is not None:
             self._metrics.run_duration_seconds.labels(run.task).observe(run.finished_at - run.created_at)
         limit = _LIMITS.get(run.status_code or "")
@@ -108,4 +164,18 @@ class Reporter:
             )
 
 
+def _model(outcome: _Outcome, error: Json | None) -> str:
+    return (outcome.usage.model if outcome.usage else None) or (error or {}).get("model") or _UNKNOWN
+
+
+_Outcome = Reply | Deferral | Release | Parking
+_UNKNOWN = "unknown"
+# Of a model's call, by the kind of its error.
+_OUTCOMES = {
+    "rate_limit": "rate_limited",
+    "unavailable": "unavailable",
+    "timeout": "timeout",
+    "refused": "refused",
+    "cancelled": "cancelled",
+}
 _LIMITS = {"MAX_COST": "cost", "MAX_TOKENS": "tokens", "MAX_TURNS": "turns", "TIMEOUT": "deadline"}

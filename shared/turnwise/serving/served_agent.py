@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from turnwise.agents.chat_agent import ChatAgent
@@ -27,20 +27,24 @@ def over_template(
 ) -> ServedAgent:
     """An agent in the state `saved`; its history is read by `load_history` when somebody looks at it."""
     agent = copy.copy(template)
-    agent.record = (
-        template.record.model_copy(deep=True) if saved.record is None else AgentRecord.model_validate(saved.record)
-    )
-    _ = template.toolbox.sets  # made once, and shared by all copies until one changes its tools
-    agent.toolbox = template.toolbox.copy()
-    if agent.record.tools is not None:
-        agent.toolbox.load(agent.record.tools, registry)
-    agent.restore_format(registry)
+    record = template.record.model_copy(deep=True) if saved.record is None else AgentRecord.model_validate(saved.record)
+    _take_over(agent, template, record, registry)
     agent.callbacks = copy.copy(template.callbacks)
     agent.usage, agent.other_model = LLMTokenUsage(), None
     agent.load_state(saved.state)
     agent.history_source = lambda: _history(agent, saved, load_history)
     agent.message_history_unread()
     return ServedAgent(agent, template, saved, registry)
+
+
+def _take_over(agent: ChatAgent, template: ChatAgent, record: AgentRecord, registry: Registry) -> None:
+    """Give the agent this record, with the tools and the format that it names."""
+    agent.record = record
+    _ = template.toolbox.sets  # made once, and shared by all copies until one changes its tools
+    agent.toolbox = template.toolbox.copy()
+    if record.tools is not None:
+        agent.toolbox.load(record.tools, registry)
+    agent.restore_format(registry)
 
 
 def _history(agent: ChatAgent, saved: records.AgentRecord, load: LoadHistory | None) -> History:
@@ -83,6 +87,30 @@ class ServedAgent:
         """The application's state, if it is not what was saved."""
         now = self.agent.dump_state()
         return now if now is not None and now != self.saved.state else None
+
+    def changes(self) -> tuple[Json | None, Json]:
+        """What the call has changed so far, whole: the application's state, and the framework's record and history."""
+        self.record()
+        keep, rows = self.history_changes()
+        kept = {"record": self.agent.record.dump(), "keep": keep, "history": [asdict(row) for row in rows]}
+        return self.agent.dump_state(), kept
+
+    def restore(self, state: Json | None, changes: Json | None) -> None:
+        """Make the agent what `changes` said that it was; None leaves what it is."""
+        if state is not None:
+            self.agent.load_state(state)
+        if changes is None:
+            return
+        agent = self.agent
+        agent.answer_format = self.template.answer_format
+        _take_over(agent, self.template, AgentRecord.model_validate(changes["record"]), self.registry)
+        if changes["keep"] is not None or changes["history"]:
+            agent.message_history_unread()
+            history = agent.history()
+            system = 1 if history and history[0].role == Role.SYSTEM else 0
+            if changes["keep"] is not None:
+                del history[system + changes["keep"] :]
+            history.extend(LLMMessage.model_validate(row["body"]) for row in changes["history"])
 
     def history_changes(self) -> tuple[int | None, tuple[NewHistory, ...]]:
         """How many saved rows to keep (None: all), and the rows to append."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 from typing_extensions import TypeVar
 
 from turnwise.agents.chat_agent import ChatAgent
+from turnwise.cancellation import Cancellation
 from turnwise.core.sequences import compile_sequence
 from turnwise.entity import Entity
 from turnwise.errors import ConfigurationError
 from turnwise.messages.document import ChatDocument
 from turnwise.tasks.callbacks import TaskCallbacks
 from turnwise.tasks.config import TaskConfig
-from turnwise.tasks.kill_switch import KillSwitch
 from turnwise.tasks.tree import TaskTree, build_tree
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class TaskDefinition(Generic[R]):
         self.sub_tasks: list[Task[Any]] = []
         self._restart_as_subtask: list[bool] = []
         # Of the run that goes on, or was the last.
-        self.kill_switch = KillSwitch()
+        self.cancellation = Cancellation()
         if restart:
             self.agent.init_state()
         if system_message:
@@ -132,7 +132,7 @@ class TaskDefinition(Generic[R]):
         other.callbacks = copy.copy(self.callbacks)
         other.sub_tasks = [sub._cloned(sub.name, i, agents) for sub in self.sub_tasks]
         other._restart_as_subtask = list(self._restart_as_subtask)
-        other.kill_switch = KillSwitch()
+        other.cancellation = Cancellation()
         return other
 
     def reset_all_sub_tasks(self) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from turnwise.agents.purse import Purse
+from turnwise.agents.dispatch import asked
+from turnwise.agents.handler_calls import inner_calls
+from turnwise.agents.observed import answering
+from turnwise.cancellation import Cancellation, Cause
 from turnwise.core import stack
 from turnwise.core.actions import (
     Answer,
@@ -19,6 +21,7 @@ from turnwise.core.actions import (
     CutBack,
     Edit,
     Finish,
+    Look,
     Pause,
     Refused,
     Reply,
@@ -29,16 +32,19 @@ from turnwise.core.facts import Facts
 from turnwise.core.spec import TaskSpec
 from turnwise.core.stack import StackMove
 from turnwise.core.state import AGENT, LLM
-from turnwise.effects import Effect, Steps
+from turnwise.effects import Effect, Steps, run_async, run_sync
 from turnwise.entity import Entity
-from turnwise.errors import LimitReachedError
+from turnwise.errors import CallCancelledError, LimitReachedError
 from turnwise.ids import new_id
+from turnwise.ledger.purse import Purse
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.toolset import AgentFacts
 from turnwise.tasks.callbacks import tell_tasks
 from turnwise.tasks.overrides import TaskOverrides
 from turnwise.tasks.tally import Tally
 from turnwise.tasks.tree import TaskTree
+from turnwise.telemetry import names
+from turnwise.telemetry.spans import NOBODY
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import AsyncResponder, ChatAgent, Responder
@@ -56,8 +62,8 @@ class LocalRun:
     caller: str | None = None
     max_cost: Decimal = Decimal(0)
     max_tokens: int = 0
-    deadline: float | None = None
-    killed: Callable[[], bool] = lambda: False
+    # Cuts short the call that is being made, and says why the run has to end.
+    cancellation: Cancellation = field(default_factory=Cancellation)
     log: RunLog | None = None
     tallies: dict[int, Tally] = field(default_factory=dict)
 
@@ -119,11 +125,16 @@ class LocalRun:
             if error.purse is not self.purse:  # a limit of a run around this one, which ends with it
                 raise
             return Refused(error.limit)
+        except CallCancelledError as error:
+            if error.origin is not self.cancellation:  # of a run around this one, or of one answer alone
+                raise
+            return Look()
         return Reply(self.received(ask, value))
 
     def facts(self) -> Facts:
         """The run and its agents as they are now."""
         known: dict[str, AgentFacts] = {}
+        cause = self.cancellation.cause
 
         def agent(key: str) -> AgentFacts:
             # No agent changes while a move is made, and a move asks a dozen times.
@@ -140,33 +151,39 @@ class LocalRun:
             max_cost=self.max_cost,
             max_tokens=self.max_tokens,
             max_turns=self.max_turns,
-            killed=self.killed(),
-            out_of_time=self.deadline is not None and time.monotonic() >= self.deadline,
+            killed=cause is Cause.KILLED,
+            out_of_time=cause is Cause.DEADLINE,
             overrides=self.overrides,
         )
 
     def effect(self, ask: Ask) -> Effect:
         """The call of the entity that is asked."""
         agent: ChatAgent = self.tree.tasks[ask.path].agent
-        message = ask.message
         if ask.responder == AGENT:
-            return self._paying(agent.agent_response, agent.agent_response_async, message)
+            return self._paying(ask, lambda doc: run_sync(asked(agent, doc)), lambda doc: run_async(asked(agent, doc)))
         if ask.responder == LLM:
-            return self._paying(agent.llm_response, agent.llm_response_async, message)
-        return self._paying(agent.user_response, agent.user_response_async, message)
+            return self._paying(ask, agent.llm_response, agent.llm_response_async)
+        return self._paying(ask, agent.user_response, agent.user_response_async)
 
-    def _paying(self, respond: Responder, respond_async: AsyncResponder, message: ChatDocument | None) -> Effect:
+    def _paying(self, ask: Ask, respond: Responder, respond_async: AsyncResponder) -> Effect:
         """The call of a responder; the run pays for every model that is called meanwhile, whoever calls it."""
 
         def call() -> ChatDocument | None:
-            with self.purse.open():
-                return respond(message)
+            with self._traced(ask), self.purse.open(), inner_calls().open(), self.cancellation.open():
+                return respond(ask.message)
 
         async def call_async() -> ChatDocument | None:
-            with self.purse.open():
-                return await respond_async(message)
+            with self._traced(ask), self.purse.open(), inner_calls().open():
+                async with self.cancellation.opened():
+                    return await respond_async(ask.message)
 
         return Effect(call, call_async)
+
+    def _traced(self, ask: Ask) -> AbstractContextManager[Any]:
+        if ask.responder not in (AGENT, LLM):
+            return NOBODY
+        more = {names.TASK: ask.path, names.TURN: ask.turn}
+        return answering(self.tree.tasks[ask.path].agent, ask.responder.lower(), more)
 
     def received(self, ask: Ask, value: Any) -> ChatDocument | None:
         """An answer as the machine takes it; an application's own responder may return a plain text."""

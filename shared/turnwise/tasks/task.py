@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-import time
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
+from turnwise.cancellation import Cancellation, Cause, current_cancellation
 from turnwise.core.actions import Finish
 from turnwise.core.loops import loop_message
 from turnwise.display import current_settings
@@ -19,9 +19,10 @@ from turnwise.messages.return_value import value_of_type
 from turnwise.run_log.current import writing
 from turnwise.tasks.definition import R
 from turnwise.tasks.entry import first_message
-from turnwise.tasks.kill_switch import KillSwitch, sessions
+from turnwise.tasks.kill_switch import sessions
 from turnwise.tasks.local_log import local_log
 from turnwise.tasks.local_run import LocalRun
+from turnwise.tasks.observed import ended, running
 from turnwise.tasks.overrides import TaskOverrides
 from turnwise.tasks.rules import TaskRules
 from turnwise.tasks.stepping import Stepping
@@ -107,11 +108,12 @@ class Task(TaskRules[R]):
 
         `msg`: None (the model begins, or the last conversation goes on), a text, a `ChatDocument`, a tool, or any
         value. `turns` bounds the steps of this task, `max_cost` (USD) and `max_tokens` the whole tree, `max_time` (s)
-        all of it; 0 (-1 for turns) is no bound. A model call that could go over a limit is not made, by an estimate of
-        its prompt and an answer as long as it may be. `session_id` is a name under which `kill_session` finds the run.
-        `caller` makes it run as that task's sub-task would; `allow_restart=False` goes on with the histories as they
-        are. Returns a `ChatDocument`, a value of `return_type`, or None if there is no result. Errors of handlers and
-        models propagate; raises `InfiniteLoopException`.
+        all of it, and cuts short the call that is made then; 0 (-1 for turns) is no bound. A model call that could go
+        over a limit is not made, by an estimate of its prompt and an answer as long as it may be. `session_id` is a
+        name under which `kill_session` finds the run. `caller` makes it run as that task's sub-task would;
+        `allow_restart=False` goes on with the histories as they are. Returns a `ChatDocument`, a value of
+        `return_type`, or None if there is no result. Errors of handlers and models propagate; raises
+        `InfiniteLoopException`.
         """
         steps = self._running(msg, turns, caller, max_cost, max_tokens, max_time, session_id, allow_restart)
         return self._returned(run_sync(steps), return_type)
@@ -162,12 +164,16 @@ class Task(TaskRules[R]):
         return self._returned(await run_async(steps), return_type)
 
     def kill(self) -> None:
-        """End the run that this task is part of, with KILL, before anybody else is asked."""
-        self.kill_switch.pull()
+        """End the run that this task is part of, with KILL; may be called from any thread.
+
+        A model's call, an async handler or a pause that it is in is cut short. A synchronous handler can not be: it may
+        look at `cancelled()`.
+        """
+        self.cancellation.cancel(Cause.KILLED)
 
     @classmethod
     def kill_session(cls, session_id: str = "") -> None:
-        """End every run of this process that was given the session id; an empty id ends nothing."""
+        """End every run of this process that was given the session id, as `kill` does; an empty id ends nothing."""
         sessions.kill(session_id)
 
     def _running(
@@ -186,10 +192,12 @@ class Task(TaskRules[R]):
         run = self._begun(caller, max_cost, max_tokens, max_time, session_id, allow_restart)
         run.log = local_log(self)
         message = first_message(msg, self.agent, afresh=run.afresh, caller=caller is not None)
-        move = yield from run.drive(message, turns, said_before=msg is None)
+        with running(self.name, session_id) as spot:
+            move = yield from run.drive(message, turns, said_before=msg is None)
+            finish = move.action
+            assert isinstance(finish, Finish)
+            ended(spot, finish, run.purse.used)
         self._view = (run.tree.root, move.state, run.facts())
-        finish = move.action
-        assert isinstance(finish, Finish)
         if finish.status is StatusCode.INF_LOOP:
             raise InfiniteLoopException(loop_message(finish.path, finish.loop))
         return finish.result
@@ -210,10 +218,12 @@ class Task(TaskRules[R]):
             tree.root = replace(tree.root, restart_as_subtask=afresh)
         if not allow_restart:
             tree.root = replace(tree.root, restart=False, restart_as_subtask=False)
-        switch = KillSwitch(caller.kill_switch if caller is not None else None)
-        sessions.add(session_id, switch)
+        # A run that another's handler begins ends with that one.
+        parent = caller.cancellation if caller is not None else current_cancellation()
+        cancellation = Cancellation(parent=parent, seconds=max_time if max_time > 0 else None)
+        sessions.add(session_id, cancellation)
         for task in tree.tasks.values():
-            task.kill_switch = switch
+            task.cancellation = cancellation
         return LocalRun(
             tree=tree,
             overrides=TaskOverrides(tree.tasks, Task) or None,
@@ -221,8 +231,7 @@ class Task(TaskRules[R]):
             max_turns=max(0, current_settings().max_turns),
             max_cost=Decimal(str(max_cost)),
             max_tokens=max_tokens,
-            deadline=time.monotonic() + max_time if max_time > 0 else None,
-            killed=switch.pulled,
+            cancellation=cancellation,
         )
 
     def _returned(self, result: ChatDocument | None, return_type: Any) -> Any:

@@ -11,7 +11,7 @@ from turnwise.entity import Entity
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.history_form import value_as_text
 from turnwise.messages.provenance import untrusted
-from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.tool_message import ToolEffect, ToolMessage
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
@@ -25,6 +25,7 @@ class AgentDoneTool(ToolMessage):
     content: Any = None
     tools: list[SerializeAsAny[ToolMessage]] = Field(default_factory=list)
     _allow_llm_use: bool = False
+    _effect: ToolEffect = "read_only"
     # The content was taken from a tainted message.
     _tainted: bool = False
 
@@ -43,6 +44,7 @@ class DoneTool(ToolMessage):
     request: str = "done_tool"
     purpose: str = "To end the current task, with <content> as its result."
     content: str = ""
+    _effect: ToolEffect = "read_only"
 
     def response(self, agent: ChatAgent) -> ChatDocument:
         """An AGENT message that holds this tool."""
@@ -57,6 +59,7 @@ class ResultTool(ToolMessage):
     request: str = "result_tool"
     purpose: str = "To end the current task with a structured result."
     _allow_llm_use: bool = False
+    _effect: ToolEffect = "read_only"
 
     if TYPE_CHECKING:
         # Without it a type checker would refuse the fields that anybody may add.
@@ -79,6 +82,7 @@ class FinalResultTool(ToolMessage):
     request: str = ""
     purpose: str = "To end the current task and all its callers with a structured result."
     _allow_llm_use: bool = False
+    _effect: ToolEffect = "read_only"
 
     if TYPE_CHECKING:
 
@@ -90,6 +94,7 @@ class PassTool(ToolMessage):
 
     request: str = "pass_tool"
     purpose: str = "To pass the current message on, so that another agent can answer it."
+    _effect: ToolEffect = "read_only"
 
     def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
         """A copy of the message to hand on; it keeps every mark of where the text came from."""
@@ -150,6 +155,7 @@ class SendTool(ToolMessage):
     purpose: str = "To send the message <content> to the agent or entity named <to>."
     to: str
     content: str = ""
+    _effect: ToolEffect = "read_only"
 
     def response(self, agent: ChatAgent) -> ChatDocument:
         """An addressed AGENT message."""
@@ -165,6 +171,7 @@ class AgentSendTool(ToolMessage):
     content: str = ""
     tools: list[SerializeAsAny[ToolMessage]] = Field(default_factory=list)
     _allow_llm_use: bool = False
+    _effect: ToolEffect = "read_only"
 
     def response(self, agent: ChatAgent) -> ChatDocument:
         """An addressed AGENT message that carries the tools."""

@@ -10,7 +10,7 @@ from turnwise.agents.record import KeptMessage
 from turnwise.entity import Entity
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.provenance import untrusted
-from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.tool_message import ToolEffect, ToolMessage
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
@@ -22,6 +22,7 @@ class AddRecipientTool(ToolMessage):
     request: str = "add_recipient"
     purpose: str = "To say who is the <intended_recipient> of the message that you sent without one."
     intended_recipient: str
+    _effect: ToolEffect = "read_only"
 
     def response(self, agent: ChatAgent) -> ChatDocument | str:
         """The kept message, as from LLM, addressed; it may be completed only once."""
@@ -45,6 +46,7 @@ class RecipientTool(ToolMessage):
     purpose: str = "To send the message <content> to the agent or entity named <intended_recipient>."
     intended_recipient: str
     content: str
+    _effect: ToolEffect = "read_only"
 
     @classmethod
     def create(cls, recipients: list[str], default: str = "") -> type[RecipientTool]:

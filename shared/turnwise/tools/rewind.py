@@ -8,7 +8,7 @@ from turnwise.entity import Entity
 from turnwise.llm.base import Role
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.provenance import untrusted
-from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.tool_message import ToolEffect, ToolMessage
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
@@ -21,6 +21,7 @@ class RewindTool(ToolMessage):
     purpose: str = "To rewind the conversation and change your <n>'th message to <content>."
     n: int
     content: str
+    _effect: ToolEffect = "read_only"
 
     def response(self, agent: ChatAgent, chat_doc: ChatDocument | None = None) -> str | ChatDocument:
         """The new message as from LLM, in the place of the old one; an error text if there is no such message."""

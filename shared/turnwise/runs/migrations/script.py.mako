@@ -13,6 +13,9 @@ down_revision = ${repr(down_revision)}
 branch_labels = None
 depends_on = None
 
+# Programs of this schema and later work on the one that this migration leaves; it writes this into `schema_support`.
+oldest_program = ${repr(down_revision)}
+
 
 def upgrade() -> None:
     ${upgrades if upgrades else "pass"}

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from turnwise.errors import ConfigurationError, ToolServerUnavailableError
+from turnwise.errors import ConfigurationError, ToolOutcomeUnknownError, ToolServerUnavailableError
 from turnwise.tools.mcp.transport import Address, opened
 
 # A server that lists its tools on more pages than this never comes to an end.
@@ -63,7 +63,8 @@ class Connection:
         """The result of a tool.
 
         A session that is known to be over is replaced first. A call that certainly did not reach the server is made
-        once more; any other is never repeated. Raises `ToolRefusedError`, and `ToolServerUnavailableError`.
+        once more; any other is never repeated. Raises `ToolRefusedError`, `ToolServerUnavailableError`, and
+        `ToolOutcomeUnknownError` if the server went away, and may have carried it out.
         """
         try:
             return await self._called(tool, arguments, timeout)
@@ -87,7 +88,7 @@ class Connection:
         await self._forget(session)
         if _never_arrived(failure, session.cause):
             raise _NotArrivedError(str(failure)) from failure
-        raise ToolServerUnavailableError(
+        raise ToolOutcomeUnknownError(
             f"the MCP server {self._address} went away during a call of {tool!r}; "
             "whether it was carried out is not known"
         ) from failure

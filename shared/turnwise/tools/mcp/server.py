@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from turnwise.background_loop import await_in_background, run_in_background
 from turnwise.errors import ConfigurationError
-from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.tool_message import ToolEffect, ToolMessage
 from turnwise.tools.mcp.connection import Connection, ToolRefusedError
 from turnwise.tools.mcp.result import as_document
 from turnwise.tools.mcp.tool import MCPTool, class_of, name_for
@@ -29,7 +29,9 @@ class MCPTools:
 
     `server` is a URL (streamable HTTP), a command (one line, or its words) that is started and spoken to over its
     standard input and output, or a server object of the `mcp` library in this process. `prefix` goes before the
-    server's names, to tell tools of several servers apart; `include` and `exclude` are server's names. `headers` go
+    server's names, to tell tools of several servers apart; `include` and `exclude` are server's names. `effects` say
+    what the tools do outside (see `ToolMessage`), all of them or each by the server's name, where the annotations of
+    the server (`readOnlyHint`, `idempotentHint`) are missing or wrong; what neither tells of is "once". `headers` go
     with every request to a URL; `env` and `cwd` are the command's. Times are in seconds: a call takes at most
     `timeout`, connecting `connect_timeout`, and a connection without calls is closed after `idle`.
 
@@ -44,6 +46,7 @@ class MCPTools:
         prefix: str = "",
         include: Collection[str] | None = None,
         exclude: Collection[str] = (),
+        effects: Mapping[str, ToolEffect] | ToolEffect | None = None,
         headers: Mapping[str, str] | None = None,
         env: Mapping[str, str] | None = None,
         cwd: str | Path | None = None,
@@ -56,6 +59,7 @@ class MCPTools:
         self._prefix = prefix
         self._include = include
         self._exclude = exclude
+        self._effects = effects
         self._timeout = timeout
         self._times = {"connect_timeout": connect_timeout, "idle": idle}
         # By process: a forked child opens its own, and must not disturb its parent's.
@@ -137,7 +141,8 @@ class MCPTools:
 
     def _as_classes(self, definitions: list[Any]) -> list[type[MCPTool]]:
         listed = [definition.name for definition in definitions]
-        missing = sorted(set(self._include or ()) - set(listed))
+        named = {*(self._include or ()), *(self._effects if isinstance(self._effects, Mapping) else ())}
+        missing = sorted(named - set(listed))
         if missing:
             raise ConfigurationError(
                 f"the MCP server {self._address} has no tool {', '.join(missing)}; it has {', '.join(sorted(listed))}"
@@ -152,8 +157,12 @@ class MCPTools:
                     f"the tool {definition.name!r} of the MCP server {self._address} would be called {name!r}, like "
                     "another one; give the server's tools a prefix, or leave it out with exclude=[...]"
                 )
-            classes[name] = class_of(definition, self, name)
+            classes[name] = class_of(definition, self, name, self._effect(definition.name))
         return list(classes.values())
+
+    def _effect(self, tool: str) -> ToolEffect | None:
+        effects = self._effects
+        return effects.get(tool) if isinstance(effects, Mapping) else effects
 
 
 # A server must not take the place of a tool that steers conversations.

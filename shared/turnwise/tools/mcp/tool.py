@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field
 from turnwise.errors import ConfigurationError
 from turnwise.llm.base import LLMFunctionSpec
 from turnwise.messages.function_tool import field_names, tool_class
-from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.tool_message import ToolEffect, ToolMessage
 from turnwise.tools.mcp.schema import type_of
 
 if TYPE_CHECKING:
@@ -87,15 +87,16 @@ class OpenMCPTool(MCPTool):
     model_config = ConfigDict(extra="allow", validate_default=True)
 
 
-def class_of(definition: Any, caller: Caller, name: str) -> type[MCPTool]:
-    """The class for a tool that a server listed, called `name`."""
+def class_of(definition: Any, caller: Caller, name: str, effect: ToolEffect | None = None) -> type[MCPTool]:
+    """The class for a tool that a server listed, called `name`; its effect is what the server says, if not given."""
     schema: dict[str, Any] = dict(definition.input_schema or {})
     properties: dict[str, Any] = schema.get("properties") or {}
     required = schema.get("required", [])
     base = OpenMCPTool if schema.get("additionalProperties") else MCPTool
     names = field_names(base, list(properties))
     fields = {names[argument]: _field(properties[argument], argument in required) for argument in properties}
-    made = tool_class(base, name, definition.description or definition.title or "", fields, module=__name__)
+    told = definition.description or definition.title or ""
+    made = tool_class(base, name, told, fields, module=__name__, effect=effect or _hinted(definition.annotations))
     made._remote = Remote(
         caller=caller,
         name=definition.name,
@@ -103,6 +104,13 @@ def class_of(definition: Any, caller: Caller, name: str) -> type[MCPTool]:
         arguments={field: argument for argument, field in names.items()},
     )
     return made
+
+
+def _hinted(annotations: Any) -> ToolEffect:
+    """What the server's annotations say of a tool; "once" where they say nothing."""
+    if getattr(annotations, "read_only_hint", None):
+        return "read_only"
+    return "idempotent" if getattr(annotations, "idempotent_hint", None) else "once"
 
 
 def _field(schema: Any, required: bool) -> tuple[Any, Any]:

@@ -1,0 +1,37 @@
+"""The counting conversation of `tool_loop` with a model over HTTP, and what a fake of that model says.
+
+As an application it is `bench.slow_loop:app`; as a script it is given to `turnwise fake-llm`. The first message
+also says how long the model takes for each of its answers.
+"""
+
+from __future__ import annotations
+
+import re
+
+from bench.tool_loop import CountTool, first_message, said
+from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
+from turnwise.fake_llm.answer import Answer
+from turnwise.fake_llm.request import ChatRequest, text_of
+
+app = App("bench", version="1")
+_SECONDS = re.compile(r"each after ([\d.]+) s")
+
+
+@app.task
+def loop() -> Task:
+    """The model counts with its tool, or says at once that it is done."""
+    agent = ChatAgent(ChatAgentConfig(name="loop", llm=OpenAIGPTConfig(chat_model="turnwise-fake")))
+    agent.enable_message(CountTool)
+    return Task(agent, interactive=False)
+
+
+def slow_message(turns: int, seconds: float) -> str:
+    """The first message of a conversation of so many turns, in which the model takes so many seconds each time."""
+    return f"{first_message(turns)}, each after {seconds} s"
+
+
+def answer(request: ChatRequest) -> Answer:
+    """What the model says, late."""
+    texts = " ".join(text_of(message) for message in request.messages)
+    found = _SECONDS.search(texts)
+    return Answer(content=said(request.last), delay=float(found[1]) if found else 0.0)

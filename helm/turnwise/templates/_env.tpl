@@ -1,0 +1,52 @@
+{{/* An environment variable from a Secret; takes a dict of name, ref and, where the key may be missing, optional. */}}
+{{- define "turnwise.secretEnv" -}}
+- name: {{ .name }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ .ref.name }}
+      key: {{ .ref.key }}
+      {{- if .optional }}
+      optional: true
+      {{- end }}
+{{- end }}
+
+{{/* Where a secret value is, as JSON; takes a dict of root and key. The evaluation mode has its own. */}}
+{{- define "turnwise.secretRef" -}}
+{{- $keys := dict "databaseUrl" "database-url" "brokerUrl" "broker-url" "authToken" "auth-token" }}
+{{- if and .root.Values.evaluation.enabled (hasKey $keys .key) }}
+{{- dict "name" (printf "%s-evaluation" (include "turnwise.fullname" .root)) "key" (get $keys .key) | toJson }}
+{{- else }}
+{{- get .root.Values.secrets .key | toJson }}
+{{- end }}
+{{- end }}
+
+{{/* The environment that all processes share. */}}
+{{- define "turnwise.env" -}}
+- name: TURNWISE_APP
+  value: {{ .Values.app | quote }}
+{{ include "turnwise.secretEnv" (dict "name" "TURNWISE_DATABASE_URL" "ref" (include "turnwise.secretRef" (dict "root" . "key" "databaseUrl") | fromJson)) }}
+{{ include "turnwise.secretEnv" (dict "name" "TURNWISE_BROKER_URL" "ref" (include "turnwise.secretRef" (dict "root" . "key" "brokerUrl") | fromJson)) }}
+{{- if .Values.secrets.wireKeys.name }}
+{{ include "turnwise.secretEnv" (dict "name" "TURNWISE_WIRE_KEYS" "ref" .Values.secrets.wireKeys) }}
+{{- end }}
+{{- if .Values.brokerTls.secret }}
+{{- range $name, $key := pick .Values.brokerTls "ca" "cert" "key" }}
+{{- if $key }}
+- name: TURNWISE_BROKER_{{ upper $name }}
+  value: /etc/turnwise/broker/{{ $key }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := .Values.settings }}
+- name: TURNWISE_{{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
+{{- end }}
+
+{{/* What comes last, so that it wins: of the component, then of all pods; takes a dict of root and values. */}}
+{{- define "turnwise.extraEnv" -}}
+{{- $pod := include "turnwise.podValues" . | fromJson }}
+{{- with concat $pod.extraEnv .values.env }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}

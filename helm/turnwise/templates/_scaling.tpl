@@ -1,0 +1,46 @@
+{{/* How many asks one replica is for; takes a pool. */}}
+{{- define "turnwise.target" -}}
+{{- default .concurrency .scaling.target }}
+{{- end }}
+
+{{/* How much work a pool at its maximum is for: counting further would change nothing. Takes a pool. */}}
+{{- define "turnwise.most" -}}
+{{- mul .scaling.maxReplicas (include "turnwise.target" . | int) }}
+{{- end }}
+
+{{/*
+What turnwise_backlog says of the pool's queues, read from the record itself: leased asks, and runnable ones that are
+due and whose provider has room. Takes a pool. Each part stops at the most, so a long queue costs what a short one does.
+*/}}
+{{- define "turnwise.backlogQuery" -}}
+{{- $queues := printf "queue IN ('%s')" (join "', '" .queues) }}
+{{- $most := include "turnwise.most" . }}
+{{- $now := "(SELECT extract(epoch FROM now())::float8)" -}}
+SELECT least(count(*), {{ $most }}) FROM (
+(SELECT 1 FROM asks WHERE {{ $queues }} AND status = 'leased' LIMIT {{ $most }})
+UNION ALL
+(SELECT 1 FROM asks WHERE {{ $queues }} AND status = 'runnable'
+AND NOT coalesce(due_at > {{ $now }}
+OR bucket IN (SELECT id FROM provider_buckets WHERE open_at > {{ $now }}), false)
+LIMIT {{ $most }})
+) AS work
+{{- end }}
+
+{{/*
+The same from Prometheus; takes a dict of worker and selector. Every gateway and coordinator gives the same gauge, hence
+max; an empty queue is 0 there, so that nothing at all means that nobody knows.
+*/}}
+{{- define "turnwise.backlogExpression" -}}
+sum(max by (queue) (turnwise_backlog{queue=~"{{ join "|" .worker.queues }}",{{ .selector }}}))
+{{- end }}
+
+{{/* What keeps the number of replicas from jumping down; takes the root. */}}
+{{- define "turnwise.scalingBehavior" -}}
+scaleDown:
+  stabilizationWindowSeconds: {{ .Values.autoscaling.scaleDownSeconds }}
+  policies: [{type: Pods, value: {{ .Values.autoscaling.scaleDownPods }}, periodSeconds: 60}]
+scaleUp:
+  stabilizationWindowSeconds: 0
+  policies: [{type: Percent, value: 100, periodSeconds: 15}, {type: Pods, value: 4, periodSeconds: 15}]
+  selectPolicy: Max
+{{- end }}

@@ -1,0 +1,73 @@
+"""Deletes, between sweeps, what the settings say is kept no longer."""
+
+from __future__ import annotations
+
+import logging
+
+from turnwise.ids import new_id
+from turnwise.metrics import Metrics
+from turnwise.runs.purging import OldRun, Retention
+from turnwise.runs.store import Store
+from turnwise.service_settings import ServiceSettings
+
+logger = logging.getLogger(__name__)
+
+# The name of its lease, beside those of the queues.
+_LEASE = "retention"
+# Runs looked up at a time.
+_BATCH = 50
+# Of the time between two sweeps: what is deleted waits for nobody, but sweeps wait for it.
+_SHARE = 0.25
+# Seconds until the next look, once everything was looked at.
+_REST = 60.0
+_BUDGETS_REST = 3_600.0
+
+
+class RetentionSweep:
+    """One coordinator of an installation deletes at a time, each run in a short transaction, for a part of each sweep.
+
+    Where no retention is set, only the budgets of days and months that are over are deleted.
+    """
+
+    def __init__(self, store: Store, settings: ServiceSettings, metrics: Metrics) -> None:
+        self._store = store
+        self._purged = metrics.runs_purged_total
+        self._interval = settings.sweep_seconds
+        self._retention: Retention | None = None
+        if settings.retention is not None:
+            self._retention = Retention(older_than=settings.retention, statuses=tuple(settings.retention_statuses))
+        self._holder = new_id("ret")
+        self._clock = store.clock
+        self._after: OldRun | None = None
+        self._next_runs = self._next_budgets = self._clock.monotonic()
+
+    def sweep(self) -> None:
+        """Delete for a while, if it is time and no other coordinator does; raises `DatabaseUnavailableError`."""
+        now = self._clock.monotonic()
+        runs_due = self._retention is not None and now >= self._next_runs
+        if not (runs_due or now >= self._next_budgets):
+            return
+        if not self._store.sweep_lease(_LEASE, self._holder, max(self._interval * 3, 5.0)):
+            self._after, self._next_runs, self._next_budgets = None, now + _REST, now + _BUDGETS_REST
+            return
+        if now >= self._next_budgets:
+            self._store.forget_old_budgets()
+            self._next_budgets = now + _BUDGETS_REST
+        if self._retention is not None and runs_due:
+            self._purge(self._retention, now + self._interval * _SHARE)
+
+    def _purge(self, retention: Retention, until: float) -> None:
+        found = self._store.old_runs(retention, _BATCH, self._after)
+        deleted = 0
+        for old in found:
+            self._after = old  # also if it can not be deleted: the others can
+            if self._store.purge_run(old.id, retention):
+                self._purged.labels(old.status).inc()
+                deleted += 1
+            if self._clock.monotonic() >= until:
+                break
+        else:
+            if len(found) < _BATCH:  # that was all; what had to be kept is looked at again later
+                self._after, self._next_runs = None, self._clock.monotonic() + _REST
+        if deleted:
+            logger.debug("Deleted %d old runs", deleted, extra={"action": "purged", "runs": deleted})

@@ -1,0 +1,106 @@
+"""Runs that go on from their past: forks of a run, and a failed run that is taken up again."""
+
+from __future__ import annotations
+
+import logging
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Response
+
+from turnwise.errors import BrokerUnavailableError, ConflictError
+from turnwise.ids import new_id
+from turnwise.messages.wire import encode_document
+from turnwise.runs.records import AskRecord, NewFork, RunRecord
+from turnwise.runs.retrying import NewLimits
+from turnwise.serving.permits import permit
+from turnwise.tasks.entry import document_of
+from turnwise.telemetry.context import current_traceparent, link_current_to
+from turnwise_gateway.answers import take_answer
+from turnwise_gateway.bodies import Fork, Retry
+from turnwise_gateway.gateway import Gateway, Here
+from turnwise_gateway.problem import problems
+from turnwise_gateway.runs import IdempotencyKey, known_form, version_of, wake
+from turnwise_gateway.scopes import WRITES
+from turnwise_gateway.views import RunView, run_view
+
+logger = logging.getLogger(__name__)
+
+router = APIRouter(prefix="/v1/runs/{run_id}", tags=["runs"])
+
+
+@router.post("/retry", status_code=202, dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))
+def retry_run(run_id: str, gateway: Here, body: Annotated[Retry, Body()] = Retry()) -> RunView:  # noqa: B008
+    """Have a run go on that has ended with ERROR or TIMEOUT: the ask that failed is asked again, the rest is kept.
+
+    A run of a session can not, once a later run of the session has begun.
+    """
+    given = body.limits
+    limits = NewLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
+    run, ask = gateway.store.retry(known_form(run_id), limits, traceparent=current_traceparent())
+    link_current_to(run.traceparent)
+    _go_on(gateway, run, ask)
+    return run_view(gateway.situation(run.id))
+
+
+@router.post("/fork", status_code=202, dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))
+def fork_run(
+    run_id: str, body: Fork, gateway: Here, response: Response, idempotency_key: IdempotencyKey = None
+) -> RunView:
+    """Make a run of its own that has this one's past up to an event, and goes on from there.
+
+    Nothing from before that event is asked, done or paid again. A `message` answers the question that is open there; of
+    a run that has not begun there, it is the first message.
+    """
+    origin = gateway.store.run(known_form(run_id))
+    new = _new_fork(gateway, origin, body, idempotency_key)
+    run, ask, _ = gateway.store.fork(run_id, new)
+    link_current_to(origin.traceparent)
+    if body.message is not None and run.started_at is not None:
+        _answer(gateway, run, body.message)
+    _go_on(gateway, run, ask)
+    response.headers["Location"] = f"/v1/runs/{run.id}"
+    return run_view(gateway.situation(run.id))
+
+
+def _new_fork(gateway: Gateway, origin: RunRecord, body: Fork, key: str | None) -> NewFork:
+    version, limits = version_of(gateway, body.version), body.limits
+    here = version == gateway.app.version and origin.task in gateway.app.tasks
+    return NewFork(
+        id=new_id("run"),
+        at=body.at,
+        version=version,
+        message=encode_document(document_of(body.message)) if body.message is not None else None,
+        model=body.model,
+        session_id=body.session_id,
+        keeps_conversation=here and not gateway.app.tree(origin.task).root.restart,
+        max_cost=limits.max_cost,
+        max_tokens=limits.max_tokens,
+        turns=limits.turns,
+        deadline=limits.deadline,
+        on_limit=limits.on_limit,
+        idempotency_key=key,
+        body_hash=body.digest(origin.id) if key else None,
+        traceparent=current_traceparent(),
+    )
+
+
+def _answer(gateway: Gateway, run: RunRecord, text: str) -> None:
+    """Answer the fork's question; a repeated request finds it answered."""
+    try:
+        take_answer(gateway, run.id, text, run.awaiting)
+    except ConflictError as error:
+        if error.code not in ("already_answered", "no_open_question"):
+            raise
+
+
+def _go_on(gateway: Gateway, run: RunRecord, ask: AskRecord | None) -> None:
+    """Wake who is to go on with the run; a sweep would find it."""
+    if ask is None or ask.queue is None:
+        wake(gateway, run)
+        return
+    try:
+        gateway.bus.publish_ask(permit(ask))
+    except BrokerUnavailableError as error:
+        logger.warning(
+            "Nobody was told of %s, a sweep will find it: %s", ask.id, error, extra={"action": "publish_failed"}
+        )

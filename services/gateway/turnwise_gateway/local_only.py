@@ -1,0 +1,55 @@
+"""A server without authentication answers this machine only, and no web page of somebody else.
+
+It listens on loopback, but that is not enough: a proxy on this machine would let the world in; a page whose name was
+pointed at 127.0.0.1 (DNS rebinding) could read everything; and any page may send a form here (cross-site request
+forgery).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+
+from turnwise.errors import PermissionDeniedError
+
+_OF_PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_ADVICE = "set TURNWISE_AUTH to token or keys"
+
+
+def check_local(method: str, headers: Headers) -> None:
+    """Raise `PermissionDeniedError` for a request that may not come from a program of this machine."""
+    proxied = next((name for name in _OF_PROXIES if name in headers), None)
+    if proxied is not None:
+        raise PermissionDeniedError(
+            f"the request came through a proxy ({proxied}), and without authentication this server is only for its own "
+            f"machine; {_ADVICE}"
+        )
+    host = headers.get("host", "")
+    if not _is_loopback(host):
+        raise PermissionDeniedError(
+            f"the request is for {host!r}, and without authentication this server answers only to localhost, 127.0.0.1 "
+            f"and [::1]; use one of these, or {_ADVICE}"
+        )
+    if method in _SAFE:
+        return
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+    if site not in ("none", "same-origin") or (origin is not None and urlsplit(origin).netloc != host):
+        raise PermissionDeniedError(
+            f"a page of {origin or 'another site'} may not change anything here without authentication; {_ADVICE}"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

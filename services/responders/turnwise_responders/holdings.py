@@ -1,0 +1,83 @@
+"""What this process has claimed, and what it may have claimed without knowing."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from turnwise.errors import DatabaseUnavailableError
+from turnwise.runs.records import Claim
+from turnwise.runs.store import Store
+
+logger = logging.getLogger(__name__)
+
+
+class Holdings:
+    """The asks in hand; used by every thread of the process.
+
+    The answer to a claim's commit may be lost: then the ask is held by a process that lives and does not know of it,
+    and no lease would ever end. So after a claim that failed nothing more is claimed until the record was asked.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._held: set[tuple[str, str]] = set()
+        self._claiming = 0
+        self._in_doubt = False
+
+    @contextmanager
+    def claim(self, queue: str, worker: str, version: str | None = None) -> Iterator[Claim | None]:
+        """Hold the best ask of a queue, if there is one, until the end of the `with` block."""
+        claim = self._claim(queue, worker, version)
+        try:
+            yield claim
+        finally:
+            if claim is not None:
+                with self._lock:
+                    self._held.discard(_place(claim))
+
+    def count(self) -> int:
+        """How many asks are in hand, those included that are being claimed."""
+        with self._lock:
+            return len(self._held) + self._claiming
+
+    def clear_up(self, worker: str) -> None:
+        """Give back what `worker` holds on record and this process knows nothing of; nothing to do but after a failure.
+
+        Raises `DatabaseUnavailableError`; it is tried again then, as after a claim that is still being made.
+        """
+        with self._lock:
+            if not self._in_doubt or self._claiming:
+                return
+            known = frozenset(self._held)
+        given = self._store.release_unknown(worker, known)
+        with self._lock:
+            self._in_doubt = False
+        if given:
+            logger.warning("%d asks were claimed unawares, and are given back", given, extra={"action": "release"})
+
+    def _claim(self, queue: str, worker: str, version: str | None) -> Claim | None:
+        with self._lock:
+            if self._in_doubt:
+                return None
+            self._claiming += 1
+        try:
+            claim = self._store.claim(queue, worker, version)
+            if claim is not None:
+                with self._lock:
+                    self._held.add(_place(claim))
+            return claim
+        except DatabaseUnavailableError:
+            with self._lock:
+                self._in_doubt = True
+            raise
+        finally:
+            with self._lock:
+                self._claiming -= 1
+
+
+def _place(claim: Claim) -> tuple[str, str]:
+    return claim.ask.run_id, claim.ask.id

@@ -1,0 +1,108 @@
+"""A responder process that hears nothing looks for itself."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+
+from turnwise.bus.base import Bus
+from turnwise.clock import Thread
+from turnwise.errors import BrokerUnavailableError, EnvironmentFault
+from turnwise.runs.store import Store
+from turnwise.serving.hearing import Hearing
+
+logger = logging.getLogger(__name__)
+
+# So many looks in the time after which silence is suspicious.
+_LOOKS = 5
+# A process is worth a restart when it has been deaf for so many times that long, though the broker answers.
+INCURABLE = 12
+
+
+class IdlePoll:
+    """Serves asks that have waited for as long as this process has heard nothing, if it has room for them.
+
+    `serve(queue)` claims an ask of the queue and answers it, and says whether there was one; at most `slots` at once.
+    So work goes on without the broker, if slowly; and whoever finds work in that way again and again is deaf, which
+    `note_deaf` is told at each look. `incurable`: deaf for long, though the broker answers; only a restart helps.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        bus: Bus,
+        hearing: Hearing,
+        serve: Callable[[str], bool],
+        busy: Callable[[], int],
+        note_deaf: Callable[[bool], None],
+        *,
+        queues: Sequence[str],
+        slots: int,
+    ) -> None:
+        self._store = store
+        self._bus = bus
+        self._hearing = hearing
+        self._serve = serve
+        self._busy = busy
+        self._note_deaf = note_deaf
+        self._queues = tuple(queues)
+        self._slots = slots
+        self._clock = store.clock
+        self._stopping = self._clock.event()
+        self._thread: Thread | None = None
+        self._lock = threading.Lock()
+        self._serving: list[Thread] = []
+        self.incurable = False
+
+    def start(self) -> None:
+        """Begin to look, on a thread of its own."""
+        self._thread = self._clock.start("turnwise-idle-poll", self._work)
+
+    def stop(self) -> None:
+        """Look no more; returns when what was begun is answered."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+        for thread in self._serving:
+            thread.join()
+
+    def look(self) -> None:
+        """Take up what waits; raises `DatabaseUnavailableError`."""
+        deaf_for = self._hearing.deaf_for()
+        self._note_deaf(deaf_for is not None)
+        long = deaf_for is not None and deaf_for > INCURABLE * self._hearing.seconds
+        self.incurable = long and self._broker_is_up()
+        self._serving = [thread for thread in self._serving if thread.is_alive()]
+        room = self._slots - self._busy()
+        if room <= 0 or not self._hearing.silent():
+            return
+        for queue, waiting in self._store.overlooked(self._queues, self._hearing.seconds).items():
+            for _ in range(min(waiting, room)):
+                self._serving.append(self._clock.start("turnwise-poll", lambda queue=queue: self._drain(queue)))  # type: ignore[misc]
+                room -= 1
+
+    def _drain(self, queue: str) -> None:
+        """Answer asks of the queue until there is none, or the broker brings some."""
+        try:
+            while self._hearing.silent() and not self._stopping.is_set() and self._serve(queue):
+                self._hearing.missed()
+        except Exception:
+            logger.exception("An ask that nobody told of could not be answered", extra={"action": "poll_failed"})
+
+    def _broker_is_up(self) -> bool:
+        try:
+            self._bus.check()
+        except BrokerUnavailableError:
+            return False
+        return True
+
+    def _work(self) -> None:
+        while not self._stopping.wait(self._hearing.seconds / _LOOKS):
+            try:
+                self.look()
+            except EnvironmentFault as error:
+                logger.warning("Could not look for work: %s", error, extra={"action": "poll_failed"})
+            except Exception:
+                # What keeps a deaf process at work must not end by an error.
+                logger.exception("A look for work failed", extra={"action": "poll_failed"})

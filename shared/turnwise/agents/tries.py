@@ -1,0 +1,120 @@
+"""Trying again: what failed is counted, and then waited for, here or elsewhere.
+
+In a program the wait is where the call is. A served run brings `Tries` of its own, which keep the count on record and
+put the whole ask off, so that nobody waits.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from inspect import isawaitable
+from typing import Any
+from zlib import crc32
+
+from turnwise.cancellation import Cancellation, Cause, current_cancellation, pause
+from turnwise.effects import Effect
+from turnwise.errors import ModelRateLimitError
+from turnwise.ids import new_id
+from turnwise.retrying import ErrorKind, RetryPolicy
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A try that failed.
+
+    `agent` is the agent's id, `call` tells the calls of one answer apart ("" for the model's), `error` is what was
+    raised, or would be if nothing were tried again.
+    """
+
+    agent: str
+    call: str
+    kind: ErrorKind
+    error: Exception
+    policy: RetryPolicy
+
+    @property
+    def key(self) -> str:
+        """Under which it is counted."""
+        return f"{self.call}:{self.kind.value}" if self.call else self.kind.value
+
+    def wait(self, failed: int, seed: str) -> float | None:
+        """Seconds until the next try after so many failed ones; None to give up. `seed` stands in for chance."""
+        asked_for = self.error.retry_after if isinstance(self.error, ModelRateLimitError) else None
+        return self.policy.wait(self.kind, failed, crc32(seed.encode()) / 2**32, asked_for)
+
+
+class Tries:
+    """What is done about failed tries: here, they are counted by whoever makes them."""
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Count the calls made in the block here."""
+        before = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(before)
+
+    def next(self, failure: Failure, before: Counter[ErrorKind]) -> float | None:
+        """Seconds to wait before the next try; None if there is none. May raise what puts the whole answer off.
+
+        `before` counts the tries of this call that failed here; this one is added.
+        """
+        before[failure.kind] += 1
+        seconds = failure.wait(before[failure.kind], new_id("try"))
+        if seconds is not None:
+            logger.warning(
+                "A call failed (%s), the next try is in %.1f s: %s",
+                failure.kind.value,
+                seconds,
+                failure.error,
+                extra={"action": "try_again"},
+            )
+        return seconds
+
+
+def tries() -> Tries:
+    """Who decides here what follows a failed try."""
+    return _current.get() or Tries()
+
+
+def waiting(seconds: float) -> Effect:
+    """A pause, which ends at once when the run does."""
+    return Effect(sync=partial(pause, seconds), awaited=partial(_pause, seconds))
+
+
+async def _pause(seconds: float) -> None:
+    import asyncio  # loaded only where something is asynchronous
+
+    await asyncio.sleep(seconds)
+
+
+def within(seconds: float | None, what: str, call: Effect) -> Effect:
+    """The call, cut short after so many seconds (None: never); `what` says for the error what took longer."""
+    if seconds is None:
+        return call
+
+    def begun() -> Cancellation:
+        return Cancellation(parent=current_cancellation(), seconds=seconds, late=Cause.TIMEOUT, what=what)
+
+    def sync() -> Any:
+        with begun().open():
+            return call.sync()
+
+    async def awaited() -> Any:
+        async with begun().opened():
+            value = await call.awaited() if call.awaited is not None else call.sync()
+            return await value if isawaitable(value) else value
+
+    return Effect(sync=sync, awaited=awaited)
+
+
+_current: ContextVar[Tries | None] = ContextVar("turnwise_tries", default=None)

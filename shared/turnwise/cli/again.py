@@ -1,0 +1,92 @@
+"""Commands that have runs go on from their past: `retry` and `fork`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from turnwise.cli.options import DEFAULT_URL, JsonOption, RunArgument, UrlOption, usd
+
+if TYPE_CHECKING:
+    from turnwise.client import Client
+
+_Wait = Annotated[bool, typer.Option("--wait", help="Follow the run to its end, and exit with 1 if it fails.")]
+_MaxCost = Annotated[str | None, typer.Option(help="Limit in US dollars, for instance 0.50.")]
+_MaxTokens = Annotated[int | None, typer.Option(help="Limit of input and output tokens together.")]
+_Deadline = Annotated[float | None, typer.Option(help="Limit in seconds from now.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    panel = "Runs"
+    app.command("retry", rich_help_panel=panel)(retry)
+    app.command("fork", rich_help_panel=panel)(fork)
+
+
+def retry(
+    run: RunArgument,
+    wait: _Wait = False,
+    max_cost: _MaxCost = None,
+    max_tokens: _MaxTokens = None,
+    deadline: _Deadline = None,
+    as_json: JsonOption = False,
+    url: UrlOption = DEFAULT_URL,
+) -> None:
+    """Have a run that failed go on from where it failed; what came before is not done again.
+
+    Example: turnwise retry run_01j... --wait
+    """
+    from turnwise.cli.remote import connect
+
+    cost = usd(max_cost)
+    with connect(url) as client:
+        found = client.retry(run, max_cost=cost, max_tokens=max_tokens, deadline=deadline)
+        _tell(client, found, f"{run} goes on.", wait=wait, as_json=as_json)
+
+
+def fork(
+    run: RunArgument,
+    at: Annotated[int, typer.Option(metavar="EVENT", min=1, help="The event after which the fork goes its own way.")],
+    message: Annotated[
+        str | None, typer.Option(help="Answers the question that is open there; at event 1, the first message.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="For all its agents, in the place of their own.")] = None,
+    session: Annotated[str | None, typer.Option(metavar="ID", help="A new session that begins with the fork.")] = None,
+    wait: _Wait = False,
+    max_cost: _MaxCost = None,
+    max_tokens: _MaxTokens = None,
+    turns: Annotated[int | None, typer.Option(help="Limit of turns of the task.")] = None,
+    deadline: _Deadline = None,
+    as_json: JsonOption = False,
+    url: UrlOption = DEFAULT_URL,
+) -> None:
+    """Make a run of another's past up to an event, and print its id. Nothing before is asked, done or paid again.
+
+    Example: turnwise fork run_01j... --at 12 --model gpt-5-mini
+    """
+    from turnwise.cli.remote import connect
+
+    cost = usd(max_cost)
+    with connect(url) as client:
+        found = client.fork(
+            run,
+            at,
+            message=message,
+            model=model,
+            session_id=session,
+            max_cost=cost,
+            max_tokens=max_tokens,
+            turns=turns,
+            deadline=deadline,
+        )
+        _tell(client, found, str(found["id"]), wait=wait, as_json=as_json)
+
+
+def _tell(client: Client, run: dict[str, Any], text: str, *, wait: bool, as_json: bool) -> None:
+    if wait:
+        from turnwise.cli.follow import follow
+
+        raise typer.Exit(follow(client, str(run["id"]), as_json=as_json))
+    typer.echo(json.dumps(run, indent=2, ensure_ascii=False) if as_json else text)

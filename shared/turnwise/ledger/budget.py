@@ -1,0 +1,106 @@
+"""What may be spent, what was, and what is put aside for calls under way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Literal
+
+LimitKind = Literal["cost", "tokens"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Amount:
+    """What a call uses, or uses at most: tokens of prompt and answer, and USD (None: its price is not known)."""
+
+    prompt_tokens: int = 0
+    output_tokens: int = 0
+    cost: Decimal | None = Decimal(0)
+
+    @property
+    def tokens(self) -> int:
+        """What counts toward a limit of tokens."""
+        return self.prompt_tokens + self.output_tokens
+
+
+NOTHING = Amount()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Budget:
+    """The limits of one scope (None or 0: none), and what of them is gone.
+
+    `scope` is run, session, tenant_day or tenant_month, `scope_id` says which. A call of unknown price adds nothing to
+    the cost.
+    """
+
+    scope: str = "run"
+    scope_id: str = ""
+    max_cost: Decimal | None = None
+    max_tokens: int | None = None
+    spent_cost: Decimal = Decimal(0)
+    spent_tokens: int = 0
+    reserved_cost: Decimal = Decimal(0)
+    reserved_tokens: int = 0
+
+    @property
+    def limited(self) -> bool:
+        """Whether any call can be too much."""
+        return bool(self.max_cost or self.max_tokens)
+
+    @property
+    def cost_left(self) -> Decimal | None:
+        """USD that nobody has spent or put aside, None without a limit; negative if a provider took more."""
+        return self.max_cost - self.spent_cost - self.reserved_cost if self.max_cost else None
+
+    @property
+    def tokens_left(self) -> int | None:
+        """The same in tokens."""
+        return self.max_tokens - self.spent_tokens - self.reserved_tokens if self.max_tokens else None
+
+    def lacks(self, amount: Amount) -> LimitKind | None:
+        """The limit that the amount would go over, cost before tokens; an unknown cost goes over any."""
+        if (left := self.cost_left) is not None and (amount.cost is None or amount.cost > left):
+            return "cost"
+        return "tokens" if (most := self.tokens_left) is not None and amount.tokens > most else None
+
+    def reserve(self, amount: Amount) -> Budget:
+        """Put the amount aside."""
+        return self._with(reserved=amount)
+
+    def release(self, amount: Amount) -> Budget:
+        """Give back what was put aside."""
+        return self._with(reserved=_negative(amount))
+
+    def spend(self, amount: Amount) -> Budget:
+        """Count what was used."""
+        return self._with(spent=amount)
+
+    def settle(self, held: Amount, used: Amount) -> Budget:
+        """Give back what was put aside for a call, and count what it used."""
+        return self.release(held).spend(used)
+
+    def correct(self, counted: Amount, used: Amount) -> Budget:
+        """Count what a call used in the place of what was counted for it."""
+        return self.spend(_negative(counted)).spend(used)
+
+    def unreserved(self) -> Budget:
+        """As it would be if all calls under way came to nothing."""
+        return replace(self, reserved_cost=Decimal(0), reserved_tokens=0)
+
+    def _with(self, *, reserved: Amount = NOTHING, spent: Amount = NOTHING) -> Budget:
+        return replace(
+            self,
+            reserved_cost=self.reserved_cost + (reserved.cost or 0),
+            reserved_tokens=self.reserved_tokens + reserved.tokens,
+            spent_cost=self.spent_cost + (spent.cost or 0),
+            spent_tokens=self.spent_tokens + spent.tokens,
+        )
+
+
+def _negative(amount: Amount) -> Amount:
+    return Amount(
+        prompt_tokens=-amount.prompt_tokens,
+        output_tokens=-amount.output_tokens,
+        cost=None if amount.cost is None else -amount.cost,
+    )

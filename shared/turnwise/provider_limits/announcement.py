@@ -1,0 +1,83 @@
+"""What a provider tells of its limits in the headers of an answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "us": 0.000001, "µs": 0.000001}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|s)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quota:
+    """One announced limit: how much of it there is, how much is left, and in how many seconds all of it is back."""
+
+    limit: int
+    remaining: int
+    reset: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RateLimits:
+    """The limits that came with an answer; None for what was not announced.
+
+    `retry_after` is in seconds, and comes with a refusal.
+    """
+
+    requests: Quota | None = None
+    tokens: Quota | None = None
+    retry_after: float | None = None
+
+
+def rate_limits(headers: Mapping[str, str]) -> RateLimits | None:
+    """What the headers of an answer announce; None if nothing, which is how most servers of one's own answer."""
+    requests, tokens = _quota(headers, "requests"), _quota(headers, "tokens")
+    retry_after = _retry_after(headers)
+    if requests is None and tokens is None and retry_after is None:
+        return None
+    return RateLimits(requests=requests, tokens=tokens, retry_after=retry_after)
+
+
+def duration(text: str) -> float | None:
+    """Seconds in `6m0s`, `1s`, `20ms` or a bare number of seconds; None for anything else."""
+    text = text.strip()
+    if text.replace(".", "", 1).isdigit():
+        return float(text)
+    parts = _PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        return None
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def _quota(headers: Mapping[str, str], of: str) -> Quota | None:
+    limit, remaining = headers.get(f"x-ratelimit-limit-{of}"), headers.get(f"x-ratelimit-remaining-{of}")
+    if limit is None or remaining is None:
+        return None
+    try:
+        most, left = int(limit), int(remaining)
+    except ValueError:
+        return None
+    if most <= 0:  # some deployments announce -1 where they count nothing
+        return None
+    reset = duration(headers.get(f"x-ratelimit-reset-{of}", ""))
+    return Quota(limit=most, remaining=min(max(left, 0), most), reset=reset or 0.0)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait by `retry-after-ms` or `retry-after` (seconds or an HTTP date), where told."""
+    try:
+        if milliseconds := headers.get("retry-after-ms"):
+            return max(0.0, float(milliseconds) / 1000)
+        value = headers.get("retry-after")
+        if not value:
+            return None
+        if value.replace(".", "", 1).isdigit():
+            return float(value)
+        at = parsedate_to_datetime(value)
+        return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    except ValueError:
+        return None

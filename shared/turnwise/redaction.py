@@ -1,0 +1,110 @@
+"""Secrets are cut out of what is logged, kept and told: errors quote what they were given.
+
+Two nets. What this process knows to be secret (its settings, its models' keys) is replaced wherever it occurs. What
+only looks like a secret is replaced by its form: keys, bearer tokens, passwords in URLs, `password=...`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any, TypeVar
+from urllib.parse import quote, unquote, urlsplit
+
+T = TypeVar("T")
+
+HIDDEN = "***"
+# Shorter ones would be found in innocent words.
+_SHORTEST = 6
+
+# What stands before a secret is kept (group 1), so that one sees which it was.
+_FORMS = (
+    # A password in a URL; user and host stay.
+    re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/?#:@'\"]*:)[^\s/@'\"]+(?=@)"),
+    re.compile(r"(?i)(\bauthorization['\"]?\s*[:=]\s*['\"]?)(?!bearer\b|basic\b)[^\s'\",;*]{6,}"),
+    re.compile(r"(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}"),
+    # Keys of model providers and code hosts; some are quoted with stars in the middle.
+    re.compile(r"(\b(?:sk|pk|rk|xai|gsk|hf|ghp|gho|ghs|glpat|xox[abp])[-_])[A-Za-z0-9*_-]{6,}"),
+    re.compile(r"(\bAKIA)[A-Z0-9]{12,}"),
+    # Our own; the prefix is no secret.
+    re.compile(r"(\btw_[0-9a-f]{12}_)[0-9a-f]{8,}"),
+    re.compile(r"(\beyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    re.compile(
+        r"(?i)((?:password|passwd|secret|api[-_ ]?key|access[-_ ]?token|auth[-_ ]?token)(?:['\"]?\s*[:=]\s*['\"]?))"
+        r"(?!\*\*\*)[^\s'\",;&)}\]]{4,}"
+    ),
+)
+
+
+class _Known:
+    """The secrets of this process; like its environment, they are its own and not an object's."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._texts: frozenset[str] = frozenset()
+        self._pattern: re.Pattern[str] | None = None
+
+    def add(self, secret: str) -> None:
+        if secret in self._texts:
+            return
+        with self._lock:
+            found = self._texts | set(_as_written(secret))
+            if found != self._texts:
+                # The longest first: one may be a part of another.
+                texts = sorted(found, key=len, reverse=True)
+                self._texts, self._pattern = found, re.compile("|".join(map(re.escape, texts)))
+
+    def hide_in(self, text: str) -> str:
+        return self._pattern.sub(HIDDEN, text) if self._pattern is not None else text
+
+
+_known = _Known()
+
+
+def hide(secret: str | None) -> None:
+    """From now on, keep this secret of the process out of logs, events and errors; a URL's secret is its password."""
+    if not secret:
+        return
+    if "://" in secret:
+        secret = _password(secret)
+    if len(secret) >= _SHORTEST:
+        _known.add(secret)
+
+
+def redact(text: str) -> str:
+    """The text without what is or looks like a secret."""
+    text = _known.hide_in(text)
+    for form in _FORMS:
+        text = form.sub(rf"\g<1>{HIDDEN}", text)
+    return text
+
+
+def redacted(value: T) -> T:
+    """A JSON value without secrets in its texts; its names stay."""
+    found: Any = value
+    if isinstance(value, str):
+        found = redact(value)
+    elif isinstance(value, dict):
+        found = {name: redacted(item) for name, item in value.items()}
+    elif isinstance(value, list | tuple):
+        found = type(value)(redacted(item) for item in value)
+    return found  # type: ignore[no-any-return]  # of the same form
+
+
+def _as_written(secret: str) -> Iterator[str]:
+    """The secret in the forms in which texts quote it."""
+    yield secret
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield repr(secret)[1:-1]
+    yield quote(secret, safe="")
+    yield unquote(secret)
+
+
+def _password(url: str) -> str:
+    try:
+        return urlsplit(url).password or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,29 @@
+"""Reading the audit log, and writing down what was refused."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from turnwise.access.caller import Deed
+from turnwise.runs.access_schema import audit
+from turnwise.runs.audit import AUDIT, AuditRecord, audit_of, write_deed
+from turnwise.runs.base import StoreBase
+
+
+class AuditLog(StoreBase):
+    """What is done is written by whatever does it (`audited`)."""
+
+    def audit(self, after: str | None = None, limit: int = 100) -> list[AuditRecord]:
+        """Rows, newest first; those before `after`, a row's id."""
+        statement = sa.select(*AUDIT).order_by(audit.c.id.desc()).limit(limit)
+        if self.tenant is not None:
+            statement = statement.where(audit.c.tenant == self.tenant)
+        if after is not None:
+            statement = statement.where(audit.c.id < after)
+        with self.database.read() as connection:
+            return [audit_of(row) for row in connection.execute(statement)]
+
+    def note_refused(self, deed: Deed, resource: str | None, status: int) -> None:
+        """Write down that something was not done, and with which HTTP status it was refused."""
+        with self.database.begin() as connection:
+            write_deed(connection, deed, resource, refused=status)

@@ -1,0 +1,42 @@
+"""Work that waits although somebody could do it: for processes that their broker tells nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from turnwise.runs.base import StoreBase
+from turnwise.runs.columns import now, word
+from turnwise.runs.schema import asks, workers
+
+_WAITING = (
+    sa.select(asks.c.queue, sa.func.count())
+    .where(
+        asks.c.queue.in_(sa.bindparam("queues", expanding=True)),
+        asks.c.status == word("runnable"),
+        sa.func.coalesce(asks.c.due_at, asks.c.created_at) <= now() - sa.bindparam("age", type_=sa.Double),
+    )
+    .group_by(asks.c.queue)
+)
+_DEAF = (
+    sa.update(workers)
+    .where(workers.c.id == sa.bindparam("worker_id"), workers.c.deaf_since.is_(None))
+    .values(deaf_since=now())
+)
+_HEARS = sa.update(workers).where(workers.c.id == sa.bindparam("worker_id")).values(deaf_since=None)
+
+
+class Overlooked(StoreBase):
+    """Looks without locks."""
+
+    def overlooked(self, queues: Sequence[str], age: float) -> dict[str, int]:
+        """How many asks of each of these queues may be claimed since `age` seconds; queues with none are left out."""
+        with self.database.read() as connection:
+            rows = connection.execute(_WAITING, {"queues": list(queues), "age": age}).all()
+        return {row[0]: row[1] for row in rows}
+
+    def note_deaf(self, worker_id: str, deaf: bool) -> None:
+        """Keep with the worker whether it hears its broker, for those who look at the fleet."""
+        with self.database.begin() as connection:
+            connection.execute(_DEAF if deaf else _HEARS, {"worker_id": worker_id})

@@ -1,0 +1,207 @@
+"""The windows of providers' limits as rows, shared by all workers.
+
+A bucket's row is locked last, after the run and its budgets, and by everybody who counts in it. How many calls are
+under way is counted from rows that belong to claims, so a worker that dies gives its places back when its ask is taken
+over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import cast
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from turnwise.provider_limits.provider import Target
+from turnwise.provider_limits.window import Caps, LimitKind, Room, Window
+from turnwise.runs import direct
+from turnwise.runs.columns import Document, Seconds, now, word
+from turnwise.runs.database import Database
+from turnwise.runs.records import AskRecord, Json, ProviderPlace
+from turnwise.runs.schema import asks, provider_buckets, provider_calls
+
+_buckets = provider_buckets
+# Nobody says when the next call ends, but that it ended opens the bucket; this is for the case that nobody could.
+_LOOK_AGAIN = 2.0
+
+_LOOK = sa.select(_buckets.c.caps, _buckets.c.window, _buckets.c.open_at, _buckets.c.open_for).where(
+    _buckets.c.id == sa.bindparam("bucket")
+)
+_LOCK = _LOOK.with_for_update()
+_NOW = sa.select(now())
+_SAVE = (
+    sa.update(_buckets)
+    .where(_buckets.c.id == sa.bindparam("of_bucket"))
+    .values(
+        caps=sa.bindparam("new_caps", type_=Document),
+        window=sa.bindparam("new_window", type_=Document),
+        open_at=sa.bindparam("new_open_at", type_=Seconds),
+        open_for=sa.bindparam("new_open_for", type_=sa.Text),
+    )
+)
+_UNDER_WAY = (
+    sa.select(sa.func.count())
+    .select_from(provider_calls)
+    .join(
+        asks,
+        sa.and_(
+            asks.c.run_id == provider_calls.c.run_id,
+            asks.c.id == provider_calls.c.ask_id,
+            asks.c.token == provider_calls.c.token,
+            asks.c.status == word("leased"),
+        ),
+    )
+    .where(provider_calls.c.bucket == sa.bindparam("bucket"))
+)
+_LEFT_BEHIND = sa.delete(provider_calls).where(
+    provider_calls.c.bucket == sa.bindparam("bucket"),
+    ~sa.exists().where(
+        asks.c.run_id == provider_calls.c.run_id,
+        asks.c.id == provider_calls.c.ask_id,
+        asks.c.token == provider_calls.c.token,
+        asks.c.status == word("leased"),
+    ),
+)
+_BEGIN = sa.insert(provider_calls)
+_END = sa.delete(provider_calls).where(
+    provider_calls.c.bucket == sa.bindparam("bucket"),
+    provider_calls.c.run_id == sa.bindparam("run_id"),
+    provider_calls.c.ask_id == sa.bindparam("ask_id"),
+    provider_calls.c.token == sa.bindparam("token"),
+    provider_calls.c.call_no == sa.bindparam("call_no"),
+)
+_SOMEBODY_WAITS = (
+    sa.select(sa.literal(1))
+    .where(
+        asks.c.bucket == sa.bindparam("bucket"),
+        asks.c.status == word("runnable"),
+        sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
+    )
+    .limit(1)
+)
+# The buckets that nobody is to be claimed for now.
+CLOSED = sa.select(_buckets.c.id).where(_buckets.c.open_at > now())
+
+
+class Bucket:
+    """A bucket whose row this transaction holds; `save` writes what was changed."""
+
+    def __init__(
+        self, connection: Connection, id: str, caps: Caps, window: Window, open_at: float, open_for: str | None
+    ) -> None:
+        self._connection = connection
+        self.id, self.caps, self.window = id, caps, window
+        self._open_at, self._open_for = open_at, open_for
+        # Read after the lock, so that nobody who waited for it counts at a time that is past.
+        self.now = float(direct.fetch(connection, _NOW, {})[0][0])
+
+    @property
+    def open_for(self) -> LimitKind:
+        """The limit that those in line wait for."""
+        return cast(LimitKind, self._open_for or "requests")
+
+    @property
+    def limits(self) -> Caps:
+        """The limits that hold."""
+        return self.window.caps(self.caps)
+
+    def room(self, tokens: int) -> Room:
+        """When a call of so many tokens has room."""
+        limits = self.limits
+        room = self.window.room(limits, tokens, self.now)
+        if room.limit is None and limits.concurrency is not None and self._under_way() >= limits.concurrency:
+            return Room(at=self.now + _LOOK_AGAIN, limit="concurrency")
+        return room
+
+    def somebody_waits(self) -> bool:
+        """Whether an ask stands in line, which only a claim may let through."""
+        return bool(direct.fetch(self._connection, _SOMEBODY_WAITS, {"bucket": self.id}))
+
+    def take(self, ask: AskRecord, token: int, tokens: int, call_no: str) -> ProviderPlace:
+        """Count a call under that claim of the ask; there has to be room."""
+        limits = self.limits
+        if limits.concurrency is not None:
+            direct.run(self._connection, _BEGIN, [self._call(ask, token, call_no)])
+        self.window, place = self.window.take(limits, tokens, self.now)
+        self.save()
+        return ProviderPlace(bucket=self.id, caps=limits, window=self.window, place=place, call_no=call_no)
+
+    def leave(self, ask: AskRecord, token: int, held: ProviderPlace) -> None:
+        """The call has ended: let the next in line look."""
+        if held.caps.concurrency is not None:
+            direct.run(self._connection, _END, [self._call(ask, token, held.call_no)])
+        if self._open_for in ("tokens", "concurrency") and self.window.closed_until <= self.now:
+            self._open_at, self._open_for = 0.0, None
+        self.save()
+
+    def close(self, room: Room) -> None:
+        """Let nobody be claimed for this provider before there is room."""
+        self._open_at, self._open_for = room.at, room.limit
+        self.save()
+
+    def save(self) -> None:
+        """Write the row."""
+        values = {"new_caps": asdict(self.caps), "new_window": self.window.dump()}
+        opening = {"new_open_at": self._open_at, "new_open_for": self._open_for}
+        direct.run(self._connection, _SAVE, [{"of_bucket": self.id} | values | opening])
+
+    def places(self, most: int) -> int:
+        """How many calls have room at once, as far as that is known; at most `most`."""
+        limits = self.limits
+        if self._open_at > self.now:
+            return 0
+        places = self.window.places(limits, self.now)
+        if places is not None:
+            most = min(most, places)
+        if limits.concurrency is not None:
+            most = min(most, limits.concurrency - self._under_way())
+        return most
+
+    def _call(self, ask: AskRecord, token: int, call_no: str) -> Json:
+        return {"bucket": self.id, "run_id": ask.run_id, "ask_id": ask.id, "token": token, "call_no": call_no}
+
+    def _under_way(self) -> int:
+        return int(direct.fetch(self._connection, _UNDER_WAY, {"bucket": self.id})[0][0])
+
+    def forget_the_dead(self) -> None:
+        """Delete the rows of calls that nobody makes any more."""
+        direct.run(self._connection, _LEFT_BEHIND, [{"bucket": self.id}])
+
+
+def lock(connection: Connection, bucket: str) -> Bucket | None:
+    """The bucket, locked; None if there is none."""
+    rows = direct.fetch(connection, _LOCK, {"bucket": bucket})
+    if not rows:
+        return None
+    caps, window, open_at, open_for = rows[0]
+    return Bucket(connection, bucket, Caps(**caps), Window.load(window), open_at, open_for)
+
+
+def lock_or_make(database: Database, connection: Connection, target: Target) -> Bucket:
+    """The bucket of a target, locked, with the limits that are configured now."""
+    provider = target.provider
+    found = lock(connection, provider.id)
+    if found is None:
+        values = {
+            "id": provider.id,
+            "server": provider.server,
+            "model": provider.model,
+            "account": provider.account,
+            "caps": asdict(target.caps),
+            "window": Window().dump(),
+        }
+        connection.execute(database.insert(_buckets).values(values).on_conflict_do_nothing())
+        found = lock(connection, provider.id)
+        assert found is not None, "it was just made, and buckets are never deleted"
+    found.caps = target.caps
+    return found
+
+
+def look(connection: Connection, bucket: str) -> Bucket | None:
+    """The bucket as it is, without a lock, to be read only."""
+    rows = direct.fetch(connection, _LOOK, {"bucket": bucket})
+    if not rows:
+        return None
+    caps, window, open_at, open_for = rows[0]
+    return Bucket(connection, bucket, Caps(**caps), Window.load(window), open_at, open_for)

@@ -1,0 +1,144 @@
+"""Places with providers: taken before a call, given back after it."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from turnwise.provider_limits.announcement import RateLimits
+from turnwise.provider_limits.provider import Provider, ProviderWait, Target
+from turnwise.provider_limits.window import Place, Room
+from turnwise.runs import direct
+from turnwise.runs.base import StoreBase
+from turnwise.runs.columns import now, word
+from turnwise.runs.database import Database
+from turnwise.runs.provider_buckets import Bucket, lock, lock_or_make, look
+from turnwise.runs.records import AskRecord, Claim, ProviderPlace
+from turnwise.runs.rows import ASK, ask_of
+from turnwise.runs.schema import asks, provider_buckets, runs
+
+_WAITED_FOR = (
+    sa.select(asks.c.bucket)
+    .where(asks.c.queue == sa.bindparam("of_queue"), asks.c.status == word("runnable"), asks.c.bucket.is_not(None))
+    .distinct()
+)
+_IN_LINE = (
+    sa.select(*ASK)
+    .where(
+        asks.c.bucket == sa.bindparam("of_bucket"),
+        asks.c.queue == sa.bindparam("of_queue"),
+        asks.c.status == word("runnable"),
+        sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
+    )
+    .order_by(asks.c.priority.desc(), asks.c.created_at)
+    .limit(sa.bindparam("most", type_=sa.Integer))
+)
+_IN_LINE_PINNED = _IN_LINE.where(
+    sa.exists().where(runs.c.id == asks.c.run_id, runs.c.version == sa.bindparam("version"))
+)
+_IS_KNOWN = sa.select(sa.literal(1)).where(provider_buckets.c.id == sa.bindparam("bucket"))
+
+
+class Providers(StoreBase):
+    """What workers ask of the buckets."""
+
+    def provider_known(self, provider: Provider) -> bool:
+        """Whether anything is known of the provider's limits."""
+        with self.database.read() as connection:
+            return bool(direct.fetch(connection, _IS_KNOWN, {"bucket": provider.id}))
+
+    def take_place(
+        self, connection: Connection, claim: Claim, target: Target, tokens: int, call_no: str
+    ) -> ProviderPlace | Room:
+        """A place for a call under `claim`, or when there may be one, in a transaction of the caller's.
+
+        The caller takes no lock after this one. Whoever stands in line comes first, but for a handler's calls: those
+        wait in their worker, which is another's place already.
+        """
+        bucket = lock_or_make(self.database, connection, target)
+        room = bucket.room(tokens)
+        if room.limit is None and claim.ask.responder == "llm" and bucket.somebody_waits():
+            return Room(at=bucket.now, limit=bucket.open_for)
+        return bucket.take(claim.ask, claim.token, tokens, call_no) if room.limit is None else room
+
+    def settle_place(self, claim: Claim, held: ProviderPlace, tokens: int, announced: RateLimits | None) -> None:
+        """The call was answered: count what it used, and learn from what came with it."""
+        if announced is not None and _old_news(announced, held):
+            announced = None
+        if announced is None and held.caps.tokens is None and held.caps.concurrency is None:
+            return
+        with self.database.begin() as connection:
+            bucket = lock(connection, held.bucket)
+            if bucket is not None:
+                bucket.window = bucket.window.settle(held.caps, held.place, tokens)
+                if announced is not None:
+                    bucket.window = bucket.window.announced(announced, held.place)
+                bucket.leave(claim.ask, claim.token, held)
+
+    def release_place(self, claim: Claim, held: ProviderPlace) -> None:
+        """The call was not made."""
+        with self.database.begin() as connection:
+            bucket = lock(connection, held.bucket)
+            if bucket is not None:
+                bucket.window = bucket.window.release(held.caps, held.place)
+                bucket.leave(claim.ask, claim.token, held)
+
+    def learn_limits(self, target: Target, announced: RateLimits) -> None:
+        """Remember what a provider announced to a call that was made without a place."""
+        with self.database.begin() as connection:
+            bucket = lock_or_make(self.database, connection, target)
+            place = Place(at=bucket.now, tokens=0, own_requests=0, own_tokens=0)
+            bucket.window = bucket.window.announced(announced, place)
+            bucket.save()
+
+    def close_provider(self, target: Target, announced: RateLimits | None) -> float:
+        """The provider said 429: let nobody through before it may have room again, in so many seconds."""
+        with self.database.begin() as connection:
+            bucket = lock_or_make(self.database, connection, target)
+            bucket.window = bucket.window.refused(announced, bucket.now)
+            bucket.close(Room(at=bucket.window.closed_until, limit="requests"))
+            return bucket.window.closed_until - bucket.now
+
+    def next_in_line(
+        self, queue: str, most: int, bucket: str | None = None, version: str | None = None
+    ) -> list[AskRecord]:
+        """Asks of the queue that wait for providers which have room, no more of each than that has places.
+
+        With `version`, asks of runs that began with it alone.
+        """
+        found: list[AskRecord] = []
+        query = _IN_LINE if version is None else _IN_LINE_PINNED
+        with self.database.read() as connection:
+            given = {"of_queue": queue}
+            named = [bucket] if bucket else [row[0] for row in direct.fetch(connection, _WAITED_FOR, given)]
+            for name in named:
+                known = look(connection, name)
+                places = most if known is None else known.places(most)
+                if places > 0:
+                    asked = {"of_bucket": name, "most": places} | ({"version": version} if version else {})
+                    rows = direct.fetch(connection, query, given | asked)
+                    found += [ask_of(row) for row in rows]
+        return found[:most]
+
+
+def stand_in_line(database: Database, connection: Connection, wait: ProviderWait) -> None:
+    """Close the bucket, if it has no room for a call that was put off; its ask is marked by the caller."""
+    bucket = lock_or_make(database, connection, wait.target)
+    bucket.forget_the_dead()
+    room = bucket.room(wait.tokens)
+    if room.limit is not None:
+        bucket.close(room)
+
+
+def room_in_line(connection: Connection, ask: AskRecord) -> tuple[Bucket, Room] | None:
+    """The bucket that an ask waits for, locked, and when that has room for it; None if there is no such bucket."""
+    bucket = lock(connection, ask.bucket) if ask.bucket is not None else None
+    return (bucket, bucket.room(ask.bucket_tokens or 0)) if bucket is not None else None
+
+
+def _old_news(announced: RateLimits, held: ProviderPlace) -> bool:
+    """Whether it says what was known: the same limits, and nobody but us uses them."""
+    before, after = held.window, held.window.announced(announced, held.place)
+    same = (before.learned_requests, before.learned_tokens) == (after.learned_requests, after.learned_tokens)
+    others = (before.foreign.requests, before.foreign.tokens, after.foreign.requests, after.foreign.tokens)
+    return same and not any(others)

@@ -1,0 +1,196 @@
+"""One attempt at a claimed ask: the responder's call, and what its end means for the ask."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from asyncio import CancelledError
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+from turnwise.agents.dispatch import asked
+from turnwise.agents.handler_calls import Interruption
+from turnwise.cancellation import Cancellation
+from turnwise.display import quiet_mode
+from turnwise.effects import run_sync
+from turnwise.errors import CallCancelledError, DatabaseUnavailableError, LimitReachedError, TurnwiseError
+from turnwise.ledger.gate import through
+from turnwise.ledger.wait import PutOff
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.wire import encode_document
+from turnwise.retrying import kind_of
+from turnwise.runs.outcomes import Deferral, Parking, Release, Reply
+from turnwise.runs.records import Claim, Json, NewDocument, Usage
+from turnwise.serving.ending import error_record
+from turnwise.serving.gate import ServedGate, usage_of
+from turnwise.serving.served_agent import ServedAgent
+from turnwise.serving.served_calls import Ending, LeaseLate, OutcomeUnknown, ServedCalls, parking
+from turnwise.serving.served_tries import ServedTries, TryLater, deferral
+
+logger = logging.getLogger(__name__)
+
+Outcome = Reply | Deferral | Release | Parking
+
+_AWAY = "database_away"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """What answers one claimed ask: a fresh agent, its handlers' calls, what pays for it, and what may cut it short."""
+
+    claim: Claim
+    served: ServedAgent
+    handlers: ServedCalls
+    gate: ServedGate
+    cancellation: Cancellation
+
+    def outcome(self, message: ChatDocument | None) -> Outcome | None:
+        """What becomes of the ask, with what was used on the way; None if this process has to end without a word."""
+        outcome = self._ended(message)
+        if isinstance(outcome, Release | Deferral):
+            outcome = self._left(outcome)
+        return replace(outcome, usage=self._usage(), calls=self.gate.calls()) if outcome is not None else None
+
+    def _ended(self, message: ChatDocument | None) -> Outcome | None:
+        try:
+            return self._reply(message)
+        except Interruption as interruption:
+            return self._interrupted(interruption)
+        except (Exception, CancelledError, SystemExit) as error:
+            # Leaving the program is the main thread's business (a worker is told so there); a handler that tries to
+            # has failed.
+            if isinstance(error, SystemExit) and threading.current_thread() is threading.main_thread():
+                raise
+            return self._cut(error) or self._failed(error)
+
+    def _reply(self, message: ChatDocument | None) -> Reply:
+        """The answer, and all that the call has changed."""
+        value, refused = self._called(message)
+        document = _as_document(self.served, self.claim.ask.responder, value)
+        body = encode_document(document) if document is not None else None
+        record, state = self.served.record(), self.served.state()
+        keep, rows = self.served.history_changes()
+        handled = self.served.agent.tools_handled
+        return Reply(
+            kind="refused" if refused else ("answer" if document is not None else "nothing"),
+            error=_refusal(refused) if refused else None,
+            document=_new_document(document, body),
+            keep_history=keep,
+            history=rows,
+            record=record,
+            state=state,
+            data={"tools": handled} if handled else {},
+        )
+
+    def _called(self, message: ChatDocument | None) -> tuple[Any, LimitReachedError | None]:
+        """What the responder says, or which limit forbids that it is asked."""
+        ask, agent, gate = self.claim.ask, self.served.agent, self.gate
+        tries = ServedTries(ask, agent.id)
+        try:
+            # A task that a handler runs on the side has no business among a server's lines.
+            with (
+                closing(gate),
+                quiet_mode(),
+                through(gate),
+                tries.open(),
+                self.handlers.open(),
+                self.cancellation.open(),
+            ):
+                if ask.responder == "llm":
+                    return agent.llm_response(message), None
+                return run_sync(asked(agent, message)), None
+        except LimitReachedError as error:
+            return None, error
+
+    def _interrupted(self, interruption: Interruption) -> Outcome | None:
+        if isinstance(interruption, TryLater):
+            model = self._model() if self.claim.ask.responder == "llm" else None
+            return deferral(interruption, self.claim.ask, self._place, model)
+        if isinstance(interruption, OutcomeUnknown):
+            return self._parked(interruption)
+        if isinstance(interruption, LeaseLate):
+            return Release(reason="lease_late")
+        if isinstance(interruption, Ending):
+            return None
+        # Kept for the books only, because the ask is another's.
+        return Reply(kind="error", error={"type": type(interruption).__name__, "message": "the ask was taken over"})
+
+    def _parked(self, unknown: OutcomeUnknown) -> Parking:
+        if unknown.error is None:
+            return parking(unknown.call)
+        return parking(unknown.call, self.claim.worker_id, self._record_of(unknown.error))
+
+    def _cut(self, error: BaseException) -> Release | Deferral | None:
+        """What becomes of an ask whose call ended by no fault of its own; None if that is not so."""
+        if isinstance(error, DatabaseUnavailableError):
+            told = "Could not read for %s, it is given back: %s"
+            logger.warning(told, self.claim.ask.id, error, extra={"action": "release"})
+            return Release(reason=_AWAY)
+        if isinstance(error, PutOff):
+            wait = error.wait
+            return Deferral(seconds=wait.seconds, waiting_for=wait.waiting_for, provider=wait.provider)
+        if isinstance(error, CallCancelledError) and error.origin is self.cancellation:
+            assert self.cancellation.cause is not None
+            return Release(reason=self.cancellation.cause.value)
+        return None
+
+    def _failed(self, error: BaseException) -> Reply:
+        """The error for the record: nothing of a failed call lasts but what it cost."""
+        kept = self._record_of(error)
+        if self.claim.ask.responder == "llm" and (kind := kind_of(error)) is not None:
+            kept |= {"kind": kind.value, "model": self._model()}
+        return Reply(kind="error", error=kept)
+
+    def _record_of(self, error: BaseException) -> Json:
+        kept = error_record(error, place=self._place, tool=self.served.agent.tool_in_hand)
+        return kept | {"code": error.code} if isinstance(error, TurnwiseError) else kept
+
+    def _left(self, left: Release | Deferral) -> Outcome | None:
+        """Keep what handlers have done for another attempt; what may not be called twice is not simply given back."""
+        settle = self.handlers.put_off if isinstance(left, Deferral) else self.handlers.settle
+        try:
+            settle()
+        except Interruption as interruption:
+            return self._interrupted(interruption)
+        in_doubt = self.handlers.in_doubt
+        if in_doubt is None or isinstance(left, Deferral):  # what a handler raised is no doubt
+            return left
+        if left.reason == _AWAY:
+            return parking(in_doubt, self.claim.worker_id)
+        return replace(left, in_doubt=True)
+
+    @property
+    def _place(self) -> str:
+        return f"{self.claim.ask.path}:{self.claim.ask.responder}"
+
+    def _model(self) -> str | None:
+        """The name of the agent's model."""
+        model = self.served.agent.llm
+        return model.config.chat_model or model.config.type if model is not None else None
+
+    def _usage(self) -> Usage | None:
+        """What was used in this call, by the agent's model or in a handler; None if no model was called."""
+        used, agent = self.gate.used, self.served.agent
+        if not used.calls:
+            return None
+        # A handler seldom calls both; where it does, one name has to stand for all.
+        other = agent.other_model if self.claim.ask.responder == "agent" else None
+        return usage_of(other or self._model() or "", used)
+
+
+def _as_document(served: ServedAgent, responder: str, value: Any) -> ChatDocument | None:
+    if value is None or isinstance(value, ChatDocument):
+        return value
+    make = served.agent.create_llm_response if responder == "llm" else served.agent.create_agent_response
+    return make(str(value), content_any=value)
+
+
+def _new_document(document: ChatDocument | None, body: Json | None) -> NewDocument | None:
+    if document is None or body is None:
+        return None
+    return NewDocument(id=document.metadata.id, body=body, parent_id=document.metadata.parent_id or None)
+
+
+def _refusal(error: LimitReachedError) -> Json:
+    return {"type": type(error).__name__, "message": str(error), "limit": error.limit, "scope": error.scope}

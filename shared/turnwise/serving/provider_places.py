@@ -1,0 +1,165 @@
+"""Places with providers for the calls of served runs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from turnwise.errors import DatabaseUnavailableError
+from turnwise.ledger.call import ModelCall
+from turnwise.ledger.wait import Wait
+from turnwise.provider_limits.announcement import RateLimits
+from turnwise.provider_limits.provider import Provider, ProviderWait, Target
+from turnwise.provider_limits.window import Room
+from turnwise.runs.records import Claim, ProviderPlace
+from turnwise.runs.store import Store
+from turnwise.runs.transaction import RunTransaction
+
+logger = logging.getLogger(__name__)
+
+# Called with a claim whose call gave room back to a provider, named by its bucket.
+OnRoom = Callable[[Claim, str], None]
+# Seconds for which nobody asks the record again about a provider without limits.
+_TRUSTED = 10.0
+
+
+class ServedProviders:
+    """What one process knows of its providers; the limits themselves are in the record, shared by all workers.
+
+    Safe to use from many threads. A provider of which nothing is known costs a look at the record now and then.
+    """
+
+    def __init__(self, store: Store, on_room: OnRoom | None = None) -> None:
+        self.store = store
+        self.on_room = on_room
+        self._lock = threading.Lock()
+        self._known: set[Provider] = set()
+        self._asked: dict[Provider, float] = {}
+
+    def places(self, claim: Claim) -> Places:
+        """For the calls under one claim."""
+        return Places(self, claim)
+
+    def limits(self, target: Target) -> bool:
+        """Whether a limit may hold for the target; raises `DatabaseUnavailableError`."""
+        provider = target.provider
+        if target.caps.any or provider in self._known:
+            return True
+        now = self.store.clock.monotonic()
+        with self._lock:
+            asked = self._asked.get(provider)
+            if asked is not None and now - asked < _TRUSTED:
+                return False
+            self._asked[provider] = now
+        if self.store.provider_known(provider):
+            self.know(provider)
+        return provider in self._known
+
+    def know(self, provider: Provider) -> None:
+        """Something is on record of the provider."""
+        with self._lock:
+            self._known.add(provider)
+
+
+class Places:
+    """The places that the calls of one claim take and give back.
+
+    What is given back while the database is away counts until it has left the window by itself.
+    """
+
+    def __init__(self, providers: ServedProviders, claim: Claim) -> None:
+        self._providers, self._store, self._claim = providers, providers.store, claim
+        # Taken with the claim, for its first call.
+        self._waiting: ProviderPlace | None = claim.place
+        self._lock = threading.Lock()
+        self._last = 0
+        self._held: dict[int, ProviderPlace] = {}
+
+    def bind(self, call: ModelCall) -> bool:
+        """Whether the call has to take a place; one that came with the claim is its own at once."""
+        target = call.target
+        if target is None:
+            return False
+        with self._lock:
+            if self._waiting is not None and self._waiting.bucket == target.provider.id:
+                self._held[id(call)], self._waiting = self._waiting, None
+                return False
+        return self._providers.limits(target)
+
+    def take(self, transaction: RunTransaction, call: ModelCall) -> Wait | None:
+        """Take a place in the transaction that puts room aside, after all its other locks; or what to wait for."""
+        target = call.target
+        assert target is not None, "only calls that a limit binds take a place"
+        with self._lock:
+            self._last += 1
+            no = str(self._last)
+        tokens = call.likely_tokens
+        taken = self._store.take_place(transaction.connection, self._claim, target, tokens, no)
+        if isinstance(taken, Room):
+            return Wait(
+                seconds=max(0.0, taken.at - transaction.now),
+                waiting_for={"kind": "provider", "model": target.provider.model, "limit": taken.limit},
+                provider=ProviderWait(target=target, tokens=tokens),
+            )
+        with self._lock:
+            self._held[id(call)] = taken
+        return None
+
+    def settled(self, call: ModelCall, tokens: int, announced: RateLimits | None) -> None:
+        """The call was answered."""
+        held, target = self._pop(call), call.target
+        if target is None or (held is None and announced is None):
+            return
+
+        def write() -> None:
+            if held is not None:
+                self._store.settle_place(self._claim, held, tokens, announced)
+            elif announced is not None:
+                self._store.learn_limits(target, announced)
+
+        self._write(write, target.provider, held)
+
+    def refused(self, call: ModelCall, announced: RateLimits | None) -> None:
+        """The provider said 429."""
+        held, target = self._pop(call), call.target
+        if target is not None:
+
+            def write() -> None:
+                self._store.close_provider(target, announced)
+                if held is not None:
+                    self._store.release_place(self._claim, held)
+
+            self._write(write, target.provider, held)
+
+    def released(self, call: ModelCall) -> None:
+        """The call was not made."""
+        held = self._pop(call)
+        if held is not None:
+            self._give_back(held)
+
+    def close(self) -> None:
+        """All calls of the claim are over; one that came with it may not have been made."""
+        with self._lock:
+            left, self._waiting = self._waiting, None
+        if left is not None:
+            self._give_back(left)
+
+    def _pop(self, call: ModelCall) -> ProviderPlace | None:
+        with self._lock:
+            return self._held.pop(id(call), None)
+
+    def _give_back(self, held: ProviderPlace) -> None:
+        self._write(lambda: self._store.release_place(self._claim, held), None, held)
+
+    def _write(self, write: Callable[[], None], provider: Provider | None, held: ProviderPlace | None) -> None:
+        try:
+            write()
+        except DatabaseUnavailableError as error:
+            logger.warning("A place with a provider was not given back: %s", error, extra={"action": "place_kept"})
+            return
+        if provider is not None:
+            self._providers.know(provider)
+        frees = held is not None and (held.caps.tokens is not None or held.caps.concurrency is not None)
+        if held is not None and frees and self._providers.on_room is not None:
+            self._providers.on_room(self._claim, held.bucket)

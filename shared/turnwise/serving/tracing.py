@@ -1,0 +1,221 @@
+"""Where the steps of a served run stand among traces.
+
+A *stretch* of a run is what goes on without a long wait; it is one trace. Its first span is what began it: the request
+that submitted the run, or the one that answered its question. The moves of the stretch are within that, side by side,
+and what a move asked for is within the move:
+
+    POST /v1/runs
+      move desk                 the coordinator's
+        send llm
+        invoke_agent Desk       the worker's
+          chat gpt-5
+      move desk
+        ...
+      invoke_workflow desk      written at the end: from the acceptance to the end
+
+What begins more than a minute after what it follows (the worker was away, a provider had no room, a run was retried)
+begins a stretch, with links to what it follows and to the run's submission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from structlog.contextvars import bound_contextvars
+
+from turnwise.agents.observed import invoking
+from turnwise.app import App
+from turnwise.runs.outcomes import Deferral, Parking, Release, Reply
+from turnwise.runs.records import AskRecord, Claim, ReplyRecord, RunRecord
+from turnwise.runs.transaction import RunTransaction
+from turnwise.telemetry import names
+from turnwise.telemetry.context import trace_id
+from turnwise.telemetry.conversation import about
+from turnwise.telemetry.measures import record
+from turnwise.telemetry.spans import Spot, begins_at, begun, current, listened
+
+# Seconds between a step and what it follows, within which they belong to one stretch.
+TOGETHER = 60.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a step's span goes: within `parent`, or, if that is None, at the beginning of a trace.
+
+    `begins`: a stretch of the run begins here, with the parent, or with the step itself if there is none.
+    """
+
+    parent: str | None = None
+    links: dict[str, str | None] = field(default_factory=dict)
+    begins: bool = False
+
+
+def place_of_move(run: RunRecord, ask: AskRecord | None, reply: ReplyRecord | None, now: float) -> Place:
+    """Where a move goes that was made at `now` (s since the epoch), because of a reply if there is one."""
+    stretch = run.stretch or run.traceparent
+    answered = reply.traceparent if reply is not None else None
+    asked = ask.traceparent if ask is not None else None
+    since = reply.at if reply is not None else (ask.created_at if ask is not None else run.created_at)
+    if now - since > TOGETHER:
+        return Place(links=_linked(follows=answered or asked or stretch, run=run.traceparent), begins=True)
+    if answered is None or trace_id(answered) == trace_id(stretch):
+        return Place(parent=stretch)
+    return Place(parent=answered, links=_linked(asked=asked, run=run.traceparent), begins=True)
+
+
+def place_of_attempt(ask: AskRecord, run: RunRecord) -> Place:
+    """Where an attempt at a claimed ask goes."""
+    asked = ask.traceparent or run.stretch or run.traceparent
+    if (ask.claimed_at or ask.created_at) - ask.created_at > TOGETHER:
+        return Place(links=_linked(follows=asked, run=run.traceparent), begins=True)
+    return Place(parent=asked)
+
+
+def _linked(**links: str | None) -> dict[str, str | None]:
+    """Each context once, under the first name that it has."""
+    found: dict[str, str | None] = {}
+    for what, to in links.items():
+        if to is not None and to not in found.values():
+            found[what] = to
+    return found
+
+
+class MoveSpan:
+    """The span of one move: from here on, if it turns out that there is a move to make, until the block is left."""
+
+    def __init__(self) -> None:
+        self._from = begins_at()
+        self._spot: Spot | None = None
+        self._open = ExitStack()
+
+    @property
+    def traceparent(self) -> str | None:
+        """The context of the move; None where nobody takes spans."""
+        return self._spot.traceparent if self._spot is not None else None
+
+    def begin(self, tx: RunTransaction) -> None:
+        """There is a move to make: find its place. Doing it again changes nothing."""
+        if self._from is None or self._spot is not None:
+            return
+        run = tx.run
+        first = run.awaiting is None
+        place = place_of_move(run, None if first else tx.open_ask(), None if first else tx.reply(), tx.now)
+        spot = begun(
+            f"{names.MOVE} {run.task}",
+            of_run(run) | {names.TASK: run.task},
+            parent=place.parent,
+            links=place.links,
+            root=True,
+            start_time=self._from,
+        )
+        self._spot = spot
+        self._open.enter_context(current(spot))
+        if place.begins or place.parent is None:
+            tx.change(stretch=place.parent or spot.traceparent)
+
+    def made(self, run: RunRecord) -> None:
+        """The move is made, and that is the run now."""
+        if self._spot is not None:
+            self._spot.set({names.STATUS: run.status_code or run.status})
+            if run.status == "failed" and run.error is not None:
+                self._spot.failed(str(run.error.get("type", run.status_code)))
+
+    def __enter__(self) -> MoveSpan:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+        if self._spot is not None and self._spot.span is not None:
+            if kind is not None:
+                self._spot.failed(kind.__qualname__)
+            self._spot.span.end()
+
+
+class Attempted:
+    """What is told of an attempt at a claimed ask."""
+
+    def __init__(self, spot: Spot | None) -> None:
+        self._spot = spot
+
+    @property
+    def traceparent(self) -> str | None:
+        """The context of the attempt."""
+        return self._spot.traceparent if self._spot is not None else None
+
+    def ended(self, outcome: Reply | Deferral | Release | Parking | None) -> None:
+        """What it came to."""
+        if self._spot is None or outcome is None:
+            return
+        kind = outcome.kind if isinstance(outcome, Reply) else type(outcome).__name__.lower()
+        self._spot.set({names.OUTCOME: kind})
+        if isinstance(outcome, Deferral):
+            error = outcome.data.get("error")
+        else:
+            error = None if isinstance(outcome, Release) else outcome.error
+        if error is not None:
+            self._spot.failed(str(error.get("type") or error.get("kind") or kind))
+
+
+@contextmanager
+def attempting(claim: Claim, app: App) -> Iterator[Attempted]:
+    """Around the work on a claimed ask: its span, and whose lines its log lines are."""
+    ask, run = claim.ask, claim.run
+    with bound_contextvars(run=run.id, ask=ask.id), ExitStack() as stack:
+        if not listened(names.AGENT_DURATION):
+            yield Attempted(None)
+            return
+        stack.enter_context(about(run=run.id, conversation=run.session_id or run.id, task=ask.path, turn=ask.turn))
+        place = place_of_attempt(ask, run)
+        told = {
+            names.AGENT: _agent_name(app, run, ask),
+            names.RESPONDER: ask.responder,
+            names.ASK: ask.id,
+            names.ATTEMPT: ask.attempts + ask.deferrals,
+            names.WORKER: claim.worker_id,
+        }
+        yield Attempted(stack.enter_context(invoking(told, parent=place.parent, links=place.links, root=True)))
+
+
+def _agent_name(app: App, run: RunRecord, ask: AskRecord) -> str:
+    try:
+        return app.tree(run.task).agents[ask.agent].config.name
+    except Exception:  # noqa: BLE001 - what is wrong with the application, the answer will tell
+        return ask.agent.rsplit("/", 1)[-1]
+
+
+def run_ended(run: RunRecord) -> None:
+    """Tell of a whole run, once it has ended: a span cannot stay open for days, in processes that may die."""
+    if not listened(names.WORKFLOW_DURATION) or run.finished_at is None:
+        return
+    told = of_run(run) | {
+        names.OPERATION: names.INVOKE_WORKFLOW,
+        names.WORKFLOW: run.task,
+        names.STATUS: run.status_code,
+        names.INPUT_TOKENS: run.prompt_tokens,
+        names.OUTPUT_TOKENS: run.completion_tokens,
+        names.COST: float(run.cost),
+    }
+    spot = begun(
+        f"{names.INVOKE_WORKFLOW} {run.task}",
+        told,
+        parent=run.traceparent,
+        links=_linked(ended=run.stretch),
+        start_time=int(run.created_at * 1e9),
+    )
+    if run.status == "failed":
+        spot.failed(str(run.status_code))
+    if spot.span is not None:
+        spot.span.end(int(run.finished_at * 1e9))
+    measured = {names.OPERATION: names.INVOKE_WORKFLOW, names.WORKFLOW: run.task} | spot.measured
+    record(names.WORKFLOW_DURATION, run.finished_at - run.created_at, measured)
+
+
+def of_run(run: RunRecord) -> dict[str, Any]:
+    """What every span of a run carries."""
+    return {names.RUN: run.id, names.CONVERSATION: run.session_id or run.id}

@@ -1,0 +1,47 @@
+"""What is told to OpenTelemetry of a run in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from turnwise.core.actions import Finish
+from turnwise.entity import StatusCode
+from turnwise.llm.base import LLMTokenUsage
+from turnwise.telemetry import names
+from turnwise.telemetry.conversation import about, conversation
+from turnwise.telemetry.spans import NOBODY, Spot, listened, span
+
+
+def running(task: str, session_id: str) -> AbstractContextManager[Spot | None]:
+    """Around a whole run; a run within another's handler belongs to the same conversation."""
+    return _running(task, session_id) if listened(names.WORKFLOW_DURATION) else NOBODY
+
+
+@contextmanager
+def _running(task: str, session_id: str) -> Iterator[Spot]:
+    with about(conversation=session_id or None):
+        told = conversation() | {names.OPERATION: names.INVOKE_WORKFLOW, names.WORKFLOW: task}
+        measured = (names.OPERATION, names.WORKFLOW)
+        name = f"{names.INVOKE_WORKFLOW} {task}"
+        with span(name, told, metric=names.WORKFLOW_DURATION, measured=measured) as spot:
+            yield spot
+
+
+def ended(spot: Spot | None, finish: Finish, used: LLMTokenUsage) -> None:
+    """The run has ended, and used that."""
+    if spot is None:
+        return
+    spot.set(
+        {
+            names.STATUS: finish.status.value,
+            names.INPUT_TOKENS: used.prompt_tokens,
+            names.OUTPUT_TOKENS: used.completion_tokens,
+            names.COST: None if used.cost is None else float(used.cost),
+        }
+    )
+    if finish.status in _FAILED:
+        spot.failed(finish.status.value)
+
+
+_FAILED = (StatusCode.STALLED, StatusCode.MAX_TURNS, StatusCode.INF_LOOP, StatusCode.TIMEOUT, StatusCode.ERROR)

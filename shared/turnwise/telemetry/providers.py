@@ -1,0 +1,79 @@
+"""Where spans and measurements go: to the providers that this process, or the program around it, has set up."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import Meter, MeterProvider
+    from opentelemetry.trace import Tracer, TracerProvider
+
+_SCOPE = "turnwise"
+
+
+class _Chosen:
+    """The providers in use, with what was made of them; None for one stands for that of the whole program."""
+
+    def __init__(self) -> None:
+        self.tracers: TracerProvider | None = None
+        self.meters: MeterProvider | None = None
+        self.made: dict[int, tuple[Any, Any]] = {}
+
+
+_chosen = _Chosen()
+
+
+def use(tracers: TracerProvider | None, meters: MeterProvider | None) -> None:
+    """Have spans and measurements of this process go there; None takes the program's own."""
+    _chosen.tracers, _chosen.meters = tracers, meters
+    _chosen.made.clear()
+
+
+def tracer_provider() -> TracerProvider | None:
+    """Where spans go; None if nobody takes them."""
+    if _chosen.tracers is not None:
+        return _chosen.tracers
+    # Who has set up a provider has imported the API; who has not, shall not pay for its import.
+    api: Any = sys.modules.get("opentelemetry.trace")
+    nobody = getattr(api, "NoOpTracerProvider", None)
+    if nobody is None:
+        return None
+    provider = api.get_tracer_provider()
+    return None if isinstance(provider, (api.ProxyTracerProvider, nobody)) else provider
+
+
+def meter_provider() -> MeterProvider | None:
+    """Where measurements go; None if nobody takes them."""
+    if _chosen.meters is not None:
+        return _chosen.meters
+    api: Any = sys.modules.get("opentelemetry.metrics")
+    nobody = getattr(api, "NoOpMeterProvider", None)
+    if nobody is None:
+        return None
+    provider = api.get_meter_provider()
+    # The placeholder of before a provider is set has no public name.
+    waiting = type(provider).__module__.startswith("opentelemetry.metrics")
+    return None if waiting or isinstance(provider, nobody) else provider
+
+
+def tracer() -> Tracer | None:
+    """What begins spans; None if nobody takes them."""
+    provider = tracer_provider()
+    return None if provider is None else _of(provider, provider.get_tracer)
+
+
+def meter() -> Meter | None:
+    """What makes instruments; None if nobody takes measurements."""
+    provider = meter_provider()
+    return None if provider is None else _of(provider, provider.get_meter)
+
+
+def _of(provider: Any, make: Any) -> Any:
+    """A tracer or a meter, made once for each provider."""
+    known = _chosen.made.get(id(provider))
+    if known is None or known[0] is not provider:
+        from turnwise import __version__
+
+        known = _chosen.made[id(provider)] = (provider, make(_SCOPE, __version__))
+    return known[1]

@@ -1,0 +1,129 @@
+"""The chart's values: each is explained, the schema knows it, and what is wrong is refused by its name."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from tests.chart.conftest import NAMES, values_of
+from tests.chart.engine import CHART, ChartRefusedError, Engine, render
+from tests.chart.values_table import README, readme, values
+
+VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
+SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
+# What Kubernetes is given as it is: its own schema says what may be in there.
+PASSED_ON = {"affinity", "valueFrom", "claims", "tolerations", "gatewayFrom", "metricsFrom", "egress", "global"}
+
+
+def objects(schema: Any, name: str = "") -> list[tuple[str, dict[str, Any]]]:
+    """Every object that the schema describes, with the name of its property."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    if isinstance(schema, dict):
+        if schema.get("type") == "object":
+            found.append((name, schema))
+        for key, value in schema.items():
+            found += objects(value, name if key in ("items", "allOf") else key)
+    elif isinstance(schema, list):
+        for value in schema:
+            found += objects(value, name)
+    return found
+
+
+def test_the_schema_is_a_schema() -> None:
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
+
+
+def test_the_schema_lets_no_unknown_key_through() -> None:
+    open_ones = {name for name, one in objects(SCHEMA) if "additionalProperties" not in one}
+
+    assert open_ones <= PASSED_ON | {"named"}  # volumes and mounts: by their name
+
+
+def test_the_schema_has_a_place_for_every_value_and_a_value_for_every_place() -> None:
+    jsonschema.validate(VALUES, SCHEMA)
+    assert set(VALUES) == set(SCHEMA["properties"]) - {"global"}
+    assert set(VALUES) == set(SCHEMA["required"])
+    assert set(VALUES["workerDefaults"]) == set(SCHEMA["definitions"]["worker"]["properties"]) - {"name", "queues"}
+
+
+def test_every_value_has_a_comment() -> None:
+    assert [value.path for value in values() if not value.comment] == []
+
+
+def test_the_readme_lists_the_values_as_they_are() -> None:
+    text = README.read_text()
+
+    assert text == readme(text), "run: python -m tests.chart.values_table"
+
+
+def test_every_value_is_used_by_a_template() -> None:
+    text = "\n".join(path.read_text() for path in (CHART / "templates").rglob("*.*"))
+
+    unused = [value.path for value in values() if not re.search(rf"\b{value.path.rpartition('.')[2]}\b", text)]
+
+    assert unused == []
+
+
+def test_every_file_of_values_is_of_a_name_that_is_tested() -> None:
+    assert {f"{name}-values.yaml" for name in NAMES} == {path.name for path in (CHART / "ci").iterdir()}
+    assert all(values_of(name) is not None for name in NAMES)
+
+
+def test_the_chart_and_the_distribution_have_one_version() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    project = (CHART.parents[1] / "pyproject.toml").read_text()
+
+    assert f'\nversion = "{chart["appVersion"]}"\n' in project
+
+
+@pytest.mark.helm
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"replicas": 3}, "replicas"),
+        ({"gateway": {"replicas": "two"}}, "/gateway/replicas"),
+        ({"app": "module without an object"}, "/app"),
+        ({"workers": []}, "/workers"),
+        ({"workers": [{"name": "Upper", "queues": ["llm"]}]}, "/workers/0/name"),
+        ({"workers": [{"name": "other", "queues": ["coordinator"]}]}, "/workers/0/queues/0"),
+        ({"workers": [{"name": "other", "queues": ["llm"], "threads": 4}]}, "/workers/0"),
+        ({"settings": {"MAX_COST": 2.5}}, "/settings/MAX_COST"),
+        ({"settings": {"AUTH": "none"}}, "/settings/AUTH"),
+        ({"settings": {"max-cost": "2"}}, "'max-cost' not allowed"),
+        ({"secrets": {"databaseUrl": {"name": ""}}}, "/secrets/databaseUrl/name"),
+        ({"autoscaling": {"kind": "vpa"}}, "/autoscaling/kind"),
+        ({"evaluation": {"password": "with/slash"}}, "/evaluation/password"),
+        ({"pod": {"extraEnv": [{"value": "nameless"}]}}, "/pod/extraEnv/0"),
+        (
+            {"workers": [{"name": "llm", "queues": ["llm"]}, {"name": "llm", "queues": ["agent"]}]},
+            "two pools are called llm",
+        ),
+        (
+            {"autoscaling": {"kind": "keda"}, "workerDefaults": {"scaling": {"minReplicas": 20}}},
+            "pool llm has scaling.maxReplicas 10",
+        ),
+        (
+            {"autoscaling": {"kind": "hpa"}, "workerDefaults": {"scaling": {"minReplicas": 0}}},
+            "a HorizontalPodAutoscaler can not do",
+        ),
+        (
+            {
+                "autoscaling": {"kind": "keda", "keda": {"trigger": "rabbitmq"}},
+                "workerDefaults": {"scaling": {"minReplicas": 0}},
+            },
+            "the trigger rabbitmq sees no leased work",
+        ),
+        ({"evaluation": {"enabled": True}, "brokerTls": {"secret": "tls"}}, "speaks no TLS"),
+        ({"brokerTls": {"secret": "tls", "key": "tls.key"}}, "brokerTls.cert is not"),
+    ],
+    ids=str,
+)
+def test_a_wrong_value_is_refused_with_its_path(engine: Engine, wrong: dict[str, Any], told: str) -> None:
+    with pytest.raises(ChartRefusedError) as refused:
+        render(engine, wrong)
+
+    assert told in str(refused.value)

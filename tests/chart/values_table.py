@@ -1,0 +1,84 @@
+"""The table of values in the chart's README, made of the comments in values.yaml.
+
+`python -m tests.chart.values_table` writes it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from tests.chart.engine import CHART
+
+_KEY = re.compile(r"^(?P<indent> *)(?P<key>[A-Za-z][\w-]*):(?P<rest>.*)$")
+README = CHART / "README.md"
+BEGIN, END = "<!-- values: begin -->", "<!-- values: end -->"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value:
+    """A key of values.yaml, by its path, and the comment above it."""
+
+    path: str
+    comment: str
+    default: Any
+    is_section: bool
+
+
+def values() -> list[Value]:
+    """Every key that has a meaning of its own; what is passed on to Kubernetes as it is counts as one."""
+    text = (CHART / "values.yaml").read_text()
+    tree = yaml.safe_load(text)
+    return list(_walk(text.splitlines(), tree))
+
+
+def table() -> str:
+    """The table in Markdown."""
+    lines = ["| value | default | meaning |", "| --- | --- | --- |"]
+    for value in values():
+        default = "" if value.is_section else f"`{_shown(value.default)}`"
+        lines.append(f"| `{value.path}` | {default} | {value.comment} |")
+    return "\n".join(lines)
+
+
+def readme(text: str) -> str:
+    """The README with the table in its place."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+
+
+def _walk(lines: list[str], tree: dict[str, Any]) -> Iterator[Value]:
+    path: list[str] = []
+    comment: list[str] = []
+    for line in lines:
+        stripped = line.strip()
+        if stripped.startswith("#"):
+            comment.append(stripped.lstrip("# "))
+            continue
+        match = _KEY.match(line)
+        if match is None:
+            comment = []  # a blank line, or an item of a list
+            continue
+        depth = len(match["indent"]) // 2
+        path[depth:] = [match["key"]]
+        found: Any = tree
+        for part in path:
+            found = found.get(part) if isinstance(found, dict) else None
+        inside = any(part in ("requests", "limits") for part in path) or (path[0] == "workers" and depth > 0)
+        if not inside and found is not None:
+            is_section = not match["rest"].strip() and isinstance(found, dict) and path[-1] != "resources"
+            yield Value(path=".".join(path), comment=" ".join(comment), default=found, is_section=is_section)
+        comment = []
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    README.write_text(readme(README.read_text()))

@@ -1,0 +1,77 @@
+"""What the gauges are read from."""
+
+from __future__ import annotations
+
+from tests.e2e.waiting import until
+from tests.store_parts import asked_run, begun_run, new_queue, new_run, new_worker
+
+from turnwise.ids import new_id
+from turnwise.runs.outcomes import Parking
+from turnwise.runs.store import Store
+
+
+def test_unfinished_runs_are_counted_by_status_and_ended_ones_are_not(store: Store) -> None:
+    before = store.active_runs()
+    ended, _ = store.submit(new_run())
+    with store.locked(ended.id) as transaction:
+        transaction.change(status="completed", status_code="DONE", move_due_at=None)
+    asked_run(store, new_queue())
+
+    after = store.active_runs()
+
+    assert after.get("running", 0) == before.get("running", 0) + 1
+    assert after.keys() <= {"queued", "running", "waiting"}
+
+
+def test_runs_that_hold_no_worker_are_counted_by_what_they_wait_for(store: Store) -> None:
+    before = store.waiting_runs()
+    run = asked_run(store, None)
+    with store.locked(run.id) as transaction:
+        transaction.change(status="waiting", waiting_for={"kind": "human", "question": "ask-1-1"})
+    session = new_id("ses")
+    begun_run(store, session)
+    second, _ = store.submit(new_run(session_id=session))
+    with store.locked(second.id) as transaction:
+        transaction.change(waiting_for={"kind": "session"}, move_due_at=None)
+
+    after = store.waiting_runs()
+
+    assert {kind: after[kind] - before.get(kind, 0) for kind in ("human", "session")} == {"human": 1, "session": 1}
+
+
+def test_a_run_waits_for_its_move_until_it_is_made(store: Store) -> None:
+    before = store.due_move_line()
+    run, _ = store.submit(new_run())
+
+    due = store.due_move_line()
+    until(lambda: store.due_move_line().oldest_age > 0, "time to pass")
+    with store.locked(run.id) as transaction:
+        transaction.change(status="running", move_due_at=None)
+
+    assert (due.length, store.due_move_line().length) == (before.length + 1, before.length)
+
+
+def test_questions_and_parked_asks_are_lines_with_an_age(store: Store) -> None:
+    questions, parked = store.question_line(), store.parked_line()
+    asked_run(store, None)
+    queue = new_queue()
+    asked_run(store, queue)
+    claim = store.claim(queue, new_worker(store, queue))
+    assert claim is not None
+    assert store.park(claim, Parking(reason="unknown_outcome"))
+
+    assert (store.question_line().length, store.parked_line().length) == (questions.length + 1, parked.length + 1)
+    until(lambda: min(store.question_line().oldest_age, store.parked_line().oldest_age) > 0, "time to pass")
+
+
+def test_a_worker_that_is_silent_is_dead_even_if_no_coordinator_has_said_so(store: Store) -> None:
+    quick = Store(store.database, lease_seconds=0.05)
+    worker = new_worker(quick, new_queue())
+
+    def state() -> str:
+        return next(one.state for one in quick.workers() if one.id == worker)
+
+    until(lambda: state() == "dead", "two leases to pass")
+    assert worker not in [one.id for one in quick.workers("alive")]
+    quick.beat(worker)
+    assert next(one for one in Store(store.database).workers() if one.id == worker).state == "alive"

@@ -1,0 +1,43 @@
+"""Work that nobody was told of, and workers that hear nothing, on each database."""
+
+from __future__ import annotations
+
+from tests.store_parts import asked_run, new_queue, new_worker
+
+from turnwise.runs.outcomes import Deferral
+from turnwise.runs.store import Store
+
+
+def test_asks_that_may_be_claimed_for_long_are_counted_by_queue(store: Store) -> None:
+    one, other, third = new_queue(), new_queue(), new_queue()
+    asked_run(store, one)
+    asked_run(store, one)
+    asked_run(store, other)
+    asked_run(store, third)
+    assert store.overlooked([one, other], 0.0) == {one: 2, other: 1}
+    assert store.overlooked([one, other], 3_600.0) == {}
+
+    worker = new_worker(store, one)
+    claim = store.claim(one, worker)
+    assert claim is not None
+    assert store.overlooked([one], 0.0) == {one: 1}
+    store.defer(claim, Deferral(seconds=60, waiting_for={"kind": "retry"}))
+    assert store.overlooked([one], 0.0) == {one: 1}
+
+
+def test_a_deaf_worker_is_shown_as_one_until_it_hears_or_dies(store: Store) -> None:
+    worker = new_worker(store, new_queue())
+
+    def state() -> str:
+        return next(one.shown_state for one in store.workers() if one.id == worker)
+
+    assert state() == "alive"
+    store.note_deaf(worker, True)
+    assert state() == "deaf"
+    assert store.beat(worker)
+    assert state() == "deaf"
+    store.note_deaf(worker, False)
+    assert state() == "alive"
+    store.note_deaf(worker, True)
+    store.retire_worker(worker)
+    assert state() == "stopped"

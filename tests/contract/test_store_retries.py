@@ -1,0 +1,228 @@
+"""Failed runs that go on from where they failed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.past_parts import TASK, Stage, told
+
+from turnwise import ChatAgent, ChatAgentConfig, ChatDocument, LLMResponse, MockLMConfig, Task, ToolMessage
+from turnwise.errors import ConflictError
+from turnwise.ids import new_id
+from turnwise.runs.outcomes import Reply
+from turnwise.runs.retrying import NewLimits
+from turnwise.runs.scratch import Scratch
+from turnwise.runs.store import Store
+from turnwise.serving.replay import replay
+
+
+class Faults:
+    """What goes wrong until it is mended, and how often each was called."""
+
+    def __init__(self) -> None:
+        self.broken: set[str] = set()
+        self.calls: list[str] = []
+
+    def meet(self, name: str) -> None:
+        self.calls.append(name)
+        if name in self.broken:
+            raise RuntimeError(f"{name} is broken")
+
+
+class Look(ToolMessage):
+    request: str = "look"
+    purpose: str = "To look."
+
+
+def desk(faults: Faults, *, restart: bool = True) -> Task:
+    """A model that uses a tool, then says DONE; a sub-task that answers first."""
+
+    class Looking(ChatAgent):
+        def look(self, _tool: Look) -> str:
+            faults.meet("handler")
+            return "seen"
+
+    class Checking(Task):
+        def result(self, status: object = None) -> ChatDocument | None:
+            faults.meet("result")
+            return super().result()
+
+    def says(prompt: str) -> LLMResponse:
+        faults.meet("model")
+        return LLMResponse(message="DONE it is there" if "seen" in prompt else '{"request": "look"}')
+
+    agent = Looking(ChatAgentConfig(name="desk", llm=MockLMConfig(response_fn=says)))
+    agent.enable_message(Look)
+    return Checking(agent, name="desk", interactive=False, restart=restart)
+
+
+def the_stage(store: Store, faults: Faults, *, with_reply: bool = False, restart: bool = True) -> Stage:
+    return Stage(store, lambda: desk(faults, restart=restart), with_reply=with_reply)
+
+
+@pytest.mark.parametrize("with_reply", [False, True])
+@pytest.mark.parametrize("broken", ["model", "handler"])
+def test_the_ask_that_failed_is_asked_again_and_the_rest_is_kept(store: Store, broken: str, with_reply: bool) -> None:
+    # given
+    faults = Faults()
+    whole = told(store, the_stage(store, Faults()).play("go"))
+    stage = the_stage(store, faults, with_reply=with_reply)
+    faults.broken.add(broken)
+    failed = stage.play("go")
+    assert (failed.status, failed.status_code, (failed.error or {})["type"]) == ("failed", "ERROR", "RuntimeError")
+    before = len(faults.calls)
+
+    # when
+    faults.broken.clear()
+    stage.said = {place: said for place, said in stage.said.items() if not _failed(said)}
+    run, ask = store.retry(failed.id)
+
+    # then
+    assert ask is not None
+    assert (run.status, run.awaiting, run.error, run.finished_at) == ("running", ask.id, None, None)
+    assert (ask.status, ask.attempts) == ("runnable", 0)
+    ended = stage.go_on(run.id)
+    assert ended.status == "completed"
+    assert told(store, ended) == whole
+    assert faults.calls[before] == broken  # what came before was not called again
+    assert len(faults.calls) == before + {"model": 4, "handler": 3}[broken]
+    types = [event.type for event in store.events(run.id)]
+    assert types[types.index("run.failed") :][:2] == ["run.failed", "run.retried"]
+    with Scratch() as scratch:
+        assert replay(stage.app, store.export(run.id), scratch).same
+
+
+def _failed(said: object) -> bool:
+    return isinstance(said, Reply) and said.kind == "error"
+
+
+@pytest.mark.parametrize("with_reply", [False, True])
+def test_a_move_that_failed_is_made_again_with_the_same_answer(store: Store, with_reply: bool) -> None:
+    faults = Faults()
+    whole = told(store, the_stage(store, Faults()).play("go"))
+    stage = the_stage(store, faults, with_reply=with_reply)
+    faults.broken.add("result")
+    failed = stage.play("go")
+    assert (failed.status_code, (failed.error or {})["place"]) == ("ERROR", "move")
+
+    faults.broken.clear()
+    calls = faults.calls.count("model")
+    run, ask = store.retry(failed.id)
+
+    assert ask is None
+    assert run.move_due_at is not None
+    assert told(store, stage.go_on(run.id)) == whole
+    assert faults.calls.count("model") == calls  # nobody was asked anything again
+    with Scratch() as scratch:
+        difference = replay(stage.app, store.export(run.id), scratch).difference
+    assert difference is not None  # what failed once does not any more
+    assert difference.recorded is not None
+    assert difference.recorded["type"] == "run.failed"
+
+
+def test_a_run_that_was_out_of_time_has_its_time_again(store: Store) -> None:
+    stage = the_stage(store, Faults())
+    run_id = stage.submit("go", deadline=1_000.0)
+    stage.go_on(run_id, 1)
+    with store.locked(run_id) as transaction:
+        transaction.run = replace(transaction.run, deadline_at=transaction.now - 1)
+    late = stage.go_on(run_id)
+    assert (late.status, late.status_code) == ("failed", "TIMEOUT")
+
+    run, _ = store.retry(run_id, NewLimits(deadline=500.0))
+
+    assert run.deadline_at is not None
+    with store.locked(run_id) as transaction:
+        assert 400 < run.deadline_at - transaction.now <= 500
+    assert stage.go_on(run_id).status == "completed"
+    with Scratch() as scratch:
+        assert replay(stage.app, store.export(run_id), scratch).same
+
+
+def test_what_has_not_failed_is_not_retried(store: Store) -> None:
+    stage = the_stage(store, Faults())
+    run_id = stage.submit("go")
+    with pytest.raises(ConflictError, match="has not failed, it is queued") as caught:
+        store.retry(run_id)
+    assert caught.value.code == "not_failed"
+
+    stage.go_on(run_id)
+    with pytest.raises(ConflictError, match="has not failed, it is completed"):
+        store.retry(run_id)
+
+
+def test_a_run_whose_rules_ended_it_is_not_retried(store: Store) -> None:
+    silent = Stage(store, lambda: Task(ChatAgent(ChatAgentConfig(llm=None)), interactive=False, max_stalled_steps=1))
+    run = silent.play("go")
+    assert run.status_code == "STALLED"
+
+    with pytest.raises(ConflictError, match="STALLED: the same answers would end it again; fork it") as caught:
+        store.retry(run.id)
+    assert caught.value.code == "not_retryable"
+
+
+def test_a_run_of_a_session_goes_on_with_what_it_had_added_unless_the_session_went_on(store: Store) -> None:
+    # given
+    faults, session = Faults(), new_id("session")
+    stage = the_stage(store, faults, restart=False)
+    stage.play("go", session_id=session)
+    faults.broken.add("model")
+    stage.said.clear()
+    failed = stage.play("go again", session_id=session)
+
+    # when
+    faults.broken.clear()
+    stage.said.clear()
+    store.retry(failed.id)
+    ended = stage.go_on(failed.id)
+
+    # then
+    assert ended.status == "completed"
+    [task] = store.session(session).tasks
+    assert (task.task, task.agents[0].history_len) == (TASK, 8)
+
+    # when another run of the session begins
+    faults.broken.add("model")
+    stage.said.clear()
+    other = stage.play("and again", session_id=session)
+    faults.broken.clear()
+    stage.said.clear()
+    later = stage.play("one more", session_id=session)
+
+    # then
+    with pytest.raises(ConflictError, match=f"has gone on with the run {later.id}") as caught:
+        store.retry(other.id)
+    assert caught.value.code == "session_went_on"
+
+
+def test_a_run_that_could_not_begin_begins_anew(store: Store) -> None:
+    faults = Faults()
+    stage = the_stage(store, faults)
+    run_id = stage.submit("go")
+    stage.app._factories[TASK] = lambda: faults.meet("factory") or desk(faults)  # type: ignore[func-returns-value]
+    faults.broken.add("factory")
+    assert stage.go_on(run_id).status_code == "ERROR"
+
+    faults.broken.clear()
+    run, ask = store.retry(run_id)
+
+    assert (run.status, run.started_at, ask) == ("queued", None, None)
+    assert stage.go_on(run_id).status == "completed"
+
+
+def test_it_is_the_human_s_turn_again(store: Store) -> None:
+    stage = Stage(store, lambda: Task(ChatAgent(ChatAgentConfig(llm=MockLMConfig())), interactive=True), ("q",))
+    run_id = stage.submit("go", deadline=1_000.0)
+    stage.go_on(run_id, 1)
+    asked = stage.waiting(run_id)
+    assert (asked.waiting_for or {})["kind"] == "human"
+    with store.locked(run_id) as transaction:
+        transaction.run = replace(transaction.run, deadline_at=transaction.now - 1)
+    assert stage.waiting(run_id).status_code == "TIMEOUT"
+
+    run, ask = store.retry(run_id, NewLimits(deadline=1_000.0))
+
+    assert ask is not None
+    assert (run.status, ask.status, ask.id) == ("waiting", "open", asked.awaiting)
+    assert stage.go_on(run_id).status_code == "USER_QUIT"

@@ -1,0 +1,55 @@
+"""An earlier version of Turnwise, taken from the history of this repository, in a virtual environment of its own."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parent.parent.parent
+# The programs before the commit that added this migration meet those of this tree, and `SCHEMA` is what they make. Set
+# both to later ones when those programs are no longer to be upgraded from.
+_FIRST_MIGRATION_AFTER = "shared/turnwise/runs/migrations/versions/0004_trace_context.py"
+SCHEMA = "0003"
+_PACKAGES = ("shared", "services/gateway", "services/coordinator", "services/responders")
+
+
+def old_python(folder: Path) -> str:
+    """The interpreter of an environment made in `folder`: everything that is installed here, but the old Turnwise.
+
+    Needs no network. Skips the test where this tree has no history, or one that does not go back so far.
+    """
+    added = _git("log", "--diff-filter=A", "--format=%H", "-1", "--", _FIRST_MIGRATION_AFTER).decode().strip()
+    found = added and _git("archive", f"{added}^", "shared", "services")
+    if not found:
+        pytest.skip(
+            f"no old version to upgrade from: the history of this tree has no commit before the one that added "
+            f"{_FIRST_MIGRATION_AFTER}; take a clone with its whole history (git fetch --unshallow)"
+        )
+    source = folder / "source"
+    with tarfile.open(fileobj=io.BytesIO(found)) as archive:
+        archive.extractall(source, filter="data")
+    environment = folder / "environment"
+    venv.create(environment, with_pip=False, symlinks=True)
+    # Paths of a .pth file are searched in their order, and .pth files in them are not read: so neither this tree nor an
+    # installed Turnwise comes before the old one.
+    paths = [*(str(source / package) for package in _PACKAGES), sysconfig.get_path("purelib")]
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    (environment / "lib" / version / "site-packages" / "old.pth").write_text("\n".join(paths) + "\n")
+    return str(environment / "bin" / "python")
+
+
+def _git(*arguments: str) -> bytes:
+    """What a git command prints; nothing if it fails, or there is no git."""
+    try:
+        return subprocess.run(
+            ["git", "-C", str(_ROOT), *arguments], capture_output=True, check=False, timeout=60
+        ).stdout
+    except FileNotFoundError:
+        return b""

@@ -1,0 +1,139 @@
+"""Processes that live and hear nothing: work goes on, and they say what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import HTTPError
+
+import pytest
+from tests.brokers import fresh_rabbitmq
+from tests.e2e import side_effects
+from tests.e2e.installation import Distributed, Role, distributed_on
+from tests.e2e.processes import Process, environment, free_port
+from tests.e2e.served import status_once
+from tests.e2e.waiting import until
+from tests.tcp_proxy import TcpProxy, address_in
+
+from turnwise.bus.celery_app import make_celery
+from turnwise.client import Client
+
+# Each finds its work by looking, several times over, which takes its time.
+pytestmark = [pytest.mark.postgres, pytest.mark.rabbitmq, pytest.mark.timeout(400)]
+APP = "tests.e2e.side_effects:app"
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Distributed]:
+    folder = tmp_path_factory.mktemp("deaf")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(side_effects.FOLDER, str(folder))
+        with distributed_on(fresh_rabbitmq, folder, APP, deaf_seconds="0.5") as made:
+            yield made
+
+
+@pytest.fixture
+def client(installation: Distributed) -> Iterator[Client]:
+    with Client(installation.url) as made:
+        yield made
+
+
+def _ready(process: Process) -> tuple[int, str]:
+    try:
+        return 200, process.page("/health/ready")
+    except HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def _work(client: Client, name: str) -> None:
+    """A run that needs the model, a handler and several moves."""
+    run = client.submit("clerk", f"please look {name}")["id"]
+    status_once(client, str(run), "completed")
+
+
+def _work_until_deaf(client: Client, process: Process) -> None:
+    for n in range(20):
+        if _ready(process)[0] == 503:
+            break
+        _work(client, f"deaf{n}")
+    status, why = _ready(process)
+    assert (status, why[:5]) == (503, "deaf:"), process.output()[-3000:]
+
+
+def _consume(installation: Distributed, process: Process, queue: str, wanted: bool) -> None:
+    """Let the process stop to consume the queue, or begin again, by Celery's own remote control."""
+    control = make_celery("probe", installation.broker, [queue]).control
+    command = control.add_consumer if wanted else control.cancel_consumer
+
+    def name() -> str | None:
+        names = (name for answer in control.ping(timeout=2) for name in answer)
+        return next((name for name in names if f"-{process.pid}@" in name), None)
+
+    # To it alone: another worker would consume a queue that it is not there for.
+    worker = until(name, f"{process.name} to answer")
+    until(lambda: command(queue, destination=[worker], reply=True, timeout=5), f"an answer about {queue}")
+
+
+@pytest.mark.parametrize(("role", "queue"), [("agent", "agent"), ("coordinator", "coordinator")])
+def test_a_process_that_hears_nothing_works_on_and_says_that_it_is_deaf(
+    installation: Distributed, client: Client, role: Role, queue: str
+) -> None:
+    process = installation.processes[role]
+    _work(client, "before")
+    assert _ready(process)[0] == 200
+    _consume(installation, process, queue, wanted=False)
+
+    _work_until_deaf(client, process)
+
+    def states() -> set[str]:
+        return {worker["state"] for worker in client.workers() if worker["pid"] == process.pid}
+
+    until(lambda: states() == {"deaf"}, "the fleet to show it")
+    assert process.page("/health/live") == "ok\n"
+    _consume(installation, process, queue, wanted=True)
+
+    def healed() -> bool:
+        _work(client, "after")
+        return _ready(process)[0] == 200 and states() == {"alive"}
+
+    until(healed, "it to hear again")
+
+
+def test_a_worker_behind_a_connection_that_swallows_everything_works_on(
+    installation: Distributed, client: Client, tmp_path: Path
+) -> None:
+    direct = installation.settings["broker_url"]
+    installation.processes["agent"].stop()
+    with TcpProxy(address_in(direct)) as proxy:
+        installation.settings["broker_url"] = proxy.url(direct)
+        process = installation.launch("agent")
+        process.wait_ready()
+        _work(client, "heard")
+        proxy.swallow()
+        _work_until_deaf(client, process)
+        process.kill()
+    installation.settings["broker_url"] = direct
+    installation.launch("agent").wait_ready()
+
+
+def test_a_prefork_worker_tells_that_its_children_hear_nothing(
+    installation: Distributed, client: Client, tmp_path: Path
+) -> None:
+    installation.processes["agent"].stop()
+    port = free_port()
+    env = environment(**installation.settings, metrics_bind=f"127.0.0.1:{port}")
+    arguments = ["worker", "-Q", "agent", "--pool", "prefork", "--concurrency", "1"]
+    process = Process(arguments, env, f"http://127.0.0.1:{port}", tmp_path / "prefork.log")
+    try:
+        process.wait_ready()
+        _work(client, "forked")
+        assert _ready(process)[0] == 200
+        _consume(installation, process, "agent", wanted=False)
+
+        _work_until_deaf(client, process)
+
+        assert process.page("/health/live") == "ok\n"
+        assert "1 of 1 children" in _ready(process)[1]
+    finally:
+        process.stop()
+        installation.launch("agent").wait_ready()

@@ -1,0 +1,171 @@
+"""Every operation of the API, asked for by those who may not. The list is the API's own description."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+
+import pytest
+from tests.access_parts import ALL, MISSING, OPERATOR, OWNER, RIVAL, Example, Operation, World, operations, world
+
+# What a request for each operation looks like. A new operation is not tested before it stands here, and fails.
+EXAMPLES = {
+    "submit": Example(body={"task": "desk", "message": "hello"}),
+    "list_runs": Example(),
+    "show_run": Example(named="waiting"),
+    "change_run": Example(named="waiting", body={"limits": {"max_cost": "2.00"}}),
+    "cancel_run": Example(named="waiting"),
+    "watch_events": Example(named="ended"),
+    "show_transcript": Example(named="ended"),
+    "answer_question": Example(named="waiting", body={"text": "yes"}),
+    "list_inbox": Example(),
+    "resolve": Example(named="parked", body={"outcome": "again"}),
+    "retry_run": Example(named="ended"),
+    "fork_run": Example(named="ended", body={"at": 1}),
+    "show_session": Example(named="session"),
+    "delete_session": Example(named="session"),
+    "list_tasks": Example(),
+    "list_workers": Example(operators=True),
+    "list_queues": Example(),
+    "create_key": Example(body={"name": "mine", "scopes": ["runs:read"]}),
+    "list_keys": Example(),
+    "rotate_key": Example(named="key"),
+    "revoke_key": Example(named="key"),
+    "list_tenants": Example(),
+    "show_tenant": Example(named="tenant"),
+    "set_tenant": Example(named="tenant", body={"day_max_cost": "5.00"}, operators=True),
+    "show_usage": Example(),
+    "list_audit": Example(),
+}
+OPERATIONS = operations(auth="keys")
+GUARDED = [operation for operation in OPERATIONS if operation.scope is not None]
+
+
+def named(operation: Operation) -> str:
+    return operation.id
+
+
+every = pytest.mark.parametrize("operation", GUARDED, ids=named)
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world(tmp_path_factory.mktemp("access")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def bad_keys(here: World) -> dict[str, str | None]:
+    """What is no key, or none any more."""
+    revoked, revoked_key = here.key(OWNER, *ALL)
+    here.gateway.store.revoke_key(revoked.id)
+    _, expired = here.key(OWNER, *ALL, lifetime=0.05)
+    time.sleep(0.06)  # it is time itself that is waited for
+    good = here.key(OWNER, *ALL)[1]
+    return {"none": None, "revoked": revoked_key, "expired": expired, "forged": forged(good)}
+
+
+def forged(key: str) -> str:
+    """A key that is known, with a secret that is not."""
+    return key[:-1] + ("0" if key[-1] != "0" else "1")
+
+
+def test_there_is_an_example_of_each_operation_that_is_not_open() -> None:
+    assert {operation.id for operation in GUARDED} == set(EXAMPLES)
+
+
+def test_only_probes_and_metrics_are_open(here: World) -> None:
+    opened = {operation.path for operation in OPERATIONS if operation.scope is None}
+
+    assert opened == {"/health/live", "/health/ready", "/metrics"}
+    assert [here.gateway.http.get(path).status_code for path in sorted(opened)] == [200] * 3
+
+
+@every
+def test_who_has_no_valid_key_is_told_nothing(
+    here: World, bad_keys: dict[str, str | None], operation: Operation
+) -> None:
+    before = here.possessions()
+
+    answers = {what: here.send(operation, EXAMPLES[operation.id], key) for what, key in bad_keys.items()}
+
+    assert {what: answer.status_code for what, answer in answers.items()} == dict.fromkeys(bad_keys, 401)
+    for answer in answers.values():
+        assert answer.json()["code"] == "unauthorized"
+        assert answer.headers["www-authenticate"] == "Bearer"
+    assert here.possessions() == before
+
+
+def test_what_is_almost_a_key_is_none(here: World) -> None:
+    good = here.key(OWNER, *ALL)[1]
+    prefix = good[: len("tw_") + 12]
+    hashed = hashlib.sha256(good.encode()).hexdigest()
+    almost = [good[:-1], f"{good}0", good.upper(), prefix, f"{prefix}_{hashed}", f"tw_{'0' * 12}_{'0' * 64}", "sesame"]
+    headers = [f"Bearer {key}" for key in almost] + [good, f"Basic {good}", "Bearer", f"Bearer {good} {good}"]
+
+    answers = [here.gateway.http.get("/v1/runs", headers={"Authorization": value}).status_code for value in headers]
+
+    assert set(answers) == {401}
+    assert here.gateway.http.get("/v1/runs", headers={"Authorization": f"bearer  {good}"}).status_code == 200
+
+
+@every
+def test_a_scope_that_is_missing_is_named(here: World, operation: Operation) -> None:
+    assert operation.scope is not None
+    _, key = here.key(OWNER, *(scope for scope in ALL if scope != operation.scope))
+    before = here.possessions()
+
+    answer = here.send(operation, EXAMPLES[operation.id], key)
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    assert operation.scope in answer.json()["detail"]
+    assert here.possessions() == before
+
+
+@every
+def test_another_tenant_finds_nothing_and_changes_nothing(here: World, operation: Operation) -> None:
+    _, key = here.key(RIVAL, *ALL)
+    example, before = EXAMPLES[operation.id], here.possessions()
+
+    answer = here.send(operation, example, key)
+
+    assert here.possessions() == before
+    for mine in here.owned.values():
+        # What a path names is repeated in the answer, as it is for what there is not; and a log of what one has tried
+        # oneself holds these paths.
+        assert mine not in answer.text or mine in str(answer.request.url) or operation.id == "list_audit"
+    if example.operators:
+        assert answer.status_code == 403
+    elif example.named is not None:
+        assert answer.status_code == 404
+        assert _without_names(here, answer.text) == _without_names(
+            here, here.send(operation, example, key, missing=True).text
+        )
+
+
+def _without_names(here: World, text: str) -> str:
+    names = {*here.owned.values(), *MISSING.values()}
+    names |= {name.partition(".")[0] for name in names}  # an ask's id begins with its run's
+    for name in sorted(names, key=len, reverse=True):
+        text = text.replace(name, "X")
+    return text
+
+
+@pytest.mark.parametrize("operation", [one for one in GUARDED if EXAMPLES[one.id].operators], ids=named)
+def test_what_is_for_operators_is_for_no_other_administrator(here: World, operation: Operation) -> None:
+    answer = here.send(operation, EXAMPLES[operation.id], here.key(OWNER, *ALL)[1])
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+
+
+@every
+def test_one_scope_is_enough_for_what_needs_it(here: World, operation: Operation) -> None:
+    assert operation.scope is not None
+    example = EXAMPLES[operation.id]
+    _, key = here.key(OPERATOR if example.operators else OWNER, operation.scope)
+
+    answer = here.send(operation, example, key)
+
+    assert answer.status_code not in (401, 403, 404), answer.text
+    assert answer.status_code in operation.statuses

@@ -1,0 +1,403 @@
+"""What `turnwise doctor` finds in an installation in which one thing is broken."""
+
+# mypy: disable-error-code="no-untyped-call"
+# kombu says that it is typed, but most of its signatures are bare.
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from kombu.connection import Connection
+from tests.brokers import BrokerMissing, fresh_rabbitmq, fresh_redis
+from tests.cli import Terminal, terminal
+from tests.e2e.processes import free_port
+from tests.services import migrated_postgres, missing
+from tests.store_parts import asked_run, new_run, new_worker
+
+from turnwise.bus.celery_bus import CeleryBus
+from turnwise.bus.envelope import AskEnvelope
+from turnwise.bus.topology import WORK_EXCHANGE, work_queue
+from turnwise.doctor import Finding, examine
+from turnwise.fake_llm.server import FakeLLMServer
+from turnwise.runs import schema
+from turnwise.runs.database import Database
+from turnwise.runs.migration import config
+from turnwise.runs.records import WorkerInfo
+from turnwise.runs.store import Store
+
+__all__ = ["terminal"]
+
+APPLICATION = """
+from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
+
+app = App("office", version="2")
+
+
+@app.task
+def desk() -> Task:
+    model = OpenAIGPTConfig(chat_model={model!r}, api_base={url!r}, api_key="sk-secret-of-the-desk", **{more!r})
+    return Task(ChatAgent(ChatAgentConfig(name="desk", llm=model)), interactive=False)
+"""
+
+
+@pytest.fixture
+def store(terminal: Terminal) -> Iterator[Store]:
+    """The record of an installation without a broker, with a living coordinator."""
+    database = Database(f"sqlite:///{terminal.folder / 'turnwise.db'}")
+    database.migrate()
+    made = Store(database, lease_seconds=3_600)  # nobody renews it, and a loaded machine is slow
+    made.register_worker(WorkerInfo(kind="coordinator", queues=("coordinator",), host="here", pid=1, version="2"))
+    yield made
+    database.close()
+
+
+def found(check: str, **overrides: str) -> Finding:
+    """What that check has found."""
+    every = list(examine(**overrides))
+    return next((each for each in every if each.check == check), Finding(check=check, level="note", said=str(every)))
+
+
+def levels(**overrides: str) -> dict[str, str]:
+    return {each.check: each.level for each in examine(**overrides)}
+
+
+def test_a_setting_that_can_not_be_read_is_all_that_is_found(
+    store: Store, monkeypatch: pytest.MonkeyPatch, terminal: Terminal
+) -> None:
+    monkeypatch.setenv("TURNWISE_BIND", "0.0.0.0:8080")
+    assert levels() == {"settings": "fault"}
+    assert "TURNWISE_AUTH=none is only for loopback" in found("settings").said
+    assert "TURNWISE_AUTH=none" in terminal.printed("doctor", code=1)
+
+
+# The application
+
+
+def an_application(folder: Path, name: str, url: str, model: str = "gpt-4.1-mini", **more: object) -> str:
+    (folder / f"{name}.py").write_text(APPLICATION.format(model=model, url=url, more=more))
+    return f"{name}:app"
+
+
+def test_an_application_that_does_not_load_is_named_and_all_else_is_still_looked_at(store: Store) -> None:
+    seen = levels(app="no_such_office:app")
+    assert seen["application"] == "fault"
+    assert seen["database"] == seen["leases"] == "ok"
+    assert "no module 'no_such_office'" in found("application", app="no_such_office:app").said
+    assert "TURNWISE_APP" in found("application").said
+
+
+def test_runs_of_a_version_that_no_process_has_are_counted(
+    store: Store, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = an_application(terminal.folder, "versions_app", "http://127.0.0.1:1/v1")
+    assert found("versions", app=app).level == "ok"
+    store.submit(new_run(version="1"))
+    assert found("versions", app=app).level == "ok"  # any process may go on with it
+
+    monkeypatch.setenv("TURNWISE_VERSION_POLICY", "pinned")
+    told = found("versions", app=app)
+
+    assert told.level == "warning"
+    assert told.said.startswith("1 unfinished runs began with version '1'")
+    monkeypatch.delenv("TURNWISE_VERSION_POLICY")
+    store.register_worker(WorkerInfo(kind="responders", queues=("llm",), host="here", pid=2, version="1"))
+    assert found("versions", app=app).said.endswith("'1', '2'")
+
+
+# The models
+
+
+def test_servers_are_asked_for_nothing_that_costs_and_models_for_their_price_and_limits(
+    store: Store, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeLLMServer([]) as server:
+        url = server.base_url
+        app = an_application(terminal.folder, "priced_app", url, input_price="1", output_price="2", max_concurrency=3)
+        unpriced = an_application(terminal.folder, "unpriced_app", url, model="homemade")
+        assert levels(app=app)[f"server {url}"] == "ok"
+        assert server.stats()["requests"] == 0
+        assert found("price of gpt-4.1-mini", app=app).level == "ok"
+        assert found("limits of gpt-4.1-mini", app=app).said == "3 calls at once"
+        assert found("limits of homemade", app=unpriced).level == "note"
+        assert found("price of homemade", app=unpriced).level == "warning"
+        monkeypatch.setenv("TURNWISE_TENANT_DAY_MAX_COST", "5")
+        assert found("price of homemade", app=unpriced).level == "fault"
+    told = found(f"server {url}", app=app)
+    assert told.level == "fault"
+    assert "OPENAI_BASE_URL" in told.mend
+
+
+def test_a_key_that_is_refused_is_not_shown(store: Store, terminal: Terminal) -> None:
+    with closing(_refusing()) as server:
+        url = f"http://127.0.0.1:{server.port}/v1"
+        app = an_application(terminal.folder, "refused_app", url)
+        told = found(f"server {url}", app=app)
+        assert (told.level, told.said) == ("fault", "it refuses the API key (401)")
+        assert "sk-secret" not in terminal.printed("doctor", "--app", app, code=1)
+
+
+class _refusing:
+    """A server that answers everything with 401."""
+
+    def __init__(self) -> None:
+        import http.server
+        import threading
+
+        class Refuse(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_error(401)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._server = http.server.HTTPServer(("127.0.0.1", 0), Refuse)
+        self.port = self._server.server_port
+        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+# The database
+
+
+def test_a_database_that_is_not_there_is_not_made(terminal: Terminal) -> None:
+    told = found("database")
+    assert told.level == "fault"
+    assert "turnwise migrate" in told.mend
+    assert not (terminal.folder / "turnwise.db").exists()
+    assert found("fleet").level == "note"
+
+
+def test_a_database_that_does_not_answer_is_named_without_its_password(terminal: Terminal) -> None:
+    url = "postgresql://nobody:hidden@127.0.0.1:1/none"
+    assert found("database", database_url=url).level == "fault"
+    printed = terminal.printed("doctor", "--database", url, "--json", code=1)
+    assert "does not answer" in printed
+    assert "hidden" not in printed
+
+
+def test_a_schema_that_is_behind_or_ahead_is_told_apart(store: Store) -> None:
+    assert found("schema").level == "ok"
+    with store.database.begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9998'")
+        connection.exec_driver_sql("UPDATE schema_support SET oldest_program = '0003'")
+    assert found("schema").level == "warning"
+    assert "end the upgrade" in found("schema").mend
+    with store.database.begin() as connection:
+        connection.exec_driver_sql("UPDATE schema_support SET oldest_program = '9997'")
+    assert found("schema").level == "fault"
+    assert "update it" in found("schema").said
+
+
+def test_a_schema_that_was_not_migrated_says_how(terminal: Terminal) -> None:
+    database = Database(f"sqlite:///{terminal.folder / 'turnwise.db'}")
+    with database.begin() as connection:
+        command.upgrade(config(connection), "0003")
+    database.close()
+    told = found("schema")
+    assert told.level == "fault"
+    assert "run `turnwise migrate`" in told.said
+
+
+@pytest.mark.postgres
+def test_clocks_that_differ_are_noticed(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    with migrated_postgres() as url:
+        assert found("clock", database_url=url).level == "ok"
+        real = time.time
+        monkeypatch.setattr(time, "time", lambda: real() - 60)
+        told = found("clock", database_url=url)
+        assert told.level == "warning"
+        assert told.said.endswith("differ by 60.0 s")
+
+
+def test_a_full_disk_and_a_long_log_are_noticed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert levels()["disk"] == levels()["write-ahead log"] == "ok"
+    monkeypatch.setattr("turnwise.doctor.database._ROOM", 1e18)
+    monkeypatch.setattr("turnwise.doctor.database._LONG_LOG", 1)
+    assert levels()["disk"] == "warning"
+    store.submit(new_run())  # by a connection that stays open, so the log does, too
+    assert levels()["write-ahead log"] == "warning"
+
+
+# The broker
+
+
+@pytest.fixture
+def rabbitmq(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A RabbitMQ with the queues as services declare them, and nobody who reads them."""
+    try:
+        with fresh_rabbitmq() as url:
+            monkeypatch.setenv("TURNWISE_BROKER_URL", url)
+            bus = CeleryBus(url)
+            bus.wake("run")
+            for queue in ("llm", "agent"):
+                responder = "llm" if queue == "llm" else "agent"
+                ask = AskEnvelope(run="r", ask="a", queue=queue, agent="x", responder=responder, task="", turn=1)  # type: ignore[arg-type]
+                bus.publish_ask(ask)
+            bus.close()
+            yield url
+    except BrokerMissing as error:
+        missing(str(error))
+
+
+@pytest.mark.rabbitmq
+def test_each_queue_is_looked_at(store: Store, rabbitmq: str) -> None:
+    with Connection(rabbitmq) as connection:
+        channel = connection.channel()
+
+        # as it is, without anybody who reads
+        assert found("broker").level == "ok"
+        assert (found("queue llm").level, found("queue llm").said) == ("warning", "nobody reads it")
+
+        # with somebody who does
+        channel.basic_consume("llm", callback=lambda message: None)
+        assert found("queue llm").said.endswith(", bound")
+        assert found("queue llm").level == "ok"
+
+        # no longer bound
+        channel.queue_unbind("llm", WORK_EXCHANGE.name, "llm.#")
+        told = found("queue llm")
+        assert (told.level, told.said[:38]) == ("fault", "a message for it came back: it is not ")
+        channel.queue_bind("llm", WORK_EXCHANGE.name, "llm.#")
+        assert found("queue llm").level == "ok"
+
+        # of another kind, then not there at all
+        channel.queue_delete("agent")
+        assert found("queue agent").level == "warning"
+        assert "no such queue" in found("queue agent").said
+        work_queue("agent", quorum=False)(channel).queue_declare()
+        told = found("queue agent")
+        assert told.level == "fault"
+        assert "delete the queue" in told.mend
+
+        # A coordinator's queue is tried with a move, for which there has to be a run.
+        channel.queue_unbind("coordinator", WORK_EXCHANGE.name, "coordinator.#")
+        assert found("queue coordinator").level == "warning"
+        store.submit(new_run())
+        assert found("queue coordinator").level == "fault"
+
+
+@pytest.mark.rabbitmq
+def test_a_broker_that_does_not_answer_is_named_without_its_password(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert found("broker").level == "note"
+    monkeypatch.setenv("TURNWISE_BROKER_URL", f"amqp://guest:hidden@127.0.0.1:{free_port()}//")
+    told = found("broker")
+    assert told.level == "fault"
+    assert "Start RabbitMQ" in told.said
+    assert "hidden" not in told.said
+    assert levels()["coordinator"] == "ok"
+
+
+@pytest.mark.redis
+def test_redis_tells_how_much_waits(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        with fresh_redis() as url:
+            monkeypatch.setenv("TURNWISE_BROKER_URL", url)
+            bus = CeleryBus(url)
+            bus.wake("run")
+            bus.close()
+            assert found("queue coordinator").said == "a list, 1 messages wait"
+            assert levels()["broker"] == levels()["queue llm"] == "ok"
+    except BrokerMissing as error:
+        missing(str(error))
+
+
+# The processes
+
+
+def test_without_a_coordinator_nothing_moves(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found("coordinator").level == "ok"
+    store.retire_worker(store.workers()[0].id)
+    assert (found("coordinator").level, found("coordinator").mend) == ("warning", "start `turnwise up`")
+    monkeypatch.setenv("TURNWISE_BROKER_URL", f"redis://127.0.0.1:{free_port()}/0")
+    assert (found("coordinator").level, found("coordinator").mend) == ("fault", "start `turnwise coordinator`")
+
+
+def test_asks_in_a_queue_that_nobody_serves_are_counted(store: Store) -> None:
+    assert found("workers").level == "ok"
+    asked_run(store, "llm-slow")
+    told = found("workers")
+    assert told.level == "fault"
+    assert told.said == "1 asks are in the queue llm-slow, which no process serves"
+    assert told.mend == "start `turnwise worker -Q llm-slow`"
+    new_worker(store, "llm-slow")
+    assert found("workers").level == "ok"
+
+
+def test_deaf_and_silent_processes_are_named(store: Store) -> None:
+    worker = new_worker(store, "llm")
+    asked_run(store, "llm")
+    assert store.claim("llm", worker) is not None
+    assert (levels()["hearing"], levels()["leases"]) == ("ok", "ok")
+
+    store.note_deaf(worker, True)
+    assert found("hearing").said.endswith("nothing: llm 1 on here")
+
+    with store.database.begin() as connection:
+        long_ago = sa.update(schema.workers).where(schema.workers.c.id == worker).values(lease_until=1.0)
+        connection.execute(long_ago)
+    told = found("leases")
+    assert told.level == "fault"
+    assert told.said.startswith("1 processes have fallen silent, and 1 asks are held")
+    store.expire_leases()
+    assert found("leases").level == "ok"
+
+
+# Upkeep
+
+
+def test_runs_that_should_have_been_deleted_are_counted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found("retention").level == "note"
+    monkeypatch.setenv("TURNWISE_RETENTION", "3600")
+    assert found("retention").level == "ok"
+    run, _ = store.submit(new_run())
+    with store.locked(run.id) as transaction:
+        transaction.finish("completed", "DONE")
+    with store.database.begin() as connection:
+        connection.execute(sa.update(schema.runs).values(finished_at=1.0))
+    told = found("retention")
+    assert told.level == "warning"
+    assert told.said.startswith("1 runs should have been deleted")
+
+
+def test_a_folder_for_metrics_that_is_missing_is_a_fault(
+    store: Store, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
+    assert found("prefork metrics").level == "note"
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(terminal.folder / "missing"))
+    assert found("prefork metrics").level == "fault"
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(terminal.folder))
+    assert found("prefork metrics").level == "ok"
+
+
+# The command
+
+
+def test_the_command_tells_people_and_scripts_and_ends_with_0_where_nothing_is_broken(
+    store: Store, terminal: Terminal
+) -> None:
+    with FakeLLMServer([]) as server:
+        app = an_application(terminal.folder, "well_app", server.base_url, input_price="1", output_price="2")
+
+        printed = terminal.run("doctor", "--app", app)
+        told = json.loads(terminal.run("doctor", "--app", app, "--json"))
+
+    assert "0 faults, 0 warnings." in printed
+    assert told["ok"] is True
+    assert {each["level"] for each in told["findings"]} == {"ok", "note"}
+    assert {"application", "database", "schema", "coordinator"} <= {each["check"] for each in told["findings"]}
+    store.retire_worker(store.workers()[0].id)
+    assert "→ start `turnwise up`" in terminal.printed("doctor", "--app", "missing:app", code=1)

@@ -1,0 +1,68 @@
+"""Forks of random teams at every event, with the same answers, go the same way."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from tests.machine_team import Member, build_team
+from tests.past_parts import Stage, told
+from tests.property_settings import examples
+from tests.unit.test_machine_properties import openings, teams
+
+from turnwise import Task
+from turnwise.runs.database import Database
+from turnwise.runs.scratch import Scratch
+from turnwise.runs.store import Store
+from turnwise.serving.replay import replay
+
+
+@contextmanager
+def new_store() -> Iterator[Store]:
+    with tempfile.TemporaryDirectory() as folder:
+        database = Database(f"sqlite:///{Path(folder) / 'record.db'}")
+        database.migrate()
+        yield Store(database, lease_seconds=3_600)
+        database.close()
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[Store]:
+    with new_store() as made:
+        yield made
+
+
+# Shrinking a whole team takes minutes, and its events say where it went another way.
+@settings(examples(40), phases=[Phase.explicit, Phase.generate])
+@given(team=teams, opening=openings, with_reply=st.booleans(), data=st.data())
+def test_a_fork_at_any_event_goes_as_the_run_did(
+    store: Store, team: list[Member], opening: str | None, with_reply: bool, data: st.DataObject
+) -> None:
+    def build() -> Task:
+        return build_team(team)
+
+    # given
+    stage = Stage(store, build, ("", "yes", "q"), with_reply=with_reply)
+    run = stage.play(opening, max_turns=5, turns=6)
+    if not run.ended:
+        return  # nobody ever answers, which the machine does not count
+    whole = told(store, run)
+
+    # when
+    at = data.draw(st.integers(1, run.last_seq))
+    fork = stage.fork(run.id, at)
+    ended = stage.go_on(fork.id)
+
+    # then
+    assert told(store, ended) == whole
+    assert ended.calls == 0 or ended.cost <= run.cost
+    with Scratch() as scratch:
+        for each in (run.id, fork.id):
+            result = replay(stage.app, json.loads(json.dumps(store.export(each))), scratch)
+            assert result.same, result

@@ -1,0 +1,170 @@
+"""The inbox over HTTP: questions and parked calls, and what people say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.gateway_parts import Served, served
+from tests.store_parts import new_worker
+
+from turnwise.bus.in_process import InProcessBus
+from turnwise.client import Client
+from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
+from turnwise.runs.outcomes import Parking, Receipt
+from turnwise.runs.records import NewAsk
+
+QUEUE = "agent-desk"
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def client(gateway: Served) -> Iterator[Client]:
+    with Client(gateway.base_url) as made:
+        yield made
+
+
+def _park(gateway: Served, *, responder: Any = "agent", tool: str = "refund", exhausted: bool = False) -> str:
+    """A run whose ask is parked; the ask's id."""
+    run_id = gateway.submit()
+    ask_id = f"{run_id}.1.2.1"
+    with gateway.store.locked(run_id) as transaction:
+        transaction.add_ask(
+            NewAsk(
+                id=ask_id,
+                frame_no=1,
+                path="desk",
+                agent="desk",
+                responder=responder,
+                queue=QUEUE,
+                turn=2,
+                try_no=1,
+                message_id=None,
+                max_attempts=1 if exhausted else 5,
+            )
+        )
+        transaction.change(status="running", awaiting=ask_id, move_due_at=None)
+    claim = gateway.store.claim(QUEUE, new_worker(gateway.store, QUEUE))
+    assert claim is not None
+    gateway.store.take_over_all()
+    if not exhausted:
+        claim = gateway.store.claim(QUEUE, new_worker(gateway.store, QUEUE))
+        assert claim is not None
+        arguments = {"$tool": tool, "request": tool, "purpose": "", "id": "", "cents": 250}
+        call = Receipt(call_no=1, tool=tool, status="begun", key=f"{ask_id}.1", effect="once", arguments=arguments)
+        gateway.store.park(claim, Parking(reason="unknown_outcome", call=call))
+    return ask_id
+
+
+def test_the_inbox_shows_questions_and_parked_calls_oldest_first(gateway: Served, client: Client) -> None:
+    first = _park(gateway)
+    question = gateway.ask_human(gateway.submit())
+    last = _park(gateway, responder="llm", exhausted=True)
+
+    items = client.inbox()
+
+    assert [(item["kind"], item["id"]) for item in items] == [
+        ("parked", first),
+        ("question", question),
+        ("parked", last),
+    ]
+    call, _, ask = items
+    assert (call["tool"], call["arguments"], call["reason"]) == ("refund", {"cents": 250}, "unknown_outcome")
+    assert (call["idempotency_key"], call["agent"], call["attempts"]) == (f"{first}.1", "desk", 2)
+    assert call["worker"]["pid"] == 1
+    assert call["began_at"] <= call["parked_at"]
+    assert (ask["tool"], ask["reason"], ask["error"]["code"]) == (None, "attempts_exhausted", "attempts_exhausted")
+    assert [item["id"] for item in client.inbox(limit=2)] == [first, question]
+    run = client.run(call["run"])
+    assert (run["status"], run["waiting_for"]["kind"], run["waiting_for"]["tool"]) == ("waiting", "parked", "refund")
+
+
+def test_a_call_that_is_made_again_is_published_at_once(gateway: Served, client: Client) -> None:
+    ask = _park(gateway)
+    run = client.resolve(ask, "again")
+    assert run["status"] == "running"
+    assert isinstance(gateway.bus, InProcessBus)
+    assert gateway.bus.waiting(QUEUE) == 1
+    assert client.inbox() == []
+    assert gateway.store.claim(QUEUE, new_worker(gateway.store, QUEUE)) is not None
+
+
+@pytest.mark.parametrize(
+    ("result", "kept"),
+    [
+        ("refunded", {"value": "refunded", "text": "refunded", "person": True}),
+        ({"$tool": "x"}, {"value": {"$data": {"$tool": "x"}}, "text": '{"$tool": "x"}', "person": True}),
+        (None, {"value": None}),
+    ],
+)
+def test_a_call_that_happened_has_the_result_that_was_given(
+    gateway: Served, client: Client, result: Any, kept: Any
+) -> None:
+    ask = _park(gateway)
+    client.resolve(ask, "happened", result)
+    [receipt] = gateway.store.receipts(ask.partition(".")[0], ask)
+    assert (receipt.status, receipt.result, receipt.key) == ("done", kept, f"{ask}.1")
+
+
+def test_a_run_that_is_let_fail_is_given_to_a_coordinator(gateway: Served, client: Client) -> None:
+    ask = _park(gateway)
+    client.resolve(ask, "fail")
+    assert gateway.bus.waiting("coordinator") == 2  # its first move, and this one
+    events = [event.type for event in gateway.store.events(ask.partition(".")[0])]
+    assert events[-2:] == ["ask.resolved", "turn.replied"]
+
+
+def test_the_first_decision_counts(gateway: Served, client: Client) -> None:
+    ask = _park(gateway)
+    client.resolve(ask, "again")
+    with pytest.raises(ConflictError) as raised:
+        client.resolve(ask, "happened", "too late")
+    assert raised.value.code == "already_resolved"
+
+
+def test_what_can_not_be_resolved_is_refused_with_the_reason(gateway: Served, client: Client) -> None:
+    question = gateway.ask_human(gateway.submit())
+    with pytest.raises(InvalidRequestError, match="messages"):
+        client.resolve(question, "again")
+    model = _park(gateway, responder="llm", exhausted=True)
+    with pytest.raises(InvalidRequestError, match="again or fail"):
+        client.resolve(model, "happened", "x")
+    call = _park(gateway)
+    with pytest.raises(InvalidRequestError, match="goes with the outcome happened"):
+        client.resolve(call, "again", "x")
+    for unknown in ("run_none.1.1.1", "no such thing", f"{call}.1", "../runs"):
+        with pytest.raises(NotFoundError):
+            client.resolve(unknown, "again")
+    for body in ({"outcome": "perhaps"}, {}, {"outcome": "fail", "other": 1}):
+        assert gateway.http.post(f"/v1/inbox/{call}", json=body).status_code == 422
+
+
+def test_a_handler_that_always_returns_something_needs_a_result(gateway: Served, client: Client) -> None:
+    ask = _park(gateway, tool="done_tool")
+    with pytest.raises(InvalidRequestError, match="always returns something"):
+        client.resolve(ask, "happened")
+    client.resolve(ask, "happened", "done")
+
+
+def test_a_parked_run_can_be_cancelled_and_is_in_nobodys_inbox_then(gateway: Served, client: Client) -> None:
+    ask = _park(gateway)
+    run_id = ask.partition(".")[0]
+    client.cancel(run_id)
+    with gateway.store.locked(run_id) as transaction:
+        transaction.finish("cancelled", "KILL")
+    assert client.inbox() == []
+    with pytest.raises(ConflictError, match="its run has ended"):
+        client.resolve(ask, "again")
+
+
+def test_the_metric_counts_questions_and_parked_calls(gateway: Served) -> None:
+    _park(gateway)
+    gateway.ask_human(gateway.submit())
+    assert "turnwise_human_inbox_open 2.0" in gateway.http.get("/metrics").text

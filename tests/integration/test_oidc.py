@@ -1,0 +1,156 @@
+"""Tokens of an OpenID Connect issuer, asked for over real HTTP."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from tests.access_parts import OWNER, World, world
+from tests.issuer import Issuer, issuer
+
+from turnwise.access.tenant import TenantLimits
+
+GOOD = {"task": "desk", "message": "hello"}
+
+
+@pytest.fixture(scope="module")
+def signing() -> Iterator[Issuer]:
+    with issuer() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory, signing: Issuer) -> Iterator[World]:
+    with world(tmp_path_factory.mktemp("oidc"), oidc_issuer=signing.url, oidc_audience="turnwise") as made:
+        yield made
+
+
+def asked(here: World, token: str, method: str = "GET", **more: Any) -> tuple[int, str]:
+    answer = here.gateway.http.request(method, "/v1/runs", headers={"Authorization": f"Bearer {token}"}, **more)
+    return answer.status_code, answer.text
+
+
+def test_a_token_lets_in_with_its_tenant_and_scopes(here: World, signing: Issuer) -> None:
+    status, seen = asked(here, signing.token())
+
+    assert status == 200
+    assert here.owned["waiting"] in seen
+    assert here.owned["waiting"] not in asked(here, signing.token(tenant="rival"))[1]
+    assert asked(here, signing.token(scope="runs:read"), "POST", json=GOOD)[0] == 403
+    assert asked(here, signing.token(scope=None))[0] == 403
+    assert asked(here, signing.token(scope=["runs:read", "other"]))[0] == 200
+
+
+def test_keys_and_tokens_work_side_by_side(here: World, signing: Issuer) -> None:
+    assert asked(here, here.key(OWNER, "runs:read")[1])[0] == 200
+    assert asked(here, signing.token())[0] == 200
+
+
+def test_a_change_is_written_down_with_the_token_s_subject(here: World, signing: Issuer) -> None:
+    assert asked(here, signing.token(sub="bob", tenant="audited"), "POST", json=GOOD)[0] == 202
+
+    [row] = here.gateway.store.of("audited").audit()
+
+    assert (row.actor, row.action) == ("oidc:bob", "submit")
+
+
+def test_the_limits_of_the_tenant_hold_for_tokens_too(here: World, signing: Issuer) -> None:
+    here.gateway.store.set_tenant_limits("limited", TenantLimits(max_unfinished_runs=1))
+
+    answers = [asked(here, signing.token(tenant="limited"), "POST", json=GOOD)[0] for _ in range(2)]
+
+    assert answers == [202, 429]
+
+
+def _unsigned(signing: Issuer) -> str:
+    _, body, _ = signing.token().split(".")
+    none = base64.urlsafe_b64encode(json.dumps({"alg": "none", "kid": "one"}).encode()).decode().rstrip("=")
+    return f"{none}.{body}."
+
+
+def _signed_with_the_public_key(signing: Issuer) -> str:
+    """As if the public key, which everybody has, were a shared secret."""
+    _, body, _ = signing.token().split(".")
+    head = base64.urlsafe_b64encode(json.dumps({"alg": "HS256", "kid": "one"}).encode()).decode().rstrip("=")
+    public = signing.key("one").public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    digest = hmac.new(public, f"{head}.{body}".encode(), hashlib.sha256).digest()
+    return f"{head}.{body}.{base64.urlsafe_b64encode(digest).decode().rstrip('=')}"
+
+
+BAD = {
+    "expired": lambda issuer: issuer.token(exp=int(time.time()) - 60),
+    "not valid yet": lambda issuer: issuer.token(nbf=int(time.time()) + 600),
+    "for somebody else": lambda issuer: issuer.token(aud="shop"),
+    "of another issuer": lambda issuer: issuer.token(iss="https://issuer.example"),
+    "signed by a stranger": lambda issuer: issuer.token(signed_with="stranger"),
+    "of a key that nobody knows": lambda issuer: issuer.token(key="unknown"),
+    "without an end": lambda issuer: issuer.token(exp=None),
+    "without an audience": lambda issuer: issuer.token(aud=None),
+    "without a subject": lambda issuer: issuer.token(sub=None),
+    "without a tenant": lambda issuer: issuer.token(tenant=None),
+    "with a tenant that can be none": lambda issuer: issuer.token(tenant="a/b"),
+    "with several tenants": lambda issuer: issuer.token(tenant=["acme-1"]),
+    "changed": lambda issuer: issuer.token()[:-6] + "AAAAAA",
+    "not signed": _unsigned,
+    "signed with the public key": _signed_with_the_public_key,
+    "no token": lambda issuer: "a.b.c",
+    "endless": lambda issuer: "a" * 20_000 + ".b.c",
+}
+
+
+@pytest.mark.parametrize("make", BAD.values(), ids=BAD)
+def test_any_other_token_is_refused(here: World, signing: Issuer, make: Any) -> None:
+    status, said = asked(here, make(signing))
+
+    assert status == 401, said
+    assert json.loads(said)["code"] == "unauthorized"
+
+
+def test_a_clock_may_differ_by_the_leeway(here: World, signing: Issuer) -> None:
+    assert asked(here, signing.token(exp=int(time.time()) - 10))[0] == 200
+
+
+def test_keys_are_fetched_once_and_a_new_one_when_a_token_names_it(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("turnwise_gateway.oidc._COOLDOWN", 0.5)
+    with issuer() as own, world(tmp_path, oidc_issuer=own.url, oidc_audience="turnwise") as made:
+        assert [asked(made, own.token())[0] for _ in range(5)] == [200] * 5
+        assert own.asked == {"/.well-known/openid-configuration": 1, "/keys": 1}
+        # A flood of unknown keys is not passed on to the issuer.
+        assert {asked(made, own.token(key=f"unknown-{n}"))[0] for n in range(5)} == {401}
+        assert own.asked["/keys"] <= 2
+        own.published = ["one", "two"]
+        began = time.monotonic()
+        while asked(made, own.token(key="two"))[0] != 200:
+            assert time.monotonic() - began < 5
+            time.sleep(0.05)
+        assert asked(made, own.token())[0] == 200
+
+
+def test_an_issuer_that_is_away_is_no_reason_to_refuse_keys(tmp_path: Path, signing: Issuer) -> None:
+    away = "http://127.0.0.1:1"
+    with world(tmp_path, oidc_issuer=away, oidc_audience="turnwise") as made:
+        status, said = asked(made, signing.token(iss=away))
+        assert (status, json.loads(said)["code"]) == (503, "issuer_unavailable")
+        assert asked(made, made.key(OWNER, "runs:read")[1])[0] == 200
+
+
+def test_claims_may_have_other_names_and_lie_deeper(tmp_path: Path, signing: Issuer) -> None:
+    names = {"oidc_tenant_claim": "https://example.com/org", "oidc_scopes_claim": "realm_access.roles"}
+    with world(tmp_path, oidc_issuer=signing.url, oidc_audience="turnwise", **names) as made:
+        claims: dict[str, Any] = {"https://example.com/org": "acme-1", "realm_access": {"roles": ["runs:read"]}}
+        assert asked(made, signing.token(tenant=None, scope=None, **claims))[0] == 200
+        assert asked(made, signing.token())[0] == 401
+
+
+def test_the_issuer_s_tokens_are_what_the_library_makes_of_them(signing: Issuer) -> None:
+    """The tests' own issuer is no more lenient than others: its tokens name their key and algorithm."""
+    assert jwt.get_unverified_header(signing.token()) == {"alg": "ES256", "kid": "one", "typ": "JWT"}

@@ -1,0 +1,165 @@
+"""Served runs against a provider with limits: workers that do not know of each other share them."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from pydantic import SecretStr
+from tests.fleet import Fleet
+from tests.services import migrated_postgres
+
+from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
+from turnwise.fake_llm.request import ChatRequest
+from turnwise.fake_llm.server import FakeLLMServer
+from turnwise.ids import new_id
+from turnwise.runs.database import Database
+from turnwise.service_settings import load_settings
+from turnwise_gateway.api import create_api
+from turnwise_gateway.server import GatewayThread
+
+RULES: list[dict[str, Any]] = [{"match": "slow", "reply": "DONE slow", "delay": 0.05}, {"reply": "DONE quick"}]
+
+
+@pytest.fixture(scope="module")
+def postgres_url() -> Iterator[str]:
+    with migrated_postgres() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "postgres":
+        found: str = request.getfixturevalue("postgres_url")
+        return found
+    made = f"sqlite:///{tmp_path / 'turnwise.db'}"
+    database = Database(made)
+    database.migrate()
+    database.close()
+    return made
+
+
+def desk(server: FakeLLMServer, **limits: Any) -> App:
+    """One agent whose model is the server's; the key is the test's own, and with it the bucket."""
+    key = SecretStr(new_id("key"))
+    app = App("limits", version="1")
+
+    @app.task
+    def desk() -> Task[Any]:
+        llm = OpenAIGPTConfig(api_base=server.base_url, api_key=key, max_output_tokens=10, **limits)
+        return Task(ChatAgent(ChatAgentConfig(name="desk", llm=llm)), interactive=False)
+
+    return app
+
+
+def claims(fleet: Fleet, run: str) -> int:
+    """How often the run's ask was claimed: once, and once more after each time that it was put off."""
+    return 1 + sum(event.type == "ask.deferred" for event in fleet.store.events(run))
+
+
+def over_http(fleet: Fleet, app: App, run: str) -> Any:
+    """The run as a gateway shows it."""
+    api = create_api(fleet.store, fleet.bus, app, load_settings())
+    with GatewayThread(api, port=0) as gateway, httpx2.Client(base_url=gateway.base_url, timeout=30) as http:
+        return http.get(f"/v1/runs/{run}").raise_for_status().json()
+
+
+def test_many_runs_on_many_workers_keep_to_configured_limits(url: str) -> None:
+    # The server's window is shorter than ours by more than a busy machine delays a call.
+    with FakeLLMServer(RULES, limits={"requests": 10, "concurrency": 4, "window": 0.5}) as server:
+        app = desk(server, requests_per_minute=10, max_concurrency=4, limit_window=2.0)
+        with Fleet(url, app) as fleet:
+            runs = fleet.ended([fleet.submit("desk", "slow") for _ in range(30)])
+        assert {run.status for run in runs} == {"completed"}
+        stats = server.stats()
+        assert (stats["requests"], stats["rate_limited"]) == (30, 0)
+        assert stats["max_in_flight"] <= 4
+
+
+def test_an_ask_is_claimed_about_once_for_each_call_however_many_wait(url: str) -> None:
+    with FakeLLMServer(RULES) as server:
+        app = desk(server, max_concurrency=3)
+        with Fleet(url, app) as fleet:
+            runs = fleet.ended([fleet.submit("desk", "slow") for _ in range(200)], seconds=100)
+            most = [claims(fleet, run.id) for run in runs]
+        assert server.stats()["max_in_flight"] <= 3
+        assert server.stats()["requests"] == 200
+        # Put off once, when nobody knew yet that it has to wait, and claimed with its place.
+        assert max(most) <= 3
+        assert sum(most) <= 2.2 * 200
+
+
+def test_a_waiting_run_says_what_for_and_holds_no_worker(url: str) -> None:
+    with FakeLLMServer(RULES) as server:
+        app = desk(server, requests_per_minute=1, limit_window=600.0)
+        with Fleet(url, app, processes=1, threads=1) as fleet:
+            fleet.ended([fleet.submit("desk")])
+            waits = [fleet.submit("desk") for _ in range(2)]
+            assert fleet.until(lambda: all(fleet.store.run(run).status == "waiting" for run in waits))
+            for run in map(fleet.store.run, waits):
+                assert run.waiting_for is not None
+                assert {name: run.waiting_for[name] for name in ("kind", "model", "limit")} == {
+                    "kind": "provider",
+                    "model": "gpt-4.1-mini",
+                    "limit": "requests",
+                }
+                assert run.waiting_for["due_at"] > run.created_at
+            told = over_http(fleet, app, waits[0])
+            assert told["status"] == "waiting"
+            assert told["waiting_for"]["kind"] == "provider" and told["waiting_for"]["limit"] == "requests"
+            stats = fleet.store.queue_stats()
+            assert [(stat.leased, stat.delayed) for stat in stats if stat.delayed] == [(0, 2)]
+        assert server.stats()["requests"] == 1
+
+
+def test_announced_limits_are_kept_by_all_once_one_has_heard_of_them(url: str) -> None:
+    with FakeLLMServer(RULES, limits={"requests": 8, "window": 0.5}) as server:
+        app = desk(server, limit_window=2.0)
+        with Fleet(url, app) as fleet:
+            fleet.ended([fleet.submit("desk")])
+            runs = fleet.ended([fleet.submit("desk") for _ in range(24)])
+        assert {run.status for run in runs} == {"completed"}
+        assert server.stats()["rate_limited"] == 0
+
+
+class Served:
+    """A model that remembers whose messages it answered, one after the other."""
+
+    def __init__(self) -> None:
+        self.order: list[str] = []
+        self._lock = threading.Lock()
+
+    def __call__(self, request: ChatRequest) -> str:
+        with self._lock:
+            self.order.append(request.last)
+        return "DONE"
+
+
+def test_places_go_to_tenants_by_weight_and_not_to_who_came_with_a_flood(url: str) -> None:
+    model = Served()
+    with FakeLLMServer(model) as server:
+        app = desk(server, max_concurrency=1)
+        with Fleet(url, app, tenant_weights={"heavy": 3}) as fleet:
+            runs = [fleet.submit("desk", "heavy", tenant="heavy") for _ in range(30)]
+            runs += [fleet.submit("desk", "light", tenant="light") for _ in range(30)]
+            fleet.ended(runs, seconds=100)
+    # At first not everybody stands in line yet, at last only the light are left.
+    counts = Counter(model.order[10:34])
+    assert 15 <= counts["heavy"] <= 21, model.order
+
+
+def test_a_higher_priority_gets_the_next_place(url: str) -> None:
+    model = Served()
+    with FakeLLMServer(model) as server:
+        app = desk(server, max_concurrency=1)
+        with Fleet(url, app) as fleet:
+            runs = [fleet.submit("desk", "later") for _ in range(40)]
+            runs += [fleet.submit("desk", "now", priority=5) for _ in range(5)]
+            fleet.ended(runs, seconds=100)
+    last = max(place for place, said in enumerate(model.order) if said == "now")
+    assert last < 35, model.order

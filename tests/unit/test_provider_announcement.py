@@ -1,0 +1,70 @@
+"""What is read out of the headers of an answer."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from turnwise.provider_limits.announcement import Quota, RateLimits, duration, rate_limits
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1s", 1.0),
+        ("6m0s", 360.0),
+        ("20ms", 0.02),
+        ("2m59.56s", 179.56),
+        ("1h0m0s", 3600.0),
+        ("7", 7.0),
+        ("0.5", 0.5),
+        ("", None),
+        ("soon", None),
+        ("1s later", None),
+    ],
+)
+def test_durations(text: str, seconds: float | None) -> None:
+    assert duration(text) == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_an_announcement_is_read() -> None:
+    headers = {
+        "x-ratelimit-limit-requests": "60",
+        "x-ratelimit-remaining-requests": "59",
+        "x-ratelimit-reset-requests": "1s",
+        "x-ratelimit-limit-tokens": "150000",
+        "x-ratelimit-remaining-tokens": "149984",
+        "x-ratelimit-reset-tokens": "6m0s",
+    }
+    assert rate_limits(headers) == RateLimits(
+        requests=Quota(limit=60, remaining=59, reset=1.0), tokens=Quota(limit=150_000, remaining=149_984, reset=360.0)
+    )
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"x-ratelimit-limit-tokens": "-1", "x-ratelimit-remaining-tokens": "-1", "x-ratelimit-reset-tokens": "0"},
+        {"x-ratelimit-limit-requests": "many", "x-ratelimit-remaining-requests": "1"},
+        {"x-ratelimit-remaining-requests": "1"},
+        {"retry-after": "later"},
+    ],
+)
+def test_what_announces_nothing_gives_none(headers: dict[str, str]) -> None:
+    assert rate_limits(headers) is None
+
+
+def test_what_is_left_is_never_less_than_nothing() -> None:
+    told = rate_limits({"x-ratelimit-limit-requests": "5", "x-ratelimit-remaining-requests": "-2"})
+    assert told == RateLimits(requests=Quota(limit=5, remaining=0, reset=0.0))
+
+
+def test_a_wait_is_told_in_milliseconds_seconds_or_as_a_date() -> None:
+    in_a_minute = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
+    assert rate_limits({"retry-after-ms": "1500", "retry-after": "2"}) == RateLimits(retry_after=1.5)
+    assert rate_limits({"retry-after": "2"}) == RateLimits(retry_after=2.0)
+    told = rate_limits({"retry-after": in_a_minute})
+    assert told is not None and told.retry_after is not None and 50 < told.retry_after <= 60

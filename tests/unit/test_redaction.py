@@ -1,0 +1,78 @@
+"""What is cut out of texts before they are logged or kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from turnwise.redaction import hide, redact, redacted
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("postgresql://app:hunter22@db/x does not answer", "postgresql://app:***@db/x does not answer"),
+        ("redis://:p%40ss@host/1", "redis://:***@host/1"),
+        ("amqp://u:a:b@h//", "amqp://u:***@h//"),
+        ("Incorrect API key provided: sk-proj-AbCdEf123456.", "Incorrect API key provided: sk-***."),
+        ("Incorrect API key provided: sk-abcd****wxyz", "Incorrect API key provided: sk-***"),
+        ("{'Authorization': 'Bearer abc.def-123456'}", "{'Authorization': 'Bearer ***'}"),
+        ("authorization=Basic dXNlcjpwYXNz", "authorization=Basic ***"),
+        ("sent Bearer abcdefgh1234", "sent Bearer ***"),
+        ('{"password": "s3cret!!", "user": "me"}', '{"password": "***", "user": "me"}'),
+        ("connect(host=db password=s3cret port=1)", "connect(host=db password=*** port=1)"),
+        ("api_key=0123456789&x=1", "api_key=***&x=1"),
+        ("token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-_1", "token eyJ***"),
+        ("aws AKIAIOSFODNN7EXAMPLE", "aws AKIA***"),
+    ],
+)
+def test_what_looks_like_a_secret_is_cut_out(text: str, expected: str) -> None:
+    assert redact(text) == expected
+    assert redact(expected) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a task-oriented desk-clerk asks",
+        "see https://example.com/a:b and mail me@example.com",
+        "http://127.0.0.1:8080/v1/runs",
+        "password",
+        "the limit on tokens: 5000",
+        "basic idea",
+        "a bearer of news",
+        "risk-averse, ask_01hxyz12345, turn.asked",
+    ],
+)
+def test_innocent_texts_stay(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_a_known_secret_is_cut_out_in_each_form_of_it() -> None:
+    secret = 'zürich "pass"/17'
+    hide(secret)
+
+    assert redact(f"it is {secret}") == "it is ***"
+    assert redact('{"it": "zürich \\"pass\\"/17"}') == '{"it": "***"}'
+    assert redact('{"it": "z\\u00fcrich \\"pass\\"/17"}') == '{"it": "***"}'
+    assert redact("x=z%C3%BCrich%20%22pass%22%2F17") == "x=***"
+
+
+def test_of_a_known_url_its_password_is_the_secret() -> None:
+    hide("amqp://user:correct%20horse@host:5672//")
+
+    assert redact("login failed with correct horse") == "login failed with ***"
+    assert redact("user on host:5672") == "user on host:5672"
+
+
+def test_what_is_too_short_to_be_one_is_no_secret() -> None:
+    hide("run")
+    hide("")
+    hide(None)
+
+    assert redact("run run_1") == "run run_1"
+
+
+def test_json_is_redacted_at_any_depth_and_keeps_its_form() -> None:
+    value = {"error": {"message": "sk-abcdef123456", "list": ["Bearer abcdefgh1", 1, None]}, "n": 1.5}
+
+    assert redacted(value) == {"error": {"message": "sk-***", "list": ["Bearer ***", 1, None]}, "n": 1.5}
