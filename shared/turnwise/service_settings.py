@@ -119,6 +119,9 @@ class ServiceSettings(BaseSettings):
     retention_statuses: list[Literal["completed", "failed", "cancelled"]] = Field(
         ["completed", "failed", "cancelled"], description="Which runs that is for."
     )
+    audit_retention: float | None = Field(
+        None, ge=0, description="Seconds after which coordinators delete a row of the audit log; none: rows are kept."
+    )
     version_policy: Literal["adopt", "pinned"] = Field(
         "adopt",
         description="adopt: processes go on with runs that began with another version of the application; "

@@ -14,6 +14,7 @@ from turnwise.access.caller import Deed
 from turnwise.access.tenant import TenantLimits
 from turnwise.errors import ConflictError, NotFoundError
 from turnwise.ids import new_id
+from turnwise.runs.access_schema import audit
 from turnwise.runs.keys import KeyRecord, NewKey
 from turnwise.runs.store import Store
 
@@ -164,3 +165,18 @@ def test_a_row_of_the_log_can_not_be_changed(store: Store) -> None:
 
     with pytest.raises(sa.exc.DBAPIError, match="rows of audit are not changed"), store.database.engine.begin() as c:
         c.exec_driver_sql("UPDATE audit SET actor = 'nobody'")
+
+
+def test_old_rows_of_the_log_are_deleted_the_oldest_first_and_young_ones_kept(store: Store) -> None:
+    tenant = new_id("tenant")
+    doing(store, tenant).submit(new_run())
+    # Long before any other test's.
+    row = {"tenant": tenant, "actor": "key:1", "action": "old", "outcome": "done"}
+    old = [{**row, "id": new_id("aud"), "at": at} for at in (3.0, 1.0, 2.0)]
+    with store.database.begin() as connection:
+        connection.execute(sa.insert(audit), old)
+
+    assert store.forget_old_audit(1e9, limit=2) == 2
+    assert {row.at for row in store.of(tenant).audit() if row.action == "old"} == {3.0}
+    assert store.forget_old_audit(1e9, limit=2) == 1
+    assert [row.action for row in store.of(tenant).audit()] == ["submit"]

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,8 @@ from tests.store_parts import new_run
 
 from turnwise.metrics import Metrics
 from turnwise.runs import schema
+from turnwise.runs.access_schema import audit
+from turnwise.runs.columns import now
 from turnwise.runs.database import Database
 from turnwise.runs.store import Store
 from turnwise.service_settings import load_settings
@@ -160,17 +162,39 @@ def test_a_sweep_deletes_for_a_part_of_its_time_and_the_next_goes_on(store: Stor
     assert numbers == [3, 2, 1, 0]
 
 
-def test_without_a_retention_no_run_is_deleted_but_old_budgets_are(store: Store) -> None:
+def test_without_a_retention_nothing_is_deleted_but_old_budgets(store: Store) -> None:
     ended(store, "completed", 1e9)
     with store.database.begin() as connection:
         row = {"scope": "tenant_day", "scope_id": "default/2020-01-01"}
         connection.execute(sa.insert(schema.budgets).values(row))
+    audited(store, ["aud_old"], sa.literal(1.0))
     sweep, _ = sweeping(store)
 
     sweep.sweep()
 
     assert len(left(store)) == 1
     assert store.table("budgets") == []
+    assert len(store.table("audit")) == 1
+
+
+def audited(store: Store, ids: Iterable[str], at: sa.ColumnElement[float]) -> None:
+    row = {"tenant": "acme", "actor": "key:1", "action": "submit", "outcome": "done"}
+    with store.database.begin() as connection:
+        connection.execute(sa.insert(audit).values(at=at), [{**row, "id": each} for each in ids])
+
+
+def test_old_rows_of_the_audit_log_go_a_part_in_each_sweep(store: Store) -> None:
+    audited(store, (f"aud_{number}" for number in range(501)), sa.literal(1.0))
+    audited(store, ["aud_young"], now())
+    sweep, _ = sweeping(store, audit_retention=60)
+
+    numbers = []
+    for _ in range(2):
+        sweep.sweep()
+        numbers.append(len(store.table("audit")))
+
+    assert numbers == [2, 1]
+    assert [row["id"] for row in store.table("audit")] == ["aud_young"]
 
 
 def test_a_wrong_retention_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,9 @@ logger = logging.getLogger(__name__)
 
 # The name of its lease, beside those of the queues.
 _LEASE = "retention"
-# Runs looked up at a time.
+# Runs looked up at a time, and rows of the audit log deleted in a sweep.
 _BATCH = 50
+_AUDIT_ROWS = 500
 # Of the time between two sweeps: what is deleted waits for nobody, but sweeps wait for it.
 _SHARE = 0.25
 # Seconds until the next look, once everything was looked at.
@@ -24,7 +25,7 @@ _BUDGETS_REST = 3_600.0
 
 
 class RetentionSweep:
-    """One coordinator of an installation deletes at a time, each run in a short transaction, for a part of each sweep.
+    """One coordinator of an installation deletes at a time, in short transactions, for a part of each sweep.
 
     Where no retention is set, only the budgets of days and months that are over are deleted.
     """
@@ -36,23 +37,32 @@ class RetentionSweep:
         self._retention: Retention | None = None
         if settings.retention is not None:
             self._retention = Retention(older_than=settings.retention, statuses=tuple(settings.retention_statuses))
+        self._audit_retention = settings.audit_retention
         self._holder = new_id("ret")
         self._clock = store.clock
         self._after: OldRun | None = None
-        self._next_runs = self._next_budgets = self._clock.monotonic()
+        self._next_runs = self._next_audit = self._next_budgets = self._clock.monotonic()
 
     def sweep(self) -> None:
         """Delete for a while, if it is time and no other coordinator does; raises `DatabaseUnavailableError`."""
         now = self._clock.monotonic()
         runs_due = self._retention is not None and now >= self._next_runs
-        if not (runs_due or now >= self._next_budgets):
+        audit_due = self._audit_retention is not None and now >= self._next_audit
+        if not (runs_due or audit_due or now >= self._next_budgets):
             return
         if not self._store.sweep_lease(_LEASE, self._holder, max(self._interval * 3, 5.0)):
-            self._after, self._next_runs, self._next_budgets = None, now + _REST, now + _BUDGETS_REST
+            self._after, self._next_budgets = None, now + _BUDGETS_REST
+            self._next_runs = self._next_audit = now + _REST
             return
         if now >= self._next_budgets:
             self._store.forget_old_budgets()
             self._next_budgets = now + _BUDGETS_REST
+        if (
+            self._audit_retention is not None
+            and audit_due
+            and self._store.forget_old_audit(self._audit_retention, _AUDIT_ROWS) < _AUDIT_ROWS
+        ):
+            self._next_audit = now + _REST
         if self._retention is not None and runs_due:
             self._purge(self._retention, now + self._interval * _SHARE)
 

@@ -74,3 +74,5 @@ audit = sa.Table(
     sa.Column("request_id", sa.Text),
 )
 sa.Index("ix_audit_tenant", audit.c.tenant, audit.c.id)
+# What is kept no longer, the oldest first.
+sa.Index("ix_audit_at", audit.c.at)

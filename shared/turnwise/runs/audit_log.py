@@ -1,4 +1,4 @@
-"""Reading the audit log, and writing down what was refused."""
+"""Reading the audit log, writing down what was refused, and deleting what is kept no longer."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from turnwise.access.caller import Deed
 from turnwise.runs.access_schema import audit
 from turnwise.runs.audit import AUDIT, AuditRecord, audit_of, write_deed
 from turnwise.runs.base import StoreBase
+from turnwise.runs.columns import now
 
 
 class AuditLog(StoreBase):
@@ -27,3 +28,10 @@ class AuditLog(StoreBase):
         """Write down that something was not done, and with which HTTP status it was refused."""
         with self.database.begin() as connection:
             write_deed(connection, deed, resource, refused=status)
+
+    def forget_old_audit(self, older_than: float, limit: int) -> int:
+        """Delete rows older than that many seconds, the oldest first and at most `limit`; how many they were."""
+        old = sa.select(audit.c.id).where(audit.c.at <= now() - sa.literal(older_than, sa.Double))
+        first = old.order_by(audit.c.at).limit(limit)
+        with self.database.begin() as connection:
+            return connection.execute(sa.delete(audit).where(audit.c.id.in_(first))).rowcount

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from turnwise.runs.columns import Document, Money, Seconds, Tags
 
-SCHEMA_VERSION = "0006"
+SCHEMA_VERSION = "0007"
 
 metadata = sa.MetaData()
 _unfinished = sa.text("status IN ('queued', 'running', 'waiting')")
