@@ -17,6 +17,7 @@ _ROOT = Path(__file__).parent.parent.parent
 # both to later ones when those programs are no longer to be upgraded from.
 _FIRST_MIGRATION_AFTER = "shared/turnwise/runs/migrations/versions/0007_audit_age.py"
 SCHEMA = "0006"
+_SCHEMA_FILE = "shared/turnwise/runs/schema.py"
 _PACKAGES = ("shared", "services/gateway", "services/coordinator", "services/responders")
 
 
@@ -26,14 +27,14 @@ def old_python(folder: Path) -> str:
     Needs no network. Skips the test where this tree has no history, or one that does not go back so far.
     """
     added = _git("log", "--diff-filter=A", "--format=%H", "-1", "--", _FIRST_MIGRATION_AFTER).decode().strip()
-    found = added and _git("archive", f"{added}^", "shared", "services")
-    if not found:
+    schema = _git("show", f"{added}^:{_SCHEMA_FILE}").decode() if added else ""
+    if f'SCHEMA_VERSION = "{SCHEMA}"' not in schema:
         pytest.skip(
-            f"no old version to upgrade from: the history of this tree has no commit before the one that added "
-            f"{_FIRST_MIGRATION_AFTER}; take a clone with its whole history (git fetch --unshallow)"
+            f"no old version to upgrade from: the history of this tree has no commit of schema {SCHEMA} before the one "
+            f"that added {_FIRST_MIGRATION_AFTER}; take a clone with its whole history (git fetch --unshallow)"
         )
     source = folder / "source"
-    with tarfile.open(fileobj=io.BytesIO(found)) as archive:
+    with tarfile.open(fileobj=io.BytesIO(_git("archive", f"{added}^", "shared", "services"))) as archive:
         archive.extractall(source, filter="data")
     environment = folder / "environment"
     venv.create(environment, with_pip=False, symlinks=True)
