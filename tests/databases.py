@@ -1,11 +1,11 @@
-"""PostgreSQL for tests and benchmarks: a fresh database each time, dropped afterwards."""
+"""Databases for tests and benchmarks, a fresh one each time; those of PostgreSQL are dropped afterwards."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from psycopg import sql
 from sqlalchemy.engine import make_url
 
 from turnwise.ids import new_id
+from turnwise.runs.database import Database
 
 _LOOPBACK = "postgresql://postgres:root@127.0.0.1:5432/postgres"
 
@@ -73,3 +74,22 @@ def fresh_postgres(server: str = "") -> Iterator[str]:
     finally:
         with psycopg.connect(server, autocommit=True) as connection:
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def fresh_sqlite(file: Path, clock: Callable[[], float] | None = None) -> Database:
+    """A record of its own in the new `file`, as `migrate` leaves it; to be closed by whoever asks.
+
+    Migrations take 0.1 s, so they are made once in each process, and what they leave is copied.
+    """
+    file.write_bytes(_migrated())
+    return Database(f"sqlite:///{file}", clock=clock)
+
+
+@cache
+def _migrated() -> bytes:
+    with tempfile.TemporaryDirectory(prefix="turnwise-") as folder:
+        file = Path(folder) / "record.db"
+        database = Database(f"sqlite:///{file}")
+        database.migrate()
+        database.close()
+        return file.read_bytes()

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+from tests.databases import fresh_sqlite
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import RunNotice
 from turnwise.bus.in_process import InProcessBus
-from turnwise.runs.database import Database
 from turnwise.runs.records import NewAsk
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings, load_settings
@@ -89,8 +89,7 @@ def make_app() -> App:
 @contextmanager
 def served(directory: Path, *, bus: Bus | None = None, port: int = 0, **settings: Any) -> Iterator[Served]:
     """A gateway over the record in `directory`, for the time of the `with` block."""
-    database = Database(f"sqlite:///{directory / 'record.db'}")
-    database.migrate()
+    database = fresh_sqlite(directory / "record.db")
     own_bus = bus or InProcessBus()
     store = Store(database, notify=lambda run_id, seq: own_bus.notify(RunNotice(run=run_id, seq=seq)))
     made: ServiceSettings = load_settings(**settings)

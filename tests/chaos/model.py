@@ -28,7 +28,7 @@ _FAULTS: tuple[Fault | Literal["disconnect"], ...] = (
 )
 _ONE_IN = 20  # calls, for each of the faults
 if os.environ.get(UNRULY):
-    limits = {"concurrency": 10, "requests": 60, "window": 5}
+    limits = {"concurrency": 10, "requests": 150}
 _ROLE = re.compile(r"You play (\w+)\.")
 
 

@@ -21,8 +21,9 @@ _AT_WORK = """
         AND before.finished_at IS NULL))
     AND (
         move_due_at IS NOT NULL OR EXISTS (
-            SELECT FROM asks WHERE asks.run_id = runs.id AND asks.status IN ('leased', 'runnable')
-            AND (asks.due_at IS NULL OR asks.due_at <= extract(epoch FROM now()))))
+            SELECT FROM asks WHERE asks.run_id = runs.id AND (asks.status = 'leased' OR (asks.status = 'runnable'
+            AND (asks.due_at IS NULL OR asks.due_at <= extract(epoch FROM now()))
+            AND asks.bucket IS NULL))))  -- with one, it waits for room with the provider, whatever goes wrong
 """
 _HELD_BY = """
     SELECT DISTINCT runs.id, runs.last_seq FROM asks

@@ -66,6 +66,17 @@ def claims(store: Store, queue: str) -> Callable[[int], list[Claim]]:
 Claims = Callable[[int], list[Claim]]
 
 
+def test_what_waits_in_line_for_a_provider_is_overlooked_by_nobody_but_the_deaf(
+    store: Store, queue: str, claims: Claims
+) -> None:
+    plain, in_line = claims(2)
+    assert store.defer(plain, Deferral(seconds=0, waiting_for={"kind": "retry"}))
+    wait(store, in_line, target(requests=1), seconds=0)
+
+    assert store.overlooked([queue], 0.0) == {queue: 2}
+    assert store.overlooked([queue], 0.0, in_line=False) == {queue: 1}
+
+
 def test_threads_of_two_stores_together_take_no_more_than_the_limit(store: Store, claims: Claims) -> None:
     of, mine = target(requests=7), claims(24)
     stores, taken = [store, Store(store.database)], []

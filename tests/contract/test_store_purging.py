@@ -20,7 +20,6 @@ from turnwise.ledger.call import Granted, ModelCall
 from turnwise.runs import schema
 from turnwise.runs.budgets import ScopeLimits
 from turnwise.runs.columns import Document, Money
-from turnwise.runs.database import Database
 from turnwise.runs.outcomes import Reply
 from turnwise.runs.purging import Retention
 from turnwise.runs.records import Claim, NewHistory, RunRecord, Usage
@@ -35,21 +34,10 @@ NOT_OF_RUNS = {
 
 
 @pytest.fixture(scope="module")
-def own_postgres() -> Iterator[str]:
+def postgres_url() -> Iterator[str]:
     """A database in which other tests have no runs that could be deleted."""
     with migrated_postgres() as url:
         yield url
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def database(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Database]:
-    if request.param == "postgres":
-        made = Database(request.getfixturevalue("own_postgres"))
-    else:
-        made = Database(f"sqlite:///{tmp_path / 'turnwise.db'}")
-        made.migrate()
-    yield made
-    made.close()
 
 
 def _end(store: Store, run: RunRecord, status: str = "completed", code: str = "DONE") -> RunRecord:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.databases import fresh_sqlite
 
-from turnwise.runs.database import Database
 from turnwise.runs.store import Store
 
 from .compare import compare
@@ -17,8 +17,7 @@ from .served_player import ServedPlayer
 
 @pytest.fixture(scope="module", params=[False, True], ids=["two transactions", "move with reply"])
 def player(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPlayer]:
-    database = Database(f"sqlite:///{tmp_path_factory.mktemp('golden') / 'record.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path_factory.mktemp("golden") / "record.db")
     yield ServedPlayer(Store(database, lease_seconds=3_600), move_with_reply=request.param)
     database.close()
 

@@ -16,6 +16,7 @@ from alembic import command
 from kombu.connection import Connection
 from tests.brokers import BrokerMissing, fresh_rabbitmq, fresh_redis
 from tests.cli import Terminal, terminal
+from tests.databases import fresh_sqlite
 from tests.e2e.processes import free_port
 from tests.services import migrated_postgres, missing
 from tests.store_parts import asked_run, new_run, new_worker
@@ -49,8 +50,7 @@ def desk() -> Task:
 @pytest.fixture
 def store(terminal: Terminal) -> Iterator[Store]:
     """The record of an installation without a broker, with a living coordinator."""
-    database = Database(f"sqlite:///{terminal.folder / 'turnwise.db'}")
-    database.migrate()
+    database = fresh_sqlite(terminal.folder / "turnwise.db")
     made = Store(database, lease_seconds=3_600)  # nobody renews it, and a loaded machine is slow
     made.register_worker(WorkerInfo(kind="coordinator", queues=("coordinator",), host="here", pid=1, version="2"))
     yield made

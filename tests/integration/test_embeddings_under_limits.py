@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 from tests.vector_stores import FixedEmbedder, documents, sqlite_config
 
@@ -26,7 +27,6 @@ from turnwise import (
 from turnwise.errors import LimitReachedError, ModelUnavailableError
 from turnwise.fake_llm.server import FakeLLMServer
 from turnwise.ledger.purse import Purse
-from turnwise.runs.database import Database
 from turnwise.runs.store import Store
 
 # 18 bytes, and 4 for the form: 22 tokens are put aside for it. The server counts 5.
@@ -42,8 +42,7 @@ def server() -> Iterator[FakeLLMServer]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path / "runs.db")
     yield Store(database)
     database.close()
 

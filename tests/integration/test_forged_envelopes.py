@@ -8,20 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.databases import fresh_sqlite
 from tests.e2e.waiting import until
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
 from turnwise.bus.envelope import AskEnvelope, CancelNotice
 from turnwise.cancellation import cancelled
-from turnwise.runs.database import Database
 from turnwise.runs.store import Store
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path / 'turnwise.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path / "turnwise.db")
     yield Store(database)
     database.close()
 

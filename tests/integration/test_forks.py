@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from tests.databases import fresh_sqlite
 from tests.machine_team import Member, build_team
 from tests.past_parts import Stage, told
 from tests.property_settings import examples
 from tests.unit.test_machine_properties import openings, teams
 
 from turnwise import Task
-from turnwise.runs.database import Database
 from turnwise.runs.scratch import Scratch
 from turnwise.runs.store import Store
 from turnwise.serving.replay import replay
@@ -26,8 +26,7 @@ from turnwise.serving.replay import replay
 @contextmanager
 def new_store() -> Iterator[Store]:
     with tempfile.TemporaryDirectory() as folder:
-        database = Database(f"sqlite:///{Path(folder) / 'record.db'}")
-        database.migrate()
+        database = fresh_sqlite(Path(folder) / "record.db")
         yield Store(database, lease_seconds=3_600)
         database.close()
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import (
@@ -28,7 +29,6 @@ from turnwise import (
     Task,
 )
 from turnwise.errors import ToolServerUnavailableError
-from turnwise.runs.database import Database
 from turnwise.runs.outcomes import Resolution
 from turnwise.runs.store import Store
 from turnwise.serving.permits import permit
@@ -151,8 +151,7 @@ def test_in_a_served_run_the_responder_opens_its_own_connection(tmp_path: Path) 
         app.task(desk)
         app.tree("desk")
         server.close()
-        database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
-        database.migrate()
+        database = fresh_sqlite(tmp_path / "runs.db")
         stack.callback(database.close)
         store = Store(database)
         with Desk(store, app) as served:
@@ -176,8 +175,7 @@ def test_a_served_run_whose_server_dies_in_a_call_waits_for_a_person_if_that_may
 
         app = App("tests")
         app.task(desk)
-        database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
-        database.migrate()
+        database = fresh_sqlite(tmp_path / "runs.db")
         stack.callback(database.close)
         store = Store(database)
         with Desk(store, app) as served:

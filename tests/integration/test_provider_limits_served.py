@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from pydantic import SecretStr
+from tests.either_database import database, postgres_url
 from tests.fleet import Fleet
-from tests.services import migrated_postgres
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
 from turnwise.fake_llm.request import ChatRequest
@@ -23,25 +21,14 @@ from turnwise.service_settings import load_settings
 from turnwise_gateway.api import create_api
 from turnwise_gateway.server import GatewayThread
 
+__all__ = ["database", "postgres_url"]
+
 RULES: list[dict[str, Any]] = [{"match": "slow", "reply": "DONE slow", "delay": 0.05}, {"reply": "DONE quick"}]
 
 
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    with migrated_postgres() as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "postgres":
-        found: str = request.getfixturevalue("postgres_url")
-        return found
-    made = f"sqlite:///{tmp_path / 'turnwise.db'}"
-    database = Database(made)
-    database.migrate()
-    database.close()
-    return made
+@pytest.fixture
+def url(database: Database) -> str:
+    return database.url.render_as_string(hide_password=False)
 
 
 def desk(server: FakeLLMServer, **limits: Any) -> App:

@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from prometheus_client import CollectorRegistry
 from tests.cli import Terminal, terminal
+from tests.databases import fresh_sqlite
 from tests.e2e.processes import environment
 from tests.e2e.waiting import until
 from tests.store_parts import new_run
@@ -21,7 +22,6 @@ from turnwise.metrics import Metrics
 from turnwise.runs import schema
 from turnwise.runs.access_schema import audit
 from turnwise.runs.columns import now
-from turnwise.runs.database import Database
 from turnwise.runs.store import Store
 from turnwise.service_settings import load_settings
 from turnwise_coordinator.retention import RetentionSweep
@@ -31,8 +31,7 @@ __all__ = ["terminal"]
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path / 'turnwise.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path / "turnwise.db")
     yield Store(database)
     database.close()
 

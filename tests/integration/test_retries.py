@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from pydantic import BaseModel, SecretStr
+from tests.databases import fresh_sqlite
 from tests.e2e.waiting import until
 from tests.served_parts import Desk
 from tests.store_parts import new_worker
@@ -33,7 +34,6 @@ from turnwise.fake_llm.answer import Answer, Fault
 from turnwise.fake_llm.request import ChatRequest
 from turnwise.fake_llm.server import FakeLLMServer
 from turnwise.llm.base import LLMResponse
-from turnwise.runs.database import Database
 from turnwise.runs.records import RunRecord
 from turnwise.runs.schema import asks
 from turnwise.runs.store import Store
@@ -79,8 +79,7 @@ def serving() -> Iterator[Callable[[Any], FakeLLMServer]]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path / 'turnwise.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path / "turnwise.db")
     yield Store(database)
     database.close()
 

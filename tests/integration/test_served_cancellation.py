@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from tests.databases import fresh_sqlite
 from tests.e2e.waiting import until
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
 from turnwise.bus.envelope import AskEnvelope, CancelNotice
 from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.runs.database import Database
 from turnwise.runs.records import RunRecord
 from turnwise.runs.store import Store
 
@@ -32,8 +32,7 @@ def model() -> Iterator[FakeLLMServer]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path / 'turnwise.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path / "turnwise.db")
     yield Store(database)
     database.close()
 

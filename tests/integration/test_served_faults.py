@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.either_database import database, postgres_url
 from tests.served_parts import Desk
-from tests.services import migrated_postgres
 
 from turnwise import (
     App,
@@ -32,6 +31,8 @@ from turnwise.runs.schema import runs
 from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
 from turnwise.service_settings import load_settings
+
+__all__ = ["database", "postgres_url"]
 
 
 class Fetch(ToolMessage):
@@ -69,23 +70,6 @@ def _fetching(value: Callable[[], Any]) -> Callable[[], Task]:
         return Task(agent, interactive=False)
 
     return task
-
-
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    with migrated_postgres() as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    if request.param == "postgres":
-        made = Database(request.getfixturevalue("postgres_url"))
-    else:
-        made = Database(f"sqlite:///{tmp_path / 'turnwise.db'}")
-        made.migrate()
-    yield made
-    made.close()
 
 
 class FlakyStore(Store):

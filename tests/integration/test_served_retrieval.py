@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
-from tests.databases import NoPostgresError, fresh_postgres, pgvector_server
+from tests.databases import NoPostgresError, fresh_postgres, fresh_sqlite, pgvector_server
 from tests.served_parts import Desk
 from tests.services import missing
 from tests.vector_stores import documents, sqlite_config
@@ -27,7 +27,6 @@ from turnwise import (
     VectorStoreConfig,
 )
 from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.runs.database import Database
 from turnwise.runs.store import Store
 
 ASK = '{"request": "retrieve", "query": "forgotten password", "k": 1}'
@@ -35,8 +34,7 @@ ASK = '{"request": "retrieve", "query": "forgotten password", "k": 1}'
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path / "runs.db")
     yield Store(database)
     database.close()
 

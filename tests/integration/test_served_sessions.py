@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
+from tests.either_database import database, postgres_url
 from tests.served_parts import Desk
-from tests.services import migrated_postgres
 from tests.store_parts import remembered
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Entity, MockLMConfig, RewindTool, Task, ToolMessage
@@ -21,22 +20,12 @@ from turnwise.runs.outcomes import Reply
 from turnwise.runs.records import NewHistory, NewRun, WorkerInfo
 from turnwise.runs.store import Store
 
-
-@pytest.fixture(scope="module")
-def postgres_url() -> Iterator[str]:
-    with migrated_postgres() as url:
-        yield url
+__all__ = ["database", "postgres_url"]
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    if request.param == "postgres":
-        made = Database(request.getfixturevalue("postgres_url"))
-    else:
-        made = Database(f"sqlite:///{tmp_path / 'turnwise.db'}")
-        made.migrate()
-    yield Store(made)
-    made.close()
+@pytest.fixture
+def store(database: Database) -> Store:
+    return Store(database)
 
 
 class Note(ToolMessage):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
+from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import (
@@ -26,7 +27,6 @@ from turnwise import (
 )
 from turnwise.background_loop import run_in_background
 from turnwise.errors import DatabaseUnavailableError
-from turnwise.runs.database import Database
 from turnwise.runs.outcomes import Resolution
 from turnwise.runs.records import AskRecord, RunRecord
 from turnwise.runs.store import Store
@@ -171,8 +171,7 @@ class Case:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path / 'record.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path / "record.db")
     yield Store(database)
     database.close()
 

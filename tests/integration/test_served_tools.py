@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from pydantic import Field
+from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, ResultTool, Task, ToolMessage, XMLToolMessage
-from turnwise.runs.database import Database
 from turnwise.runs.records import RunRecord
 from turnwise.runs.store import Store
 
@@ -53,8 +53,7 @@ class Open(ToolMessage):
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path / "runs.db")
     yield Store(database)
     database.close()
 

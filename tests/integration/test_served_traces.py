@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 from tests.telemetry import Memory, SeenSpan, connected, in_memory, tree
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.logs import configure_logging
-from turnwise.runs.database import Database
 from turnwise.runs.records import AskRecord, ReplyRecord, RunRecord
 from turnwise.runs.store import Store
 from turnwise.serving import tracing
@@ -49,8 +49,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 def served(folder: Path, **settings: Any) -> Desk:
-    database = Database(f"sqlite:///{folder / 'runs.db'}")
-    database.migrate()
+    database = fresh_sqlite(folder / "runs.db")
     app = App("tests")
 
     @app.task

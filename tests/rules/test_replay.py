@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.databases import fresh_sqlite
 from tests.rules.catalogue import scenarios
 from tests.rules.scenario import SERVED, Scenario
 from tests.rules.served import ServedPlayer, application, serving
 
 from turnwise.core import after_step, done, step
-from turnwise.runs.database import Database
 from turnwise.runs.records import RunFilter
 from turnwise.runs.scratch import Scratch
 from turnwise.runs.store import Store
@@ -24,8 +24,7 @@ Replay = Callable[[Scenario], list[Replayed]]
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path_factory.mktemp('rules') / 'record.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path_factory.mktemp("rules") / "record.db")
     yield Store(database, lease_seconds=3_600)
     database.close()
 

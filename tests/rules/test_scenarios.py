@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.databases import fresh_sqlite
 from tests.rules import in_process
 from tests.rules.catalogue import scenarios
 from tests.rules.outcome import Outcome
@@ -12,7 +13,6 @@ from tests.rules.scenario import RUN, RUN_ASYNC, SERVED, Scenario
 from tests.rules.served import ServedPlayer, serving
 from tests.rules.transcript import fits
 
-from turnwise.runs.database import Database
 from turnwise.runs.store import Store
 
 
@@ -23,8 +23,7 @@ def played_in(way: str) -> list[object]:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPlayer]:
-    database = Database(f"sqlite:///{tmp_path_factory.mktemp('rules') / 'record.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path_factory.mktemp("rules") / "record.db")
     with serving(
         Store(database, lease_seconds=3_600), [each for each in scenarios() if SERVED not in each.never]
     ) as it:

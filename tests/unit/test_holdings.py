@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Task
 from turnwise.errors import DatabaseUnavailableError
-from turnwise.runs.database import Database
 from turnwise.runs.records import Claim, WorkerInfo
 from turnwise.runs.store import Store
 from turnwise.testing import MockLMConfig
@@ -38,8 +38,7 @@ class Deaf(Store):
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Deaf]:
-    database = Database(f"sqlite:///{tmp_path / 'record.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path / "record.db")
     yield Deaf(database)
     database.close()
 

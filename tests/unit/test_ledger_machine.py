@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from tests.databases import fresh_sqlite
 from tests.property_settings import examples
 from tests.store_parts import asked_run, new_queue, new_worker
 
@@ -19,7 +20,6 @@ from turnwise.ids import new_id
 from turnwise.ledger.budget import Amount, Budget
 from turnwise.ledger.call import Granted, ModelCall, Refusal
 from turnwise.runs.budgets import ScopeLimits, own_budget
-from turnwise.runs.database import Database
 from turnwise.runs.outcomes import CallUsage, Reply
 from turnwise.runs.records import Claim, Usage
 from turnwise.runs.reservations import Stale
@@ -235,8 +235,7 @@ def within(budget: Budget, expected: Sums) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path / 'turnwise.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path / "turnwise.db")
     yield Store(database)
     database.close()
 

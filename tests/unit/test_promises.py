@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Task
-from turnwise.runs.database import Database
 from turnwise.runs.store import Store
 from turnwise.testing import MockLMConfig, check
 
@@ -25,8 +25,7 @@ def desk() -> Task:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path / 'record.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path / "record.db")
     made = Store(database)
     with Desk(made, app) as served:
         assert served.go_on(served.submit("desk")).status == "completed"

@@ -8,19 +8,18 @@ from queue import SimpleQueue
 from typing import Any
 
 import pytest
+from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.bus.envelope import Notice, TokenNotice
 from turnwise.display import current_settings
-from turnwise.runs.database import Database
 from turnwise.runs.store import Store
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path / "runs.db")
     yield Store(database)
     database.close()
 

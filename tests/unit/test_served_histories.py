@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, LLMMessage, LLMResponse, MockLMConfig, Role, Task, ToolMessage
 from turnwise.llm.base import LanguageModel
 from turnwise.llm.mock import MockLM
-from turnwise.runs.database import Database
 from turnwise.runs.records import AgentRecord, HistoryRow
 from turnwise.runs.store import Store
 
@@ -37,8 +37,7 @@ class Watched(MockLM):
 def served(make: Callable[[], Task], directory: Path) -> Iterator[Desk]:
     app = App("tests")
     app.task(name="desk")(make)
-    database = Database(f"sqlite:///{directory / 'turnwise.db'}")
-    database.migrate()
+    database = fresh_sqlite(directory / "turnwise.db")
     try:
         with Desk(Store(database), app) as desk:
             yield desk

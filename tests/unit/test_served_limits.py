@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter
+from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import (
@@ -29,7 +30,6 @@ from turnwise.ledger.budget import Amount
 from turnwise.ledger.call import Granted, ModelCall
 from turnwise.metrics import RecordCollector
 from turnwise.runs.budgets import ScopeLimits
-from turnwise.runs.database import Database
 from turnwise.runs.records import RunRecord
 from turnwise.runs.store import Store
 from turnwise.serving.permits import permit
@@ -91,8 +91,7 @@ def consulting(sent: list[int]) -> Task[Any]:
 def desk(directory: Path, make: Any, **settings: Any) -> Iterator[Desk]:
     app = App("tests")
     app.task(name="desk")(make)
-    database = Database(f"sqlite:///{directory / 'turnwise.db'}")
-    database.migrate()
+    database = fresh_sqlite(directory / "turnwise.db")
     try:
         with Desk(Store(database), app, **settings) as made:
             yield made

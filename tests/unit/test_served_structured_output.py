@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel, SecretStr
+from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task, ToolMessage
 from turnwise.fake_llm.server import FakeLLMServer
 from turnwise.messages.return_value import value_of_type
 from turnwise.messages.wire import decode_document
-from turnwise.runs.database import Database
 from turnwise.runs.records import RunRecord
 from turnwise.runs.store import Store
 
@@ -57,8 +57,7 @@ def server() -> Iterator[FakeLLMServer]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path / "runs.db")
     yield Store(database)
     database.close()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import (
@@ -26,7 +27,6 @@ from turnwise import (
     Task,
     ToolMessage,
 )
-from turnwise.runs.database import Database
 from turnwise.runs.outcomes import Reply
 from turnwise.runs.records import Claim
 from turnwise.runs.store import Store
@@ -65,8 +65,7 @@ class ForgingStore(Store):
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
-    database.migrate()
+    database = fresh_sqlite(tmp_path / "runs.db")
     yield ForgingStore(database)
     database.close()
 

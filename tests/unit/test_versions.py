@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.ids import new_id
-from turnwise.runs.database import Database
 from turnwise.runs.records import EventRecord, NewRun, RunRecord
 from turnwise.runs.store import Store
 from turnwise.serving.waiting import why_waiting
@@ -33,8 +33,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: Clock) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path / 'turnwise.db'}", clock=clock)
-    database.migrate()
+    database = fresh_sqlite(tmp_path / "turnwise.db", clock)
     yield Store(database)
     database.close()
 

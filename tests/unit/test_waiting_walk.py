@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.databases import fresh_sqlite
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Entity, MockLMConfig, Task, ToolMessage
 from turnwise.ids import new_id
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.wire import encode_document
-from turnwise.runs.database import Database
 from turnwise.runs.outcomes import Deferral, Reply
 from turnwise.runs.records import Claim, Json, NewDocument, NewRun, RunRecord, WorkerInfo
 from turnwise.runs.situation import COORDINATOR
@@ -67,8 +67,7 @@ class Walk:
     def __init__(self, file: Path, seed: int) -> None:
         self.chance = random.Random(seed)
         self.now = 1_000_000.0
-        self.database = Database(f"sqlite:///{file}", clock=self.clock)
-        self.database.migrate()
+        self.database = fresh_sqlite(file, self.clock)
         self.store = Store(self.database, lease_seconds=LEASE)
         app = _app()
         self.mover = Mover(app=app, llm_queues={}, agent_queues={}, max_attempts=100)

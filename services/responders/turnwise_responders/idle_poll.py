@@ -1,4 +1,4 @@
-"""A responder process that hears nothing looks for itself."""
+"""A responder process that has room looks for itself: its broker may have lost what would have told it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ INCURABLE = 12
 
 
 class IdlePoll:
-    """Serves asks that have waited for as long as this process has heard nothing, if it has room for them.
+    """Serves asks that have waited for as long as silence is allowed to last, if it has room for them.
 
     `serve(queue)` claims an ask of the queue and answers it, and says whether there was one; at most `slots` at once.
     So work goes on without the broker, if slowly; and whoever finds work in that way again and again is deaf, which
     `note_deaf` is told at each look. `incurable`: deaf for long, though the broker answers; only a restart helps.
+
+    While messages come, they bring work enough for everybody, unless some were lost. So then it leaves alone what waits
+    for a provider, and has room only if it had room at the look before, too: not for a moment, between two messages.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class IdlePoll:
         self._note_deaf = note_deaf
         self._queues = tuple(queues)
         self._slots = slots
+        self._room = 0
         self._clock = store.clock
         self._stopping = self._clock.event()
         self._thread: Thread | None = None
@@ -74,19 +78,23 @@ class IdlePoll:
         long = deaf_for is not None and deaf_for > INCURABLE * self._hearing.seconds
         self.incurable = long and self._broker_is_up()
         self._serving = [thread for thread in self._serving if thread.is_alive()]
-        room = self._slots - self._busy()
-        if room <= 0 or not self._hearing.silent():
+        silent = self._hearing.silent()
+        before, self._room = self._room, self._slots - self._busy()
+        room = self._room if silent else min(before, self._room)
+        if room <= 0:
             return
-        for queue, waiting in self._store.overlooked(self._queues, self._hearing.seconds).items():
+        for queue, waiting in self._store.overlooked(self._queues, self._hearing.seconds, in_line=silent).items():
             for _ in range(min(waiting, room)):
                 self._serving.append(self._clock.start("turnwise-poll", lambda queue=queue: self._drain(queue)))  # type: ignore[misc]
                 room -= 1
 
     def _drain(self, queue: str) -> None:
-        """Answer asks of the queue until there is none, or the broker brings some."""
+        """Answer one ask of the queue, and others until there is none or the broker brings some."""
         try:
-            while self._hearing.silent() and not self._stopping.is_set() and self._serve(queue):
+            while not self._stopping.is_set() and self._serve(queue):
                 self._hearing.missed()
+                if not self._hearing.silent():
+                    break
         except Exception:
             logger.exception("An ask that nobody told of could not be answered", extra={"action": "poll_failed"})
 

@@ -19,6 +19,7 @@ _WAITING = (
     )
     .group_by(asks.c.queue)
 )
+_WAITING_FOR_NOBODY = _WAITING.where(asks.c.bucket.is_(None))
 _DEAF = (
     sa.update(workers)
     .where(workers.c.id == sa.bindparam("worker_id"), workers.c.deaf_since.is_(None))
@@ -30,10 +31,14 @@ _HEARS = sa.update(workers).where(workers.c.id == sa.bindparam("worker_id")).val
 class Overlooked(StoreBase):
     """Looks without locks."""
 
-    def overlooked(self, queues: Sequence[str], age: float) -> dict[str, int]:
-        """How many asks of each of these queues may be claimed since `age` seconds; queues with none are left out."""
+    def overlooked(self, queues: Sequence[str], age: float, *, in_line: bool = True) -> dict[str, int]:
+        """How many asks of each of these queues may be claimed since `age` seconds; queues with none are left out.
+
+        Without `in_line`, those that wait for room with a provider are not counted.
+        """
+        statement = _WAITING if in_line else _WAITING_FOR_NOBODY
         with self.database.read() as connection:
-            rows = connection.execute(_WAITING, {"queues": list(queues), "age": age}).all()
+            rows = connection.execute(statement, {"queues": list(queues), "age": age}).all()
         return {row[0]: row[1] for row in rows}
 
     def note_deaf(self, worker_id: str, deaf: bool) -> None:
