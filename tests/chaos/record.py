@@ -30,6 +30,10 @@ _HELD_BY = """
     JOIN workers ON workers.id = asks.worker_id JOIN runs ON runs.id = asks.run_id
     WHERE asks.status = 'leased' AND workers.pid = %s
 """
+_EVENTS = """
+    SELECT run_id, at, concat_ws(' ', type, CASE type WHEN 'ask.deferred' THEN data -> 'waiting_for' ->> 'kind' END)
+    AS type FROM events ORDER BY at
+"""
 _LEFT = {
     "moves that are still due": "SELECT id FROM runs WHERE move_due_at IS NOT NULL AND finished_at IS NOT NULL",
     "reservations that were not settled": "SELECT run_id AS id FROM reservations WHERE settled_at IS NULL",
@@ -59,11 +63,8 @@ class Record:
         return {row["id"]: (row["last_seq"], row["ended"]) for row in rows}
 
     def event_times(self) -> list[tuple[str, float, str]]:
-        """Run, time and type of every event."""
-        return [
-            (row["run_id"], row["at"], row["type"])
-            for row in self._all("SELECT run_id, at, type FROM events ORDER BY at")
-        ]
+        """Run, time and type of every event; the type of a deferral goes with what it waits for."""
+        return [(row["run_id"], row["at"], row["type"]) for row in self._all(_EVENTS)]
 
     def runs(self) -> dict[str, Row]:
         """What each run used, by id."""

@@ -91,6 +91,15 @@ def test_a_recovery_counts_from_the_last_fault_that_held_a_run_up() -> None:
     assert [(one.run, one.seconds) for one in outages.samples] == [("a", 1.0)]
 
 
+def test_a_run_that_waits_for_the_provider_is_not_held_up() -> None:
+    fault = Fault(kind="kill", target="", seconds=0, overlaps=False)
+    events = [("a", 9.0, "ask.deferred provider"), ("b", 9.0, "ask.deferred retry"), ("a", 50.0, "x"), ("b", 12.0, "x")]
+
+    kills, *_ = measure([Happened(fault=fault, began=10, over=10, affected={"a": 1, "b": 1})], events)
+
+    assert [(one.run, one.seconds) for one in kills.samples] == [("b", 2.0)]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_same_seed_makes_the_same_plan(seed: int) -> None:
     names = ["llm-1", "agent-1"]
