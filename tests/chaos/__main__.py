@@ -52,7 +52,7 @@ def _play(setting: Setting, count: int, folder: Path) -> bool:
 
 
 def _weigh(setting: Setting, count: int, folder: Path) -> bool:
-    setting = replace(setting, kinds=memory.KINDS, gap=10.0, pace=0.3)
+    setting = replace(setting, kinds=memory.KINDS, gap=10.0, pace=0.3, requests=10_000)
     outcome, growth = memory.play(setting, count, folder / "real", report.Teller())
     held = report.show(outcome)
     return report.show_growth(growth) and held

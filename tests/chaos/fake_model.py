@@ -15,19 +15,19 @@ from tests.e2e.waiting import until
 class FakeModel:
     """A process that answers at `base_url` from `with` to its end; `pace` 1 takes its time, 0 answers at once.
 
-    An `unruly` one has a provider's limits, and fails calls.
+    With `requests`, the calls that it lets through in a minute, it has a provider's limits, and fails calls.
 
     What it bills is appended to `bill`.
     """
 
-    def __init__(self, folder: Path, *, pace: float, unruly: bool = False) -> None:
+    def __init__(self, folder: Path, *, pace: float, requests: int | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.bill = folder / "bill.jsonl"
         self._log = folder / "model.log"
         self._address = f"127.0.0.1:{free_port()}"
         self._env = {**environment(), ledgers.BILL: str(self.bill), model.PACE: str(pace)}
-        if unruly:
-            self._env[model.UNRULY] = "1"
+        if requests is not None:
+            self._env[model.UNRULY] = str(requests)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

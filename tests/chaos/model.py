@@ -19,7 +19,8 @@ from turnwise.fake_llm.request import ChatRequest, text_of
 LONG, SHORT = 1.5, 0.3
 # How much of these times it takes: 0 for an answer at once.
 PACE = "CHAOS_PACE"
-# Set for a provider that has limits, and that fails a few calls when they are made for the first time.
+# Set for a provider that has limits, and that fails a few calls when they are made for the first time: to how many
+# calls it lets through in a minute.
 UNRULY = "CHAOS_UNRULY"
 _FAULTS: tuple[Fault | Literal["disconnect"], ...] = (
     Fault(status=500),
@@ -28,7 +29,7 @@ _FAULTS: tuple[Fault | Literal["disconnect"], ...] = (
 )
 _ONE_IN = 20  # calls, for each of the faults
 if os.environ.get(UNRULY):
-    limits = {"concurrency": 10, "requests": 150}
+    limits = {"concurrency": 10, "requests": int(os.environ[UNRULY])}
 _ROLE = re.compile(r"You play (\w+)\.")
 
 

@@ -27,7 +27,8 @@ SIZES = {"gateway": 1, "coordinator": 2, "llm": 2, "agent": 2}
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """How a run is played: `gap` is the least number of seconds between two faults, `pace` 1 for tools and a model
-    that take their time; `settings` are TURNWISE_* variables of all processes, in lower case.
+    that take their time, `requests` is how many calls the provider lets through in a minute; `settings` are TURNWISE_*
+    variables of all processes, in lower case.
     """
 
     broker: Broker
@@ -35,6 +36,7 @@ class Setting:
     at_once: int = 30
     gap: float = 3.0
     pace: float = 1.0
+    requests: int = 150
     kinds: Sequence[faults.Kind] = (*faults.KILLS, *faults.OUTAGES, *faults.CONNECTIONS)
     sizes: Mapping[str, int] = field(default_factory=lambda: SIZES)
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -71,7 +73,8 @@ class Stage:
         migrated = run_command(["migrate"], environment(database_url=self.database.url), folder)
         if migrated.returncode:
             raise RuntimeError(f"turnwise migrate failed: {migrated.stderr}")
-        self.model = self._end.enter_context(FakeModel(folder / "model", pace=self.setting.pace, unruly=True))
+        provider = FakeModel(folder / "model", pace=self.setting.pace, requests=self.setting.requests)
+        self.model = self._end.enter_context(provider)
         extra = {
             "OPENAI_BASE_URL": self.model.base_url,
             "OPENAI_API_KEY": "none",
