@@ -1,0 +1,25 @@
+"""How PostgreSQL is connected to."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from sqlalchemy.engine import make_url
+
+from turnwise.runs.database import Database
+
+
+@pytest.mark.postgres
+def test_a_server_that_is_gone_without_a_word_is_noticed_as_soon_as_the_url_says_or_in_a_while(
+    postgres_url: str,
+) -> None:
+    url = make_url(postgres_url).update_query_dict({"keepalives_idle": "99"})
+    database = Database(url.render_as_string(hide_password=False))
+
+    with database.read() as connection:
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, psycopg.Connection)
+        told = driver.info.get_parameters()
+    database.close()
+
+    assert (told["keepalives_idle"], told["tcp_user_timeout"]) == ("99", "20000")
