@@ -81,7 +81,8 @@ def fresh_sqlite(file: Path, clock: Callable[[], float] | None = None) -> Databa
 
     Migrations take 0.1 s, so they are made once in each process, and what they leave is copied.
     """
-    file.write_bytes(_migrated())
+    with file.open("xb") as new:  # one that is there is somebody's record
+        new.write(_migrated())
     return Database(f"sqlite:///{file}", clock=clock)
 
 

@@ -15,6 +15,7 @@ from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import RunNotice
 from turnwise.bus.in_process import InProcessBus
+from turnwise.runs.database import Database
 from turnwise.runs.records import NewAsk
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings, load_settings
@@ -89,7 +90,8 @@ def make_app() -> App:
 @contextmanager
 def served(directory: Path, *, bus: Bus | None = None, port: int = 0, **settings: Any) -> Iterator[Served]:
     """A gateway over the record in `directory`, for the time of the `with` block."""
-    database = fresh_sqlite(directory / "record.db")
+    file = directory / "record.db"
+    database = Database(f"sqlite:///{file}") if file.exists() else fresh_sqlite(file)
     own_bus = bus or InProcessBus()
     store = Store(database, notify=lambda run_id, seq: own_bus.notify(RunNotice(run=run_id, seq=seq)))
     made: ServiceSettings = load_settings(**settings)

@@ -19,7 +19,7 @@ EACH_APART: tuple[Role, ...] = ("gateway", "coordinator", "llm", "agent")
 # One worker for all queues: fewer processes, for tests that start many.
 ONE_WORKER: tuple[Role, ...] = ("gateway", "coordinator", "worker")
 # Short, so that a test need not wait long for what a killed process held.
-LEASES = {"lease_seconds": "1.5", "beat_seconds": "0.4", "sweep_seconds": "0.2"}
+LEASES = {"lease_seconds": "1.5", "beat_seconds": "0.4", "sweep_seconds": "0.5"}
 _ARGUMENTS: Mapping[Role, list[str]] = {
     "gateway": ["gateway"],
     "coordinator": ["coordinator", "--concurrency", "4"],
