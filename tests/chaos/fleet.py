@@ -129,7 +129,6 @@ class Fleet:
         port = self._gateway_port if role == "gateway" else free_port()
         where = "bind" if role == "gateway" else "metrics_bind"
         settings = {"app": _APP, **self._lane[name].settings, where: f"127.0.0.1:{port}"}
-        # As in the images: else each thread keeps memory of its own, and more with every thread that dies.
-        env = {**environment(**settings), "MALLOC_ARENA_MAX": "2", **self._extra}
+        env = {**environment(**settings), **self._extra}
         log = self._folder / f"{name}.{next(self._numbers)}.log"
         self.processes[name] = Process(_ARGUMENTS[role], env, f"http://127.0.0.1:{port}", log)
