@@ -104,7 +104,7 @@ class ServiceSettings(BaseSettings):
     beat_seconds: float = Field(1.5, gt=0)
     sweep_seconds: float = Field(1.0, gt=0)
     deaf_seconds: float = Field(
-        5.0, gt=0, description="Silence of the broker after which a process looks for work itself, and may be deaf."
+        5.0, gt=0, description="Silence of the broker, or wait of an ask, after which a process looks for work itself."
     )
     drain_seconds: float = Field(
         540.0,

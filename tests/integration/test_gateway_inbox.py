@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 from tests.gateway_parts import Served, served
-from tests.store_parts import new_worker
+from tests.store_parts import new_ask, new_worker
 
 from turnwise.bus.in_process import InProcessBus
 from turnwise.client import Client
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.runs.outcomes import Parking, Receipt
-from turnwise.runs.records import NewAsk
 
 QUEUE = "agent-desk"
 
@@ -36,20 +35,8 @@ def _park(gateway: Served, *, responder: Any = "agent", tool: str = "refund", ex
     run_id = gateway.submit()
     ask_id = f"{run_id}.1.2.1"
     with gateway.store.locked(run_id) as transaction:
-        transaction.add_ask(
-            NewAsk(
-                id=ask_id,
-                frame_no=1,
-                path="desk",
-                agent="desk",
-                responder=responder,
-                queue=QUEUE,
-                turn=2,
-                try_no=1,
-                message_id=None,
-                max_attempts=1 if exhausted else 5,
-            )
-        )
+        told = {"path": "desk", "agent": "desk", "responder": responder, "max_attempts": 1 if exhausted else 5}
+        transaction.add_ask(new_ask(QUEUE, turn=2, id=ask_id, message_id=None, **told))
         transaction.change(status="running", awaiting=ask_id, move_due_at=None)
     claim = gateway.store.claim(QUEUE, new_worker(gateway.store, QUEUE))
     assert claim is not None

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from tests.e2e.waiting import until
 from tests.gateway_parts import Served, served
-from tests.store_parts import new_worker
+from tests.store_parts import new_ask, new_worker
 from tests.telemetry import Memory, SeenSpan, in_memory
 
 from turnwise.client import Client
 from turnwise.runs.outcomes import Parking, Receipt
-from turnwise.runs.records import NewAsk
 
 MOVE = "00-" + "c" * 32 + "-" + "7" * 16 + "-01"
 
@@ -50,20 +49,9 @@ def asked(gateway: Served, responder: str) -> str:
     run_id = gateway.submit()
     ask_id = f"{run_id}.1.1.1"
     with gateway.store.locked(run_id) as transaction:
-        transaction.add_ask(
-            NewAsk(
-                id=ask_id,
-                frame_no=1,
-                path="desk",
-                agent="desk",
-                responder=responder,  # type: ignore[arg-type]
-                queue=None if responder == "user" else "agent-desk",
-                turn=1,
-                try_no=1,
-                message_id=None,
-                traceparent=MOVE,
-            )
-        )
+        queue = None if responder == "user" else "agent-desk"
+        told = {"path": "desk", "agent": "desk", "responder": responder, "traceparent": MOVE}
+        transaction.add_ask(new_ask(queue, id=ask_id, message_id=None, **told))
         transaction.change(status="running", awaiting=ask_id, move_due_at=None)
     return ask_id
 

@@ -57,12 +57,9 @@ class RetentionSweep:
         if now >= self._next_budgets:
             self._store.forget_old_budgets()
             self._next_budgets = now + _BUDGETS_REST
-        if (
-            self._audit_retention is not None
-            and audit_due
-            and self._store.forget_old_audit(self._audit_retention, _AUDIT_ROWS) < _AUDIT_ROWS
-        ):
-            self._next_audit = now + _REST
+        if self._audit_retention is not None and audit_due:
+            deleted = self._store.forget_old_audit(self._audit_retention, _AUDIT_ROWS)
+            self._next_audit = now if deleted == _AUDIT_ROWS else now + _REST
         if self._retention is not None and runs_due:
             self._purge(self._retention, now + self._interval * _SHARE)
 
