@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.e2e.waiting import until
@@ -50,7 +51,7 @@ def asked(gateway: Served, responder: str) -> str:
     ask_id = f"{run_id}.1.1.1"
     with gateway.store.locked(run_id) as transaction:
         queue = None if responder == "user" else "agent-desk"
-        told = {"path": "desk", "agent": "desk", "responder": responder, "traceparent": MOVE}
+        told: dict[str, Any] = {"path": "desk", "agent": "desk", "responder": responder, "traceparent": MOVE}
         transaction.add_ask(new_ask(queue, id=ask_id, message_id=None, **told))
         transaction.change(status="running", awaiting=ask_id, move_due_at=None)
     return ask_id
