@@ -50,3 +50,10 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Termin
     handlers, level = list(root.handlers), root.level
     yield Terminal(tmp_path)
     root.handlers[:], root.level = handlers, level
+
+
+@pytest.fixture
+def migrated(terminal: Terminal) -> Terminal:
+    """The same with a database in the folder."""
+    terminal.run("migrate")
+    return terminal

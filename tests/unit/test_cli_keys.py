@@ -6,19 +6,13 @@ import json
 from typing import Any
 
 import pytest
-from tests.cli import Terminal, terminal
+from tests.cli import Terminal, migrated, terminal
 
 from turnwise.access.api_key import ApiKey
 from turnwise.runs.database import Database
 from turnwise.runs.store import Store
 
-__all__ = ["terminal"]
-
-
-@pytest.fixture
-def migrated(terminal: Terminal) -> Terminal:
-    terminal.run("migrate")
-    return terminal
+__all__ = ["migrated", "terminal"]
 
 
 def created(terminal: Terminal, *options: str) -> dict[str, Any]:

@@ -5,29 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from turnwise.access.scopes import SCOPES, Scope
 from turnwise.access.tenant import TENANT_ID
+from turnwise.ledger.money import parse_usd
 
 # A year; a deadline further away is a mistake in the unit.
 _MAX_DEADLINE = 366 * 86_400.0
-_MONEY = re.compile(r"\d{1,12}(\.\d{1,18})?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def _money(value: Any) -> Any:
     if value is None or isinstance(value, Decimal):
         return value
-    if not isinstance(value, str) or not _MONEY.fullmatch(value):
+    amount = parse_usd(value) if isinstance(value, str) else None
+    if amount is None:
         raise ValueError('expected US dollars as a decimal string, for instance "0.50"')
-    try:
-        return Decimal(value)
-    except InvalidOperation as error:
-        raise ValueError(f"{value!r} is no decimal number") from error
+    return amount
 
 
 def _said(value: str) -> str:

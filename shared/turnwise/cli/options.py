@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Annotated
 
 import typer
+
+from turnwise.ledger.money import parse_usd
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 
@@ -42,7 +44,9 @@ def seconds(text: str) -> float:
 
 def usd(text: str | None) -> Decimal | None:
     """US dollars as given to an option; raises `typer.BadParameter`."""
-    try:
-        return None if text is None else Decimal(text)
-    except InvalidOperation as error:
-        raise typer.BadParameter(f"{text!r} is no amount in US dollars; expected for instance 0.50") from error
+    if text is None:
+        return None
+    amount = parse_usd(text)
+    if amount is None:
+        raise typer.BadParameter(f"{text!r} is no amount in US dollars; expected for instance 0.50")
+    return amount
