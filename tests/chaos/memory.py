@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.chaos import conversations, faults, real_run
@@ -59,7 +59,10 @@ def play(setting: Setting, count: int, folder: Path, tell: Tell) -> tuple[Outcom
 
     Nothing is compared with a quiet run, and no limit bites: the other run does that.
     """
-    made = [one for one in conversations.make(count, setting.seed) if one.cut not in ("cost", "tokens")]
+    made = [
+        replace(one, cut=None) if one.cut in ("cost", "tokens") else one
+        for one in conversations.make(count, setting.seed)
+    ]
     scale = _Scale()
     programme = Programme(conversations=made, wanted={})
     outcome = real_run.play(setting, programme, folder, tell, on_progress=scale)

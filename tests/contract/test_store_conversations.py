@@ -239,11 +239,14 @@ class _Plain:
     run: list[Json] = field(default_factory=list)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_workers_with_old_memories_read_what_the_run_has_said_and_nothing_else(store: Store, seed: int) -> None:
+@pytest.mark.parametrize("room", [4, 50_000])
+@pytest.mark.parametrize("seed", range(4))
+def test_workers_with_old_memories_read_what_the_run_has_said_and_nothing_else(
+    store: Store, seed: int, room: int
+) -> None:
     chance = random.Random(seed)
     session, plain, said = new_id("session"), _Plain(), 0
-    workers = [HistoryCache(store) for _ in range(3)]  # each hears of some of the asks only
+    workers = [HistoryCache(store, most_messages=room) for _ in range(3)]  # each hears of some of the asks only
     for _ in range(12):
         run = begun_run(store, session)
         plain.run = list(plain.session)

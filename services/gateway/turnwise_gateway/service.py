@@ -9,6 +9,7 @@ from turnwise.bootstrap import open_parts
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import RunNotice
 from turnwise.errors import BrokerUnavailableError
+from turnwise.garbage import keep_memory_tidy
 from turnwise.service_settings import ServiceSettings
 from turnwise.telemetry.export import start_exporting
 from turnwise_gateway.api import create_api
@@ -28,6 +29,7 @@ def run(settings: ServiceSettings, on_ready: Callable[[str], None] | None = None
     try:
         parts.store.notify = _teller(parts.bus)
         api = create_api(parts.store, parts.bus, parts.app, settings, parts.metrics)
+        keep_memory_tidy()
         serve(api, *settings.bind_address, on_ready)
     finally:
         parts.close()

@@ -90,7 +90,8 @@ class Responders:
             self._holdings.clear_up,
         )
         record = LeasedRecord(store, self._incarnation, self._until_back)
-        self._answering = Answering(store, app, Spending.of(settings, ServedProviders(store, self._wake_next)), record)
+        spending = Spending.of(settings, ServedProviders(store, self._wake_next))
+        self._answering = Answering(store, app, spending, record, at_once=settings.concurrency)
 
     def start(self) -> None:
         """Register this process as a holder of leases; call it after a fork."""

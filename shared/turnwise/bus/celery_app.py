@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from celery import Celery
 
 from turnwise.bus.broker_url import CONNECT_TIMEOUT, BrokerURL, TLSFiles
+from turnwise.bus.outage import left_to_a_sweep
 from turnwise.bus.routing import EXCHANGE
 from turnwise.bus.signing import NO_KEYS, WireKeys
 from turnwise.bus.topology import work_queue
@@ -61,7 +62,7 @@ def task(app: CeleryApp, name: str) -> Callable[[Handler], Handler]:
     """Decorate the function that gets each envelope published under `name`; known to this application alone."""
 
     def register(handler: Handler) -> Handler:
-        app.task(name=name, shared=False)(handler)
+        app.task(name=name, shared=False)(left_to_a_sweep(name)(handler))
         return handler
 
     return register

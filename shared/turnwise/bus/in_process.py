@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from turnwise.bus.base import OnNotice
 from turnwise.bus.envelope import AskEnvelope, CancelNotice, MoveEnvelope, Notice, Work
+from turnwise.bus.outage import left_to_a_sweep
 from turnwise.bus.routing import COORDINATOR_QUEUE
 
 logger = logging.getLogger(__name__)
@@ -136,7 +137,8 @@ class Consumption:
     def _work(self) -> None:
         while (work := self._bus._take(self._queues, self._stopping)) is not None:
             try:
-                self._handler(work)
+                with left_to_a_sweep(work.kind):
+                    self._handler(work)
             except Exception:
                 logger.exception("A message of kind %s failed", work.kind, extra={"action": "work_failed"})
 

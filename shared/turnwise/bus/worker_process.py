@@ -12,6 +12,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 from celery import Celery, signals
 
 from turnwise.errors import ConfigurationError, TurnwiseError
+from turnwise.garbage import keep_memory_tidy
 from turnwise.redaction import redact
 
 T = TypeVar("T")
@@ -77,6 +78,7 @@ class WorkerProcess(Generic[T]):
 
     def _child_began(self, **_: Any) -> None:
         self._get_or_leave()
+        keep_memory_tidy()
 
     def _child_ends(self, **_: Any) -> None:
         self._let_go()
@@ -84,6 +86,7 @@ class WorkerProcess(Generic[T]):
     def _ready(self, sender: Any, **_: Any) -> None:
         forks = type(sender.pool).__module__.endswith("prefork")
         held = None if forks else self._get_or_leave()
+        keep_memory_tidy()
         self._pool = sender.pool if forks else None
         if self._on_ready is not None:
             try:

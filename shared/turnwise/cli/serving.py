@@ -39,11 +39,13 @@ def up(app: AppOption = None, bind: BindOption = None, database: DatabaseOption 
     from turnwise.app import load_app
     from turnwise.cli.embedded import EmbeddedServer
     from turnwise.cli.signals import wait_for_stop
+    from turnwise.garbage import keep_memory_tidy
 
     loaded = load_app(settings.app)
     if settings.broker_url is not None:
         typer.echo("TURNWISE_BROKER_URL is not used: all work stays in this process.", err=True)
     with EmbeddedServer(settings, loaded) as server:
+        keep_memory_tidy()
         typer.echo(f"Turnwise serves {loaded.name} (tasks: {', '.join(loaded.tasks)})")
         typer.echo(f"  URL       {server.url}")
         typer.echo(f"  API       {server.url}/docs")

@@ -27,14 +27,22 @@ Find = Callable[[str], ChatDocument | None]
 
 
 class Answering:
-    """Answers claims of one application's runs. Safe to use from many threads."""
+    """Answers claims of one application's runs, about so many `at_once`. Safe to use from many threads."""
 
-    def __init__(self, store: Store, app: App, spending: Spending | None = None, record: Record | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        app: App,
+        spending: Spending | None = None,
+        record: Record | None = None,
+        *,
+        at_once: int = 16,
+    ) -> None:
         self._store = store
         self._record = record if record is not None else StoreRecord(store)
         self._app = app
         self._spending = spending or Spending()
-        self._histories = HistoryCache(store)
+        self._histories = HistoryCache(store, at_once)
         self._models = OtherModels()
 
     def answer(

@@ -12,7 +12,10 @@ from turnwise.runs.outcomes import Reply
 from turnwise.runs.records import AgentRecord, HistoryRow, NewHistory, RunRecord
 from turnwise.runs.store import Store
 
-_MOST = 512
+# For each call at once: a conversation comes back to a process after turns of others.
+_PARTS_OF_EACH = 16
+# About 35 MB, and the texts themselves.
+_MOST_MESSAGES = 50_000
 _Messages = tuple[LLMMessage, ...]
 
 
@@ -45,12 +48,18 @@ class HistoryCache:
     under the session's conversation and the second under the run, so that nothing of a run that failed is taken for
     the conversation's. Both are only ever appended to within an epoch, so what was read in this epoch is right as far
     as it goes, and only what came after has to be read.
+
+    Beyond 16 for each of the calls `at_once`, or `most_messages`, what was used longest ago is forgotten; what was used
+    last never is.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, at_once: int = 16, *, most_messages: int = _MOST_MESSAGES) -> None:
         self._store = store
+        self._most_parts = _PARTS_OF_EACH * at_once
+        self._most_messages = most_messages
         self._lock = threading.Lock()
         self._parts: OrderedDict[tuple[str, str], _Part] = OrderedDict()
+        self._messages = 0
 
     def load(self, run: RunRecord, agent: AgentRecord) -> list[LLMMessage]:
         """The stored messages as `agent` says they are."""
@@ -65,7 +74,7 @@ class HistoryCache:
         own = _own(run, agent)
         if reply.keep_history is not None:
             with self._lock:
-                self._parts.pop((own.owner, own.key), None)
+                self._forget((own.owner, own.key))
             return
         known = self._known(own)
         if reply.history and known.end == agent.history_len:
@@ -83,15 +92,26 @@ class HistoryCache:
         """The part as far as it is remembered."""
         with self._lock:
             found = self._parts.get((part.owner, part.key))
+            if found is not None:
+                self._parts.move_to_end((part.owner, part.key))
         return found if found is not None and (found.epoch, found.start) == (part.epoch, part.start) else part
 
     def _keep(self, part: _Part) -> None:
         place = (part.owner, part.key)
         with self._lock:
+            self._forget(place)
             self._parts[place] = part
-            self._parts.move_to_end(place)
-            while len(self._parts) > _MOST:
-                self._parts.popitem(last=False)
+            self._messages += len(part.messages)
+            while len(self._parts) > 1 and self._is_full():
+                self._forget(next(iter(self._parts)))
+
+    def _is_full(self) -> bool:
+        return len(self._parts) > self._most_parts or self._messages > self._most_messages
+
+    def _forget(self, place: tuple[str, str]) -> None:
+        part = self._parts.pop(place, None)
+        if part is not None:
+            self._messages -= len(part.messages)
 
 
 def _own(run: RunRecord, agent: AgentRecord) -> _Part:

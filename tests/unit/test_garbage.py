@@ -1,0 +1,59 @@
+"""What a long-lived process keeps of what it no longer uses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+# Holds 800,000 objects as a service holds its modules, then drops 400,000 that hold themselves, as errors and their
+# frames hold each other; each after it has been used for so long that only a full collection finds it.
+_MANY = """
+import gc, sys, weakref
+from collections import deque
+from turnwise.garbage import keep_memory_tidy
+
+class Knot:
+    def __init__(self):
+        self.held = self
+
+loaded = [[] for _ in range(800_000)]
+gc.collect()
+if sys.argv[1] == "tidy":
+    keep_memory_tidy(every=1000)
+known = weakref.WeakSet()
+used = deque(maxlen=10_000)
+most = 0
+for _ in range(400_000):
+    used.append(Knot())
+    known.add(used[-1])
+    most = max(most, len(known) - len(used))
+print(most)
+"""
+
+# A single one, as a lost connection is; nothing else is made that would set a collection off.
+_ONE = """
+import threading, weakref
+from turnwise.garbage import keep_memory_tidy
+
+class Knot:
+    def __init__(self):
+        self.held = self
+
+keep_memory_tidy(every=0.05)
+gone = threading.Event()
+weakref.finalize(Knot(), gone.set)
+print(gone.wait(10))
+"""
+
+
+def _printed(program: str, *arguments: str) -> str:
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+
+
+def test_little_is_left_lying_about_once_what_is_loaded_is_set_apart() -> None:
+    assert int(_printed(_MANY, "tidy")) < int(_printed(_MANY, "as it is")) / 2
+
+
+def test_what_is_left_is_found_after_a_while_even_if_it_is_little() -> None:
+    assert _printed(_ONE) == "True"
