@@ -232,7 +232,7 @@ def test_an_error_of_a_model_that_a_handler_called_is_told_once(server: FakeLLMS
             answer = self.llm_response_forget("break")
             return answer.content if answer else ""
 
-    agent = Asks(agent_of(server, stream=False).config)
+    agent = Asks(agent_of(server, stream=False, retry=RetryPolicy.NEVER).config)
     agent.enable_message(Square)
     screen = Screen(agent)
 

@@ -79,9 +79,11 @@ def test_import_and_run_need_no_network() -> None:
     python(NO_NETWORK, RUN)
 
 
-def test_an_agent_of_a_provider_is_made_without_the_provider_being_asked() -> None:
-    python(
+def test_an_agent_of_a_provider_is_made_without_the_provider_being_asked_or_its_library_loaded() -> None:
+    loaded = python(
         NO_NETWORK,
         "from turnwise import *",
         "Task(ChatAgent(ChatAgentConfig(llm=OpenAIGPTConfig(chat_model='gpt-4o', api_key='none'))))",
+        LOADED,
     )
+    assert json.loads(loaded) == []

@@ -1,14 +1,10 @@
-"""The client of chat-completions servers; import it through `create_model` only, as it loads `openai`."""
+"""The client of chat-completions servers; `openai` is loaded by its first call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import Any
-
-import httpx2
-import openai
+from typing import TYPE_CHECKING
 
 from turnwise.llm.base import (
     UNLIMITED_CONTEXT,
@@ -23,16 +19,14 @@ from turnwise.llm.base import (
 )
 from turnwise.llm.context_lengths import known_context_length
 from turnwise.llm.openai_config import OpenAIGPTConfig
-from turnwise.llm.openai_connections import Connections, process_connections
-from turnwise.llm.openai_errors import told_as_model_errors
-from turnwise.llm.openai_stream import StreamAssembler
-from turnwise.llm.openai_wire import parse_completion, plain_json, request_body
+from turnwise.llm.openai_wire import parse_completion, request_body
 from turnwise.llm.prices import price
 from turnwise.llm.tokenizer import tokenizer_for
 from turnwise.provider_limits.announcement import rate_limits
 from turnwise.provider_limits.provider import Target, provider_of
 
-_PATH = "/chat/completions"
+if TYPE_CHECKING:
+    from turnwise.llm.openai_calls import Answer
 
 
 def _unheard(text: str, kind: StreamEventType) -> None:
@@ -49,9 +43,8 @@ class OpenAIGPT(LanguageModel):
 
     config: OpenAIGPTConfig
 
-    def __init__(self, config: OpenAIGPTConfig, connections: Connections | None = None) -> None:
+    def __init__(self, config: OpenAIGPTConfig) -> None:
         super().__init__(config)
-        self._connections = connections or process_connections
         self._context_length = config.chat_context_length
 
     def chat(
@@ -61,20 +54,15 @@ class OpenAIGPT(LanguageModel):
         tools: ToolChoice | None = None,
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
-        body, sink = request_body(self.config, messages, max_tokens, tools), on_token or _unheard
-        with self._telling_errors(), self._connections.client(self.config) as client:
-            if not body.get("stream"):
-                http = client.post(_PATH, cast_to=httpx2.Response, body=body)
-                response = self._response(http, messages)
-                for text, kind in response.pieces():
-                    sink(text, kind)
-                return response
-            parts = StreamAssembler()
-            with client.post(_PATH, cast_to=object, body=body, stream=True, stream_cls=openai.Stream[Any]) as chunks:
-                for chunk in chunks:
-                    for text, kind in parts.feed(chunk):
-                        sink(text, kind)
-        return self._told(parts.completion(), chunks.response.headers, messages)
+        # Loads `openai`, which a process that asks no model does without.
+        from turnwise.llm.openai_calls import call
+
+        sink = on_token or _unheard
+        answer = call(self.config, request_body(self.config, messages, max_tokens, tools), sink)
+        response = self._told(answer, messages)
+        for text, kind in _not_passed_on(answer, response):
+            sink(text, kind)
+        return response
 
     async def achat(
         self,
@@ -83,24 +71,14 @@ class OpenAIGPT(LanguageModel):
         tools: ToolChoice | None = None,
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
-        body, sink = request_body(self.config, messages, max_tokens, tools), on_token or _unheard
-        with self._telling_errors():
-            async with self._connections.async_client(self.config) as client:
-                if not body.get("stream"):
-                    http = await client.post(_PATH, cast_to=httpx2.Response, body=body)
-                    response = self._response(http, messages)
-                    for text, kind in response.pieces():
-                        await pass_on(sink, text, kind)
-                    return response
-                parts = StreamAssembler()
-                stream = await client.post(
-                    _PATH, cast_to=object, body=body, stream=True, stream_cls=openai.AsyncStream[Any]
-                )
-                async with stream as chunks:
-                    async for chunk in chunks:
-                        for text, kind in parts.feed(chunk):
-                            await pass_on(sink, text, kind)
-        return self._told(parts.completion(), chunks.response.headers, messages)
+        from turnwise.llm.openai_calls import call_async
+
+        sink = on_token or _unheard
+        answer = await call_async(self.config, request_body(self.config, messages, max_tokens, tools), sink)
+        response = self._told(answer, messages)
+        for text, kind in _not_passed_on(answer, response):
+            await pass_on(sink, text, kind)
+        return response
 
     @property
     def supports_json_schema(self) -> bool:
@@ -128,14 +106,8 @@ class OpenAIGPT(LanguageModel):
     def tokenizer(self) -> Callable[[str], int] | None:
         return tokenizer_for(self.config.chat_model)
 
-    def _telling_errors(self) -> AbstractContextManager[None]:
-        return told_as_model_errors(self.config.chat_model, self.config.base_url)
-
-    def _response(self, http: httpx2.Response, messages: Sequence[LLMMessage]) -> LLMResponse:
-        return self._told(plain_json(http), http.headers, messages)
-
-    def _told(self, completion: object, headers: Mapping[str, str], messages: Sequence[LLMMessage]) -> LLMResponse:
-        response = parse_completion(completion)
+    def _told(self, answer: Answer, messages: Sequence[LLMMessage]) -> LLMResponse:
+        response = parse_completion(answer.completion)
         usage = response.usage
         if not usage.total_tokens:  # the server told nothing: an upper bound, so that limits still hold
             usage = usage.model_copy(
@@ -146,7 +118,11 @@ class OpenAIGPT(LanguageModel):
             )
         usage = usage.model_copy(update={"cost": self.price(usage)})
         told = {"usage": usage, "model": response.model or self.config.chat_model}
-        return response.model_copy(update=told | {"rate_limits": rate_limits(headers)})
+        return response.model_copy(update=told | {"rate_limits": rate_limits(answer.headers)})
+
+
+def _not_passed_on(answer: Answer, response: LLMResponse) -> Iterable[tuple[str, StreamEventType]]:
+    return () if answer.streamed else response.pieces()
 
 
 def _most_tokens(value: LLMMessage | LLMResponse) -> int:
