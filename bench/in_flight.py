@@ -62,9 +62,13 @@ def measure(installed: Installation, calls: int, latency: float) -> Held:
     runs = {installed.submit(0, latency) for _ in range(calls)}
     until(lambda: sum(queue.runnable for queue in store.queue_stats()) == calls, "all calls to be asked for")
     worker = installed.start("worker", "-Q", "llm", "--concurrency", str(calls))
-    worker.wait_ready()
-    cpu, memory = cpu_seconds([worker.pid]), peak_memory(worker.pid)
-    until(lambda: not store.active_runs(), "all conversations to end", patience=4 * latency + 120)
+    try:
+        worker.wait_ready()
+        cpu, memory = cpu_seconds([worker.pid]), peak_memory(worker.pid)
+        until(lambda: not store.active_runs(), "all conversations to end", patience=4 * latency + 120)
+        cpu, greatest = cpu_seconds([worker.pid]) - cpu, peak_memory(worker.pid)
+    finally:
+        worker.stop()
     asks = [ask for ask in store.table("asks") if ask["run_id"] in runs]
     claims = [ask["claimed_at"] for ask in asks]
     counts = installed.model_counts()
@@ -75,9 +79,9 @@ def measure(installed: Installation, calls: int, latency: float) -> Held:
         most_at_once=counts["max_in_flight"],
         claimed=max(claims) - min(claims),
         worked=max(ask["closed_at"] for ask in asks) - min(claims),
-        cpu=cpu_seconds([worker.pid]) - cpu,
+        cpu=cpu,
         memory_before=memory,
-        memory=peak_memory(worker.pid),
+        memory=greatest,
     )
 
 

@@ -18,15 +18,18 @@ from bench.capacity.fleet import Fleet, Plan, fleet, own_broker
 from bench.capacity.measurements import Measurements, read
 from bench.capacity.simulate import Installation, Load, Outcome, simulate
 
-_LATENCY, _THREADS, _TURNS = 1.0, 8, 20
-# Worker processes and conversations at once: as many as there are threads, and three times as many.
-POINTS = ((1, 8), (2, 16), (4, 32), (1, 24), (2, 48), (4, 96))
+_LATENCY, _THREADS = 1.0, 8
+# Turns of a run, at least: a model's calls differ so much that the rate of 100 of them says little.
+_TURNS, _TURNS_OF_EACH = 1_600, 20
+# Worker processes and conversations at once: as many as there are threads, and three times as many. The last one wants
+# more CPU than two cores have.
+POINTS = ((1, 8), (2, 16), (4, 32), (1, 24), (2, 48), (4, 96), (8, 192))
 _RULE = "| ---: " * 10 + "|"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Real:
-    """A real run: turns a second, the median and p99 of a turn in seconds, and how many cores others used meanwhile.
+    """A real run: turns a second, the mean and p99 of a turn in seconds, and how many cores others used meanwhile.
 
     `cpu` is milliseconds a turn, `load` the load average at its end.
     """
@@ -34,7 +37,7 @@ class Real:
     workers: int
     conversations: int
     rate: float
-    p50: float
+    mean: float
     p99: float
     others: float
     cpu: float
@@ -50,7 +53,7 @@ def check(file: Path, seen: Path, *, again: bool = False) -> None:
     `again`: with the real runs that were kept in `seen` before.
     """
     found = read(file)
-    print("| workers | at once | turns/s | predicted | error | p50 s | predicted | CPU ms | others | load |\n" + _RULE)
+    print("| workers | at once | turns/s | predicted | error | mean s | predicted | CPU ms | others | load |\n" + _RULE)
     runs = _FORM.validate_json(seen.read_bytes()) if again else []
     for at, (workers, conversations) in enumerate(POINTS[: len(runs)] if again else POINTS):
         if not again:
@@ -63,7 +66,7 @@ def check(file: Path, seen: Path, *, again: bool = False) -> None:
 def _show(real: Real, predicted: Outcome) -> None:
     print(
         f"| {real.workers} | {real.conversations} | {real.rate:.1f} | {predicted.rate:.1f} | "
-        f"{predicted.rate / real.rate - 1:+.0%} | {real.p50:.2f} | {predicted.turn['p50']:.2f} | {real.cpu:.1f} | "
+        f"{predicted.rate / real.rate - 1:+.0%} | {real.mean:.2f} | {predicted.turn['mean']:.2f} | {real.cpu:.1f} | "
         f"{real.others:.2f} | {real.load:.1f} |",
         flush=True,
     )
@@ -76,17 +79,17 @@ def _real(workers: int, conversations: int, broker: RabbitMQ) -> Real:
         running.wait_all_ended()
         since = running.query("SELECT extract(epoch FROM now())::float")[0][0]
         used, busy, at = running.cpu(), _busy(), time.monotonic()
-        running.submit(conversations, _TURNS)
+        running.submit(conversations, max(_TURNS_OF_EACH, _TURNS // conversations))
         running.wait_all_ended()
         seconds = time.monotonic() - at
         ours = sum(running.cpu().values()) - sum(used.values())
         others = max(0.0, _busy() - busy - ours) / seconds
-        rate, p50, p99, turns = _seen(running, since)
+        rate, mean, p99, turns = _seen(running, since)
     return Real(
         workers=workers,
         conversations=conversations,
         rate=rate,
-        p50=p50,
+        mean=mean,
         p99=p99,
         others=others,
         cpu=ours * 1000 / turns,
@@ -101,7 +104,7 @@ def _seen(running: Fleet, since: object) -> tuple[float, float, float, int]:
     middle = ended[len(ended) // 4 : len(ended) * 3 // 4]
     took = sorted(seconds for _, seconds in middle)
     rate = (len(middle) - 1) / (middle[-1][0] - middle[0][0])
-    return rate, took[len(took) // 2], took[len(took) * 99 // 100], len(ended)
+    return rate, sum(took) / len(took), took[len(took) * 99 // 100], len(ended)
 
 
 def _predicted(found: Measurements, real: Real) -> Outcome:
