@@ -19,7 +19,7 @@ DISTRIBUTED = [
 SERVED = ["embedded", *DISTRIBUTED]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def model() -> Iterator[FakeLLMServer]:
     """The model that all processes talk to over HTTP."""
     with FakeLLMServer(answer) as server, pytest.MonkeyPatch.context() as patch:
@@ -28,7 +28,7 @@ def model() -> Iterator[FakeLLMServer]:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def embedded(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
     """`turnwise up`."""
     installation = Embedded(tmp_path_factory.mktemp("embedded"))
@@ -36,7 +36,7 @@ def embedded(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory) -> 
     installation.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def moving_with_reply(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
     """`turnwise up`, where whoever has answered makes the next move as well."""
     installation = Embedded(tmp_path_factory.mktemp("moving-with-reply"), move_with_reply="true")
@@ -44,14 +44,14 @@ def moving_with_reply(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFac
     installation.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def over_rabbitmq(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Distributed]:
     """Services on PostgreSQL and RabbitMQ."""
     with distributed_on(fresh_rabbitmq, tmp_path_factory.mktemp("rabbitmq")) as installation:
         yield installation
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def over_redis(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Distributed]:
     """Services on PostgreSQL and Redis."""
     with distributed_on(fresh_redis, tmp_path_factory.mktemp("redis")) as installation:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from tests.access_parts import ALL, MISSING, OPERATOR, OWNER, RIVAL, Example, Operation, World, operations, world
+from tests.issuer import Issuer, issuer
+
+from turnwise.access.scopes import Scope
 
 # What a request for each operation looks like. A new operation is not tested before it stands here, and fails.
 EXAMPLES = {
@@ -47,23 +50,55 @@ def named(operation: Operation) -> str:
 
 
 every = pytest.mark.parametrize("operation", GUARDED, ids=named)
+# Makes what a request of that tenant, with these scopes, shows of itself.
+Bearer = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world(tmp_path_factory.mktemp("access")) as made:
+def signing() -> Iterator[Issuer]:
+    with issuer() as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def bad_keys(here: World) -> dict[str, str | None]:
-    """What is no key, or none any more."""
+def here(tmp_path_factory: pytest.TempPathFactory, signing: Issuer) -> Iterator[World]:
+    with world(tmp_path_factory.mktemp("access"), oidc_issuer=signing.url, oidc_audience="turnwise") as made:
+        yield made
+
+
+@pytest.fixture(params=["key", "token"])
+def bearer(request: pytest.FixtureRequest, here: World, signing: Issuer) -> Bearer:
+    """An API key, and a token of an OpenID Connect issuer."""
+
+    def key(tenant: str, *scopes: Scope) -> str:
+        return here.key(tenant, *scopes)[1]
+
+    def token(tenant: str, *scopes: Scope) -> str:
+        return signing.token(tenant=tenant, scope=" ".join(scopes))
+
+    return key if request.param == "key" else token
+
+
+@pytest.fixture(scope="module")
+def bad_bearers(here: World, signing: Issuer) -> dict[str, str | None]:
+    """What is no key and no token, or none any more."""
     revoked, revoked_key = here.key(OWNER, *ALL)
     here.gateway.store.revoke_key(revoked.id)
-    _, expired = here.key(OWNER, *ALL, lifetime=0.05)
-    time.sleep(0.06)  # it is time itself that is waited for
+    _, expired = here.key(OWNER, *ALL, lifetime=-1)
     good = here.key(OWNER, *ALL)[1]
-    return {"none": None, "revoked": revoked_key, "expired": expired, "forged": forged(good)}
+    claims = {"tenant": OWNER, "scope": " ".join(ALL)}
+    head, body, signature = signing.token(**claims).split(".")
+    other_body = signing.token(**claims, sub="root").split(".")[1]
+    assert body != other_body
+    return {
+        "none": None,
+        "revoked key": revoked_key,
+        "expired key": expired,
+        "forged key": forged(good),
+        "expired token": signing.token(**claims, exp=int(time.time()) - 60),
+        "forged token": signing.token(**claims, signed_with="stranger"),
+        "altered token": f"{head}.{other_body}.{signature}",
+    }
 
 
 def forged(key: str) -> str:
@@ -83,14 +118,14 @@ def test_only_probes_and_metrics_are_open(here: World) -> None:
 
 
 @every
-def test_who_has_no_valid_key_is_told_nothing(
-    here: World, bad_keys: dict[str, str | None], operation: Operation
+def test_who_has_no_valid_key_or_token_is_told_nothing(
+    here: World, bad_bearers: dict[str, str | None], operation: Operation
 ) -> None:
     before = here.possessions()
 
-    answers = {what: here.send(operation, EXAMPLES[operation.id], key) for what, key in bad_keys.items()}
+    answers = {what: here.send(operation, EXAMPLES[operation.id], key) for what, key in bad_bearers.items()}
 
-    assert {what: answer.status_code for what, answer in answers.items()} == dict.fromkeys(bad_keys, 401)
+    assert {what: answer.status_code for what, answer in answers.items()} == dict.fromkeys(bad_bearers, 401)
     for answer in answers.values():
         assert answer.json()["code"] == "unauthorized"
         assert answer.headers["www-authenticate"] == "Bearer"
@@ -111,12 +146,12 @@ def test_what_is_almost_a_key_is_none(here: World) -> None:
 
 
 @every
-def test_a_scope_that_is_missing_is_named(here: World, operation: Operation) -> None:
+def test_a_scope_that_is_missing_is_named(here: World, bearer: Bearer, operation: Operation) -> None:
     assert operation.scope is not None
-    _, key = here.key(OWNER, *(scope for scope in ALL if scope != operation.scope))
+    others = bearer(OWNER, *(scope for scope in ALL if scope != operation.scope))
     before = here.possessions()
 
-    answer = here.send(operation, EXAMPLES[operation.id], key)
+    answer = here.send(operation, EXAMPLES[operation.id], others)
 
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
     assert operation.scope in answer.json()["detail"]
@@ -124,11 +159,11 @@ def test_a_scope_that_is_missing_is_named(here: World, operation: Operation) -> 
 
 
 @every
-def test_another_tenant_finds_nothing_and_changes_nothing(here: World, operation: Operation) -> None:
-    _, key = here.key(RIVAL, *ALL)
+def test_another_tenant_finds_nothing_and_changes_nothing(here: World, bearer: Bearer, operation: Operation) -> None:
+    rival = bearer(RIVAL, *ALL)
     example, before = EXAMPLES[operation.id], here.possessions()
 
-    answer = here.send(operation, example, key)
+    answer = here.send(operation, example, rival)
 
     assert here.possessions() == before
     for mine in here.owned.values():
@@ -140,7 +175,7 @@ def test_another_tenant_finds_nothing_and_changes_nothing(here: World, operation
     elif example.named is not None:
         assert answer.status_code == 404
         assert _without_names(here, answer.text) == _without_names(
-            here, here.send(operation, example, key, missing=True).text
+            here, here.send(operation, example, rival, missing=True).text
         )
 
 
@@ -153,8 +188,8 @@ def _without_names(here: World, text: str) -> str:
 
 
 @pytest.mark.parametrize("operation", [one for one in GUARDED if EXAMPLES[one.id].operators], ids=named)
-def test_what_is_for_operators_is_for_no_other_administrator(here: World, operation: Operation) -> None:
-    answer = here.send(operation, EXAMPLES[operation.id], here.key(OWNER, *ALL)[1])
+def test_what_is_for_operators_is_for_no_other_administrator(here: World, bearer: Bearer, operation: Operation) -> None:
+    answer = here.send(operation, EXAMPLES[operation.id], bearer(OWNER, *ALL))
 
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
 

@@ -11,7 +11,7 @@ from tests.databases import NoPostgresError
 from tests.services import missing
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def installed() -> Iterator[Installation]:
     """Without workers."""
     try:
