@@ -112,6 +112,18 @@ def test_an_oversized_body_of_unknown_length_is_refused(gateway: Served) -> None
     assert (response.status_code, response.json()["code"]) == (413, "too_large")
 
 
+def test_a_client_that_sends_its_whole_body_before_it_reads_gets_the_refusal(gateway: Served) -> None:
+    address = urlsplit(gateway.base_url)
+    connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=10)
+    # More than the buffers on the way hold, so that the answer is there long before the body's end.
+    connection.request("POST", "/v1/runs", iter([b" " * 1_000_000] * 50), encode_chunked=True)
+
+    response = connection.getresponse()
+
+    assert (response.status, json.loads(response.read())["code"]) == (413, "too_large")
+    connection.close()
+
+
 def test_a_form_is_refused_with_the_type_that_is_expected(gateway: Served) -> None:
     response = gateway.http.post("/v1/runs", data={"task": "desk"})
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
+
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from turnwise_gateway.problem import problem
+
+# Seconds for which the rest of a refused body is read and dropped.
+_LINGER = 5.0
 
 
 class BodyLimit:
@@ -29,7 +35,7 @@ class BodyLimit:
         if messages is None:
             detail = f"the body has more than {self._max} bytes; send less, or raise TURNWISE_MAX_BODY_BYTES"
             response = problem(413, "too_large", detail, headers={"Connection": "close"})
-            await response(scope, receive, send)
+            await response(scope, receive, _lingering(receive, send))
             return
 
         async def replay() -> Message:
@@ -48,3 +54,24 @@ class BodyLimit:
                 return None
             if message["type"] != "http.request" or not message.get("more_body", False):
                 return messages
+
+
+def _lingering(receive: Receive, send: Send) -> Send:
+    """Send an answer, and end it once the client has sent its body or left (RFC 9112, section 9.6).
+
+    A connection that closes on unread bytes is reset, and the client loses the answer that it has not read yet.
+    """
+
+    async def send_and_wait(message: Message) -> None:
+        last = message["type"] == "http.response.body" and not message.get("more_body", False)
+        if not last:
+            await send(message)
+            return
+        await send(message | {"more_body": True})
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LINGER):
+                while (await receive()).get("more_body", False):
+                    pass
+        await send({"type": "http.response.body"})
+
+    return send_and_wait
