@@ -67,7 +67,7 @@ def _lingering(receive: Receive, send: Send) -> Send:
         if not last:
             await send(message)
             return
-        await send(message | {"more_body": True})
+        await send({**message, "more_body": True})
         with suppress(TimeoutError):
             async with asyncio.timeout(_LINGER):
                 while (await receive()).get("more_body", False):
