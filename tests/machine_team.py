@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any, TypeVar
 from unittest import mock
@@ -243,7 +243,7 @@ class Watch:
             raise AssertionError(f"{illegal} was taken in the place of {answer}")
         used = given
         if self.through_json:
-            used = tuple(replace(f, state=self._loaded(text)) for f, text in zip(given, before, strict=True))
+            used = tuple(f._replace(state=self._loaded(text)) for f, text in zip(given, before, strict=True))
         move = self._seen(_RECEIVE(root, used, answer, facts, last_frame=last_frame))
         assert [self._dumped(frame.state) for frame in used] == before, "a move changed the state that it was given"
         return move
@@ -256,7 +256,8 @@ class Watch:
                 self._keep(item.document)
         if self.through_json and isinstance(move.action, Ask) and move.action.message is not None:
             self._keep(move.action.message)
-            return replace(move, action=replace(move.action, message=self._found(move.action.message.metadata.id)))
+            shown = self._found(move.action.message.metadata.id)
+            return move._replace(action=move.action._replace(message=shown))
         return move
 
     def _dumped(self, state: TaskState) -> str:

@@ -115,16 +115,9 @@ class Cancellation:
             with self._lock:
                 self._callbacks.pop(key, None)
 
-    @contextmanager
-    def open(self) -> Iterator[None]:
+    def open(self) -> _Open:
         """Make it the current one for the block; raises `CallCancelledError` instead if it was cancelled already."""
-        self.check()
-        token = _current.set(self)
-        try:
-            with self._watched():
-                yield
-        finally:
-            _current.reset(token)
+        return _Open(self)
 
     def opened(self) -> _Opened:
         """`open` for `async with`: cancelling it cancels the `asyncio` task that is in the block."""
@@ -173,6 +166,26 @@ class _Watching:
     def __exit__(self, *_: object) -> None:
         if self._token._due is not None:
             self._entry.withdraw()
+
+
+class _Open:
+    """The block in which a token is the current one."""
+
+    __slots__ = ("_before", "_token", "_watching")
+
+    def __init__(self, token: Cancellation) -> None:
+        self._token = token
+
+    def __enter__(self) -> None:
+        token = self._token
+        token.check()
+        self._before = _current.set(token)
+        self._watching = token._watched()
+        self._watching.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        self._watching.__exit__()
+        _current.reset(self._before)
 
 
 class _Opened:

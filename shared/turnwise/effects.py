@@ -7,14 +7,12 @@ call returned. `run_sync` and `run_async` are the only two places that know how 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(NamedTuple):
     """A call to make: `sync` makes it; `awaited`, where given, makes it without blocking an event loop."""
 
     sync: Callable[[], Any]
@@ -52,3 +50,27 @@ async def run_async(steps: Steps[T]) -> T:
                 effect = steps.send(value)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
+
+
+def finished(value: Any) -> Steps[Any]:
+    """What is behind a value that has to be awaited; any other value itself."""
+    if not hasattr(type(value), "__await__"):
+        return value
+
+    async def awaited() -> Any:
+        return await value
+
+    result = yield Effect(sync=waited_for(awaited), awaited=awaited)
+    return result
+
+
+def waited_for(awaited: Callable[[], Awaitable[Any]]) -> Callable[[], Any]:
+    """A synchronous call that waits for an asynchronous one, which is made in the background."""
+
+    def wait() -> Any:
+        # Loaded only where something is asynchronous.
+        from turnwise.background_loop import run_in_background
+
+        return run_in_background(awaited)
+
+    return wait

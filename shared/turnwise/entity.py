@@ -20,10 +20,11 @@ class Entity(str, Enum):
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, str) and str.lower(self.value) == str.lower(other)
+        # Two members, which this is asked of all the time, differ; only what others have written may differ in case.
+        return type(other) is not Entity and isinstance(other, str) and str.lower(self) == str.lower(other)
 
     def __hash__(self) -> int:
-        return hash(self.value.lower())
+        return hash(str.lower(self))
 
     def __str__(self) -> str:
         return self.value

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
+
+from turnwise.contextual import Bound
 
 # Who makes the ids of this context instead; the simulator repeats a schedule id by id.
 _source: ContextVar[Callable[[], str] | None] = ContextVar("turnwise_id_source", default=None)
@@ -54,11 +55,6 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{uuid7()}"
 
 
-@contextmanager
-def ids_from(source: Callable[[], str]) -> Iterator[None]:
-    """Let `source` make the 32 hex digits of every id in this context; they must be unique, and sort by age."""
-    token = _source.set(source)
-    try:
-        yield
-    finally:
-        _source.reset(token)
+def ids_from(source: Callable[[], str]) -> Bound[Callable[[], str] | None]:
+    """Let `source` make the 32 hex digits of every id in the block; they must be unique, and sort by age."""
+    return Bound(_source, source)

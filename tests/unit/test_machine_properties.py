@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -225,7 +225,7 @@ def test_a_look_asks_the_same_again_unless_the_run_was_killed_or_is_out_of_time(
     begun = stack.start(tree.root, ChatDocument(content="go"), facts)
     again = stack.receive(tree.root, begun.stack, Look(), facts, last_frame=1)
     assert again.action == begun.action
-    killed, late = replace(facts, killed=True), replace(facts, out_of_time=True)
+    killed, late = facts._replace(killed=True), facts._replace(out_of_time=True)
     for changed, status in ((killed, StatusCode.KILL), (late, StatusCode.TIMEOUT)):
         ended = stack.receive(tree.root, begun.stack, Look(), changed, last_frame=1)
         assert isinstance(ended.action, Finish)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from turnwise.agents.config import NonToolAction
 from turnwise.agents.handler_calls import made, on_copied_state
-from turnwise.agents.handlers import declared_by, effect_of, finished, handler_call
+from turnwise.agents.handlers import declared_by, effect_of, handler_of
 from turnwise.agents.output_format import take_in
 from turnwise.agents.retention import of_results
 from turnwise.agents.showing import show_agent_answer, tell_error
 from turnwise.constants import DONE, PASS, SEND_TO
-from turnwise.effects import Effect, Steps
+from turnwise.effects import Effect, Steps, finished
 from turnwise.entity import Entity
 from turnwise.llm.tokens import shortened
 from turnwise.messages.api_results import match_results
@@ -133,12 +133,20 @@ def _finished(agent: ChatAgent, result: ChatDocument, doc: ChatDocument) -> Chat
 
 def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[ChatDocument | None]:
     """The result of one tool as a document."""
-    call = _handler_call(agent, tool, doc)
-    if call is None:
-        return None
+    if _overridden(agent, "handle_tool_message", "handle_tool_message_async"):
+        call = Effect(
+            sync=lambda: agent.handle_tool_message(tool, doc),
+            awaited=lambda: agent.handle_tool_message_async(tool, doc),
+        )
+        effect = effect_of(agent, tool)
+    else:
+        handler = handler_of(agent, tool)
+        if handler is None:
+            return None
+        call, effect = handler.call(agent, doc), handler.effect(type(tool))
     agent.tool_in_hand = tool.request
     agent.callbacks.tell("show_start_response", entity="agent")
-    value = yield from made(agent, tool.request, effect_of(agent, tool), call, tool)
+    value = yield from made(agent, tool.request, effect, call, tool)
     agent.tool_in_hand = None
     agent.tools_handled.append(tool.request)
     result = yield from _as_document(agent, value, tool, doc)
@@ -153,15 +161,6 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
         # What an orchestration tool says is what it was given, as is a tool within a tool: as tainted as that was.
         result.metadata.tainted = True
     return result
-
-
-def _handler_call(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Effect | None:
-    if not _overridden(agent, "handle_tool_message", "handle_tool_message_async"):
-        return handler_call(agent, tool, doc)
-    return Effect(
-        sync=lambda: agent.handle_tool_message(tool, doc),
-        awaited=lambda: agent.handle_tool_message_async(tool, doc),
-    )
 
 
 def _as_document(

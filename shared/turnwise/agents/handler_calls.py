@@ -6,19 +6,17 @@ back. Elsewhere nothing is kept, and a key is as good as random.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+import threading
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
 from turnwise.agents.observed import executed, executing
 from turnwise.agents.tries import Failure, Tries, tries, waiting, within
 from turnwise.cancellation import Cancellation, current_cancellation
-from turnwise.effects import Effect, Steps
+from turnwise.effects import Effect, Steps, finished
 from turnwise.errors import CallTimeoutError, ConfigurationError, ToolOutcomeUnknownError
 from turnwise.ids import new_id
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
@@ -32,18 +30,22 @@ class Interruption(BaseException):
     """Ends an answer for a reason that is none of the application's business, so that no `except` of its holds it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class HandlerCall:
-    """One call of a handler: its number within the answer (from 1), and its key.
+class HandlerCall(NamedTuple):
+    """One call of a handler: its number within the answer (from 1), of all calls that are numbered with it.
 
     `tool` is the tool's name, or the method's for an agent's own code; `arguments` is the tool.
     """
 
+    calls: HandlerCalls
     no: int
-    key: str
     tool: str
     effect: ToolEffect
     arguments: ToolMessage | None = None
+
+    @property
+    def key(self) -> str:
+        """What tells it from every other call, and stays when it is made again."""
+        return f"{self.calls.key}.{self.no}"
 
 
 @dataclass(frozen=True)
@@ -54,29 +56,32 @@ class Kept:
 
 
 class HandlerCalls:
-    """The calls of one answer; this one keeps nothing. A call's key is `key` and its number."""
+    """The calls of one answer, or those that the handler called `within` makes; this one keeps nothing.
 
-    def __init__(self, key: str = "") -> None:
+    A call's key is that of all, and its number.
+    """
+
+    def __init__(self, key: str = "", *, within: HandlerCall | None = None) -> None:
         self._key = key
+        self._within = within
         self._last = 0
 
-    @contextmanager
-    def open(self) -> Iterator[None]:
+    @property
+    def key(self) -> str:
+        """Made when somebody asks for it: most handlers do not."""
+        if not self._key:
+            with _naming:  # a handler may have threads of its own
+                self._key = self._key or (self._within.key if self._within is not None else new_id("call"))
+        return self._key
+
+    def open(self) -> _Numbering:
         """Number the calls made in the block."""
-        before, outside = _open.set(self), _running.set(None)
-        try:
-            yield
-        finally:
-            _running.reset(outside)
-            _open.reset(before)
+        return _Numbering(self)
 
     def next(self, tool: str, effect: ToolEffect, arguments: ToolMessage | None = None) -> HandlerCall:
         """The next call."""
-        self._key = self._key or new_id("call")
         self._last += 1
-        return HandlerCall(
-            no=self._last, key=f"{self._key}.{self._last}", tool=tool, effect=effect, arguments=arguments
-        )
+        return HandlerCall(self, self._last, tool, effect, arguments)
 
     def kept(self, call: HandlerCall) -> Kept | None:
         """What the call returned in an earlier attempt; None if it is to be made."""
@@ -92,10 +97,27 @@ class HandlerCalls:
         """The call ended with `error`, and may have done its work; may raise an `Interruption` in its place."""
 
 
+class _Numbering:
+    """The block in which the calls of one answer are numbered."""
+
+    __slots__ = ("_before", "_calls", "_outside")
+
+    def __init__(self, calls: HandlerCalls) -> None:
+        self._calls = calls
+
+    def __enter__(self) -> None:
+        self._before: Token[HandlerCalls | None] = _open.set(self._calls)
+        self._outside = _running.set(None)
+
+    def __exit__(self, *_: object) -> None:
+        _running.reset(self._outside)
+        _open.reset(self._before)
+
+
 def inner_calls() -> HandlerCalls:
     """For a run within this program: its keys are those of the handler that runs it, or its own."""
     running = _running.get()
-    return HandlerCalls(running[1].next("", "once").key if running is not None else "")
+    return HandlerCalls(within=running[1].next("", "once") if running is not None else None)
 
 
 def idempotency_key() -> str | None:
@@ -120,7 +142,7 @@ def made(
     if kept is not None:
         return kept.value
     calls.begins(this)
-    outside = _running.set((this, HandlerCalls(this.key)))
+    outside = _running.set((this, HandlerCalls(within=this)))
     try:
         value = yield from _tried(agent, this, call, calls, nested=running is not None)
     finally:
@@ -137,7 +159,7 @@ def _tried(agent: ChatAgent, this: HandlerCall, call: Effect, calls: HandlerCall
     timed = within(limit, f"the handler of the tool {this.tool!r}", call)
     # Only the whole answer of an agent can be put off, so what is called by a handler is tried again in its place.
     counted = Tries() if nested else tries()
-    before: Counter[ErrorKind] = Counter()
+    before: dict[ErrorKind, int] = {}
     while True:
         try:
             with executing(agent, this) as spot:
@@ -172,8 +194,6 @@ def _leaves_unknown(error: Exception, *, timed: bool) -> bool:
 
 def on_copied_state(agent: ChatAgent, call: Effect) -> Steps[Any]:
     """What the call comes to, awaited where need be; the agent's state is as it was before if it fails."""
-    from turnwise.agents.handlers import finished
-
     before = agent.state
     agent.state = _copy(agent, before)
     try:
@@ -196,5 +216,6 @@ def _copy(agent: ChatAgent, state: Any) -> Any:
         ) from error
 
 
+_naming = threading.RLock()
 _open: ContextVar[HandlerCalls | None] = ContextVar("turnwise_handler_calls", default=None)
 _running: ContextVar[tuple[HandlerCall, HandlerCalls] | None] = ContextVar("turnwise_handler_call", default=None)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwise.agents.handler_calls import idempotency_key
-from turnwise.effects import Effect, Steps
+from turnwise.effects import Effect, Steps, finished, waited_for
 from turnwise.ids import new_id
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
@@ -17,49 +17,63 @@ if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
 
 
-def handler_call(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument | None) -> Effect | None:
-    """The call that handles the tool, or None if there is no handler.
+class Handler(NamedTuple):
+    """What handles a tool: a method, its asynchronous twin (at least one of them), and what they are given first."""
 
-    In order: the agent's method named like the request (or `_handler`); the tool's own `handle`; its `response`. An
-    async caller gets the `_async` twin where there is one. A handler that is only async runs in the background for a
-    synchronous caller, who waits for it.
-    """
-    name = tool.private_default("_handler") or tool.request
-    for owner, method, first in (
-        (agent, name, (tool,)),
-        (tool, "handle", ()),
-        (tool, "response", (agent,)),
-    ):
-        sync = _method(owner, method)
-        twin = _method(owner, method + "_async")
+    method: Callable[..., Any] | None
+    twin: Callable[..., Any] | None
+    first: tuple[Any, ...]
+
+    def call(self, agent: ChatAgent, doc: ChatDocument | None) -> Effect:
+        """The call of it for the tool in `doc`.
+
+        A method that is only async runs in the background for a synchronous caller, who waits for it.
+        """
+        sync, twin = self.method, self.twin
         if sync is not None and _is_async(sync):
             sync, twin = None, twin or sync
-        awaited = _bound(twin, first, agent, doc) if twin is not None else None
+        awaited = _bound(twin, self.first, agent, doc) if twin is not None else None
         if sync is not None:
-            return Effect(sync=_bound(sync, first, agent, doc), awaited=awaited)
-        if awaited is not None:
-            return Effect(sync=_waited_for(awaited), awaited=awaited)
+            return Effect(_bound(sync, self.first, agent, doc), awaited)
+        assert awaited is not None, "there is a method, or its twin"
+        return Effect(waited_for(awaited), awaited)
+
+    def effect(self, kind: type[ToolMessage]) -> ToolEffect:
+        """What it does outside, as that class of tools declares."""
+        method = self.method or self.twin
+        assert method is not None, "there is a method, or its twin"
+        return declared_by(kind, method)
+
+
+def handler_of(agent: ChatAgent, tool: ToolMessage) -> Handler | None:
+    """What handles the tool, None if nothing does.
+
+    In order: the agent's method named like the request (or `_handler`); the tool's own `handle`; its `response`. An
+    async caller gets the `_async` twin where there is one.
+    """
+    name = tool.private_default("_handler") or tool.request
+    for owner, called in ((agent, name), (tool, "handle"), (tool, "response")):
+        method, twin = _method(owner, called), _method(owner, called + "_async")
+        if method is not None or twin is not None:
+            first = (tool,) if owner is agent else (agent,) if called == "response" else ()
+            return Handler(method, twin, first)
     return None
 
 
 def handler_value(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument | None) -> Steps[Any]:
     """What the handler of the tool returns, awaited where that is needed; None if there is no handler."""
-    call = handler_call(agent, tool, doc)
-    if call is None:
+    handler = handler_of(agent, tool)
+    if handler is None:
         return None
-    value = yield call
+    value = yield handler.call(agent, doc)
     result = yield from finished(value)
     return result
 
 
 def effect_of(agent: ChatAgent, tool: ToolMessage) -> ToolEffect:
-    """What the handler of the tool does outside, as the tool's class declares."""
-    name = tool.private_default("_handler") or tool.request
-    for owner, method in ((agent, name), (tool, "handle"), (tool, "response")):
-        found = _method(owner, method) or _method(owner, method + "_async")
-        if found is not None:
-            return declared_by(type(tool), found)
-    return "once"
+    """What the handler of the tool does outside, as the tool's class declares; "once" without a handler."""
+    handler = handler_of(agent, tool)
+    return handler.effect(type(tool)) if handler is not None else "once"
 
 
 def may_return_nothing(agent: ChatAgent, tool: str) -> bool:
@@ -142,25 +156,3 @@ def _kind(parameter: inspect.Parameter) -> str:
     if "Agent" in text:
         return "agent"
     return parameter.name if parameter.name in ("agent", "chat_doc") else ""
-
-
-def finished(value: Any) -> Steps[Any]:
-    """What is behind a value that has to be awaited; any other value itself."""
-    if not hasattr(type(value), "__await__"):
-        return value
-
-    async def awaited() -> Any:
-        return await value
-
-    result = yield Effect(sync=_waited_for(awaited), awaited=awaited)
-    return result
-
-
-def _waited_for(awaited: Callable[[], Any]) -> Callable[[], Any]:
-    def wait() -> Any:
-        # Loaded only where something is asynchronous.
-        from turnwise.background_loop import run_in_background
-
-        return run_in_background(awaited)
-
-    return wait

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +55,7 @@ def _asked(
     agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: ToolChoice | None
 ) -> Steps[tuple[LLMResponse, Showing]]:
     """What the model says, asked as often as the agent's policy allows. A failed try leaves nothing but its cost."""
-    before: Counter[ErrorKind] = Counter()
+    before: dict[ErrorKind, int] = {}
     while True:
         showing = None
         try:
@@ -79,7 +78,7 @@ def _asked(
         yield waiting(wait)
 
 
-def _wait_after(agent: ChatAgent, error: BaseException, before: Counter[ErrorKind]) -> float | None:
+def _wait_after(agent: ChatAgent, error: BaseException, before: dict[ErrorKind, int]) -> float | None:
     """Seconds until the model is asked again, None if it is not; raises what puts the answer off."""
     kind = kind_of(error)
     if kind is None or not isinstance(error, Exception) or not agent.config.retry.covers(kind):

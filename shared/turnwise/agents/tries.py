@@ -7,9 +7,6 @@ put the whole ask off, so that nobody waits.
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +15,7 @@ from typing import Any
 from zlib import crc32
 
 from turnwise.cancellation import Cancellation, Cause, current_cancellation, pause
+from turnwise.contextual import Bound
 from turnwise.effects import Effect
 from turnwise.errors import ModelRateLimitError
 from turnwise.ids import new_id
@@ -54,22 +52,17 @@ class Failure:
 class Tries:
     """What is done about failed tries: here, they are counted by whoever makes them."""
 
-    @contextmanager
-    def open(self) -> Iterator[None]:
+    def open(self) -> Bound[Tries | None]:
         """Count the calls made in the block here."""
-        before = _current.set(self)
-        try:
-            yield
-        finally:
-            _current.reset(before)
+        return Bound(_current, self)
 
-    def next(self, failure: Failure, before: Counter[ErrorKind]) -> float | None:
+    def next(self, failure: Failure, before: dict[ErrorKind, int]) -> float | None:
         """Seconds to wait before the next try; None if there is none. May raise what puts the whole answer off.
 
         `before` counts the tries of this call that failed here; this one is added.
         """
-        before[failure.kind] += 1
-        seconds = failure.wait(before[failure.kind], new_id("try"))
+        failed = before[failure.kind] = before.get(failure.kind, 0) + 1
+        seconds = failure.wait(failed, new_id("try"))
         if seconds is not None:
             logger.warning(
                 "A call failed (%s), the next try is in %.1f s: %s",

@@ -1,8 +1,12 @@
-"""What a move is told, and what it decides."""
+"""What a move is told, and what it decides.
+
+What every move makes is a named tuple, which takes a third of the time to make that a frozen dataclass does.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from turnwise.core.state import TaskState
 from turnwise.entity import StatusCode
@@ -47,8 +51,7 @@ Answer = Reply | Counts | Refused | Look | Proceed
 # --- what it decides ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """Ask this responder of the task at `path` to answer `message` (None: the model's own first messages).
 
     `turn` counts the steps of this call of the task, `attempt` the responders tried in the step.
@@ -61,8 +64,7 @@ class Ask:
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(NamedTuple):
     """Count `hash` once more for this task, and tell the `n` commonest counts (none for n = 0)."""
 
     path: str
@@ -119,8 +121,7 @@ Edit = Reset | CutBack | Clear
 # --- what happened, for logs and events --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(NamedTuple):
     """Something an observer may want to know.
 
     `kind`: started, rejected (an answer that was not valid), taken, passed, null (a stand-in for a missing answer),
@@ -136,8 +137,7 @@ class Trace:
     status: StatusCode | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """A move: the new state, the edits to make first, what to do next, and what happened."""
 
     state: TaskState

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from turnwise.entity import StatusCode
 from turnwise.messages.document import ChatDocument
@@ -32,8 +31,7 @@ class Overrides(Protocol):
     ) -> tuple[ChatDocument | None] | None: ...
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Facts:
+class Facts(NamedTuple):
     """The run and its agents.
 
     `cost` in USD and `tokens` count the whole tree of the run so far; a limit of 0 is none. `max_turns` bounds the

@@ -7,7 +7,8 @@ end of the root.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from turnwise.core import machine
 from turnwise.core.actions import Action, Answer, Ask, Edit, Finish, Move, Refused, Reply, Trace
@@ -20,8 +21,7 @@ from turnwise.messages.api_results import assign_results
 from turnwise.messages.document import ChatDocument
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """One call of a task: its number within the run (never used twice), its path in the tree, and its state."""
 
     no: int
@@ -32,8 +32,7 @@ class Frame:
 Stack = tuple[Frame, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StackMove:
+class StackMove(NamedTuple):
     """The new stack (empty once the root finished), and what `Move` says of all machines that moved.
 
     `frame` is the number of the frame that the action is about, `state` its task's state, `last_frame` the highest
@@ -114,7 +113,7 @@ def _settle(
             )
             if refused and action.result is not None:
                 # The root's result is the pending message of the task that was refused.
-                caller_frame = replace(caller_frame, state=_with_pending(caller_frame.state, action.result))
+                caller_frame = caller_frame._replace(state=_with_pending(caller_frame.state, action.result))
             move = machine.receive(caller, caller_frame.state, answer, facts)
         else:
             stack = () if isinstance(action, Finish) else (*below, Frame(no, action.path, move.state))

@@ -78,7 +78,7 @@ class Budget:
 
     def settle(self, held: Amount, used: Amount) -> Budget:
         """Give back what was put aside for a call, and count what it used."""
-        return self.release(held).spend(used)
+        return self._with(reserved=_negative(held), spent=used)
 
     def correct(self, counted: Amount, used: Amount) -> Budget:
         """Count what a call used in the place of what was counted for it."""
@@ -89,6 +89,8 @@ class Budget:
         return replace(self, reserved_cost=Decimal(0), reserved_tokens=0)
 
     def _with(self, *, reserved: Amount = NOTHING, spent: Amount = NOTHING) -> Budget:
+        if reserved is NOTHING and spent is NOTHING:
+            return self
         return replace(
             self,
             reserved_cost=self.reserved_cost + (reserved.cost or 0),
@@ -99,6 +101,8 @@ class Budget:
 
 
 def _negative(amount: Amount) -> Amount:
+    if amount is NOTHING:
+        return amount
     return Amount(
         prompt_tokens=-amount.prompt_tokens,
         output_tokens=-amount.output_tokens,

@@ -8,11 +8,10 @@ of the context.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
+from turnwise.contextual import Bound
 from turnwise.effects import Steps
 from turnwise.errors import ModelError, ModelRateLimitError, ModelRequestError
 from turnwise.ledger.budget import Amount
@@ -91,14 +90,9 @@ def current_gate() -> Gate | None:
     return _current.get()
 
 
-@contextmanager
-def through(gate: Gate) -> Iterator[None]:
+def through(gate: Gate) -> Bound[Gate | None]:
     """Let calls pass this gate until the block is left."""
-    token = _current.set(gate)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    return Bound(_current, gate)
 
 
 def reserving(call: ModelCall) -> Steps[Hold]:

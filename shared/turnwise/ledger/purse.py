@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import Decimal
 
+from turnwise.contextual import Bound
 from turnwise.effects import Steps
 from turnwise.ledger.budget import NOTHING, Amount, Budget
 from turnwise.ledger.call import ModelCall, Refusal, grant
-from turnwise.ledger.gate import Hold, as_usage, current_gate, through, unpaid, used_amount
+from turnwise.ledger.gate import Gate, Hold, as_usage, current_gate, through, unpaid, used_amount
 from turnwise.llm.base import LLMTokenUsage
 from turnwise.provider_limits.announcement import RateLimits
 
@@ -41,11 +40,9 @@ class Purse:
         """Tokens of prompts and answers."""
         return self._budget.spent_tokens
 
-    @contextmanager
-    def open(self) -> Iterator[None]:
+    def open(self) -> Bound[Gate | None]:
         """Pay from this purse until the block is left."""
-        with through(self):
-            yield
+        return through(self)
 
     def reserving(self, call: ModelCall) -> Steps[Hold]:
         """Put room aside here and at the gates around this one; raises `LimitReachedError`."""

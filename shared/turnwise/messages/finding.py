@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -88,8 +88,15 @@ def tool_attempt(doc: ChatDocument, agent: AgentFacts) -> bool:
 
 def for_agent(tool: ToolMessage, agent_name: str) -> bool:
     """Whether the tool is meant for this agent: its `recipient` field, if any, is empty or names it."""
-    recipient = getattr(tool, "recipient", "")
+    recipient = getattr(tool, "recipient", "") if _may_have_recipient(type(tool)) else ""
     return not isinstance(recipient, str) or recipient in ("", agent_name)
+
+
+@lru_cache(maxsize=4_096)
+def _may_have_recipient(kind: type[ToolMessage]) -> bool:
+    """Known of the class, because to find an attribute missing in a pydantic model takes long."""
+    extra = kind.model_config.get("extra") == "allow"
+    return extra or "recipient" in kind.model_fields or hasattr(kind, "recipient")
 
 
 def handles(agent: AgentFacts, tool: ToolMessage) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from turnwise.llm.base import OpenAIToolCall
@@ -48,8 +48,7 @@ def tool_sets(
     return sets
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class AgentFacts:
+class AgentFacts(NamedTuple):
     """An agent as the rules of a task see it: a value, taken when a move is made.
 
     `silent` says that the tool handler certainly answers nothing to a message without a tool of its own: there is

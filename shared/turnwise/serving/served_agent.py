@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from turnwise.agents.chat_agent import ChatAgent
@@ -68,7 +68,7 @@ class ServedAgent:
     def facts(self) -> AgentFacts:
         """As the rules see it; the system message counts as part of a history that has begun."""
         length = self.saved.history_len
-        return replace(self.agent.facts(), history_len=length + 1 if length else 0)
+        return self.agent.facts()._replace(history_len=length + 1 if length else 0)
 
     def record(self) -> Json | None:
         """The framework's record, if it is not what was saved; raises `ConfigurationError` for what can not last."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from turnwise.agents.handler_calls import Interruption
 from turnwise.agents.tries import Failure, Tries
 from turnwise.errors import TurnwiseError
@@ -37,7 +35,7 @@ class ServedTries(Tries):
         self._ask, self._agent = ask, agent
         self._on_record: dict[str, int] = dict(ask.failures or {})
 
-    def next(self, failure: Failure, before: Counter[ErrorKind]) -> float | None:
+    def next(self, failure: Failure, before: dict[ErrorKind, int]) -> float | None:
         """None if there is no next try; raises `TryLater`."""
         of_handler, asked_handler = bool(failure.call), self._ask.responder == "agent"
         if failure.agent != self._agent or of_handler != asked_handler:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from turnwise.core import machine, stack
 from turnwise.core.actions import Ask, Finish, Proceed
 from turnwise.core.facts import Facts
@@ -63,7 +61,7 @@ class Stepping:
         document, state = machine.follow(self._root, state, responder, document, self._run.facts())
         if self._move.stack:
             frame = Frame(self._move.stack[0].no, self._root.path, state)
-            self._move = replace(self._move, stack=(frame,), state=state)
+            self._move = self._move._replace(stack=(frame,), state=state)
         return document
 
     def _sub_task(self, name: str, state: TaskState, sub_turns: int) -> Steps[ChatDocument | None]:

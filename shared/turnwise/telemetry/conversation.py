@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from turnwise.contextual import Bound
 from turnwise.telemetry import names
 
 _about: ContextVar[dict[str, Any]] = ContextVar("turnwise_conversation", default={})  # noqa: B039 - never changed
 
 
-@contextmanager
-def about(**attributes: Any) -> Iterator[None]:
+def about(**attributes: Any) -> Bound[dict[str, Any]]:
     """Have the spans of the block carry these, by the names in `names`, in small letters."""
     told = {getattr(names, name.upper()): value for name, value in attributes.items() if value is not None}
-    token = _about.set(_about.get() | told)
-    try:
-        yield
-    finally:
-        _about.reset(token)
+    return Bound(_about, _about.get() | told)
 
 
 def conversation() -> dict[str, Any]:
