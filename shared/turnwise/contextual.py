@@ -11,7 +11,7 @@ T = TypeVar("T")
 class Bound(Generic[T]):
     """`with Bound(variable, value)`: the variable has that value in the block, and its own one again after it.
 
-    A class, because blocks of it are around every answer, and a generator's block costs three times as much.
+    A class, because blocks of it are around every answer, and a generator's block costs four times as much.
     """
 
     __slots__ = ("_token", "_value", "_variable")

@@ -23,3 +23,19 @@ def test_a_server_that_is_gone_without_a_word_is_noticed_as_soon_as_the_url_says
     database.close()
 
     assert (told["keepalives_idle"], told["tcp_user_timeout"]) == ("99", "20000")
+
+
+@pytest.mark.postgres
+def test_a_connection_keeps_the_statements_that_it_has_prepared_whatever_is_read_meanwhile(postgres_url: str) -> None:
+    database = Database(postgres_url, pool_size=1)
+
+    for _ in range(10):
+        with database.begin() as connection:
+            database.now(connection)
+        with database.read() as connection:
+            database.now(connection)
+    with database.read() as connection:
+        prepared = connection.exec_driver_sql("SELECT statement FROM pg_prepared_statements").scalars().all()
+    database.close()
+
+    assert any("clock_timestamp" in statement for statement in prepared), prepared

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 from turnwise.redaction import redacted
 from turnwise.runs import direct
 from turnwise.runs.base import StoreBase
-from turnwise.runs.columns import Document, Seconds, now, word
+from turnwise.runs.columns import ONE, Document, Seconds, now, word
 from turnwise.runs.outcomes import CallUsage, Deferral
 from turnwise.runs.provider_buckets import CLOSED
 from turnwise.runs.providers import room_in_line, stand_in_line
@@ -120,7 +120,7 @@ def _candidate(with_version: bool, with_tenant: bool) -> sa.Select[Any]:
         )
         .where(*conditions)
         .order_by(asks.c.priority.desc(), asks.c.created_at)
-        .limit(1)
+        .limit(ONE)
         .with_for_update(of=runs, skip_locked=True)
     )
 

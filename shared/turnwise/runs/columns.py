@@ -24,6 +24,10 @@ def word(text: str) -> sa.ColumnElement[str]:
     return sa.literal_column(f"'{text}'", sa.Text)
 
 
+# For `limit`: with a parameter there, a plan that is kept would have to be good for any number of rows, and is not.
+ONE = sa.literal_column("1", sa.Integer)
+
+
 class Money(TypeDecorator[Decimal]):
     """US dollars: NUMERIC where the database has it, decimal text on SQLite; never a float."""
 

@@ -76,7 +76,11 @@ class Database:
             # PostgreSQL counts connections of all processes together, so a process keeps to what it was given.
             max_overflow=0 if self.is_postgres else pool_size,
             pool_timeout=30,
+            # The connection that was used last knows the plans of its statements, and its server process is warm.
+            pool_use_lifo=True,
         )
+        # A reading transaction would end with a rollback, and that makes psycopg forget all that it has prepared.
+        self._readers = self.engine.execution_options(isolation_level="AUTOCOMMIT") if self.is_postgres else self.engine
         if self.is_postgres:
             event.listen(self.engine, "checkin", _note_use)
             event.listen(self.engine, "checkout", _try_if_rested)
@@ -101,8 +105,8 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A reading transaction, never committed; on PostgreSQL each statement in it sees the newest state."""
-        with self._faults(), self.engine.connect() as connection:
+        """For statements that only read; on PostgreSQL each is a transaction of its own, and sees the newest state."""
+        with self._faults(), self._readers.connect() as connection:
             yield connection
 
     def now(self, connection: Connection) -> float:
@@ -249,7 +253,7 @@ def _try_if_rested(connection: Any, record: Any, _proxy: Any) -> None:
         return
     try:
         connection.execute("SELECT 1")
-        connection.rollback()
+        connection.commit()
     except psycopg.OperationalError as error:
         raise exc.DisconnectionError from error  # the pool makes a fresh connection instead
 

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.redaction import redacted
 from turnwise.runs.base import StoreBase
-from turnwise.runs.columns import Document, word
+from turnwise.runs.columns import ONE, Document, word
 from turnwise.runs.outcomes import Parking, Receipt, Reply, Resolution
 from turnwise.runs.records import AskRecord, Claim, Json
 from turnwise.runs.replies import accept, why_stale
@@ -51,7 +51,7 @@ _BEGUN = sa.and_(
     receipts.c.ask_id == sa.bindparam("of_ask"),
     receipts.c.status == word("begun"),
 )
-_FIRST_BEGUN = sa.select(*RECEIPT).where(_BEGUN).order_by(receipts.c.call_no).limit(1)
+_FIRST_BEGUN = sa.select(*RECEIPT).where(_BEGUN).order_by(receipts.c.call_no).limit(ONE)
 _LAST_CALL = sa.select(sa.func.max(receipts.c.call_no)).where(
     receipts.c.run_id == sa.bindparam("of_run"), receipts.c.ask_id == sa.bindparam("of_ask")
 )

@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 from turnwise.provider_limits.provider import Target
 from turnwise.provider_limits.window import Caps, LimitKind, Room, Window
 from turnwise.runs import direct
-from turnwise.runs.columns import Document, Seconds, now, word
+from turnwise.runs.columns import ONE, Document, Seconds, now, word
 from turnwise.runs.database import Database
 from turnwise.runs.records import AskRecord, Json, ProviderPlace
 from turnwise.runs.schema import asks, provider_buckets, provider_calls
@@ -78,7 +78,7 @@ _SOMEBODY_WAITS = (
         asks.c.status == word("runnable"),
         sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
     )
-    .limit(1)
+    .limit(ONE)
 )
 # The buckets that nobody is to be claimed for now.
 CLOSED = sa.select(_buckets.c.id).where(_buckets.c.open_at > now())

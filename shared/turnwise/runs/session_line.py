@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from turnwise.ids import new_id
 from turnwise.runs import direct
-from turnwise.runs.columns import now, word
+from turnwise.runs.columns import ONE, now, word
 from turnwise.runs.database import Database
 from turnwise.runs.records import UNFINISHED, Json, NewRun, RunRecord
 from turnwise.runs.schema import documents, runs, sessions
@@ -25,7 +25,7 @@ _IN_LINE = (
     .where(
         runs.c.session_key == sa.bindparam("session_key"), runs.c.session_key.is_not(None), runs.c.status.in_(_words)
     )
-    .limit(1)
+    .limit(ONE)
 )
 _BEFORE = _IN_LINE.where(runs.c.session_no < sa.bindparam("session_no")).order_by(runs.c.session_no.desc())
 _AFTER = _IN_LINE.where(runs.c.session_no > sa.bindparam("session_no")).order_by(runs.c.session_no)
@@ -43,7 +43,7 @@ _BEGUN_AFTER = (
         runs.c.started_at.is_not(None),
     )
     .order_by(runs.c.session_no)
-    .limit(1)
+    .limit(ONE)
 )
 _TOUCH = (
     sa.update(sessions)

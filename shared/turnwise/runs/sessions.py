@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection
 from turnwise.access.tenant import DEFAULT_TENANT
 from turnwise.errors import ConflictError, NotFoundError
 from turnwise.runs.base import StoreBase
+from turnwise.runs.columns import ONE
 from turnwise.runs.conversations import conversation_id
 from turnwise.runs.purged_usage import PurgedUsage, forget_session, of_session
 from turnwise.runs.records import UNFINISHED, AgentRecord, Json, SessionRecord, SessionTask, Usage
@@ -39,7 +40,7 @@ _TASKS = (
 _COSTS = sa.select(runs.c.cost).where(*_OF_IT)
 _AGENTS = sa.select(*AGENT).where(agent_states.c.owner == sa.bindparam("conversation")).order_by(AGENT[0])
 _ONE_UNFINISHED = (
-    sa.select(runs.c.id).where(*_OF_IT, runs.c.status.in_(UNFINISHED)).order_by(runs.c.session_no).limit(1)
+    sa.select(runs.c.id).where(*_OF_IT, runs.c.status.in_(UNFINISHED)).order_by(runs.c.session_no).limit(ONE)
 )
 
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.runs.base import StoreBase, unknown_run
-from turnwise.runs.columns import now, word
+from turnwise.runs.columns import ONE, now, word
 from turnwise.runs.records import UNFINISHED, AskRecord, RunRecord, WorkerRecord
 from turnwise.runs.rows import ASK, RUN, ask_of, names, run_of
 from turnwise.runs.schema import asks, runs, sweep_leases, workers
@@ -50,7 +50,7 @@ _OF_RUNS = (
     .where(runs.c.id.in_(sa.bindparam("ids", expanding=True)))
 )
 _FLEET = sa.select(*_WORKER).where(workers.c.state == word("alive"), workers.c.lease_until > now())
-_SWEEPING = sa.select(sa.literal(1)).where(sweep_leases.c.lease_until > now()).limit(1)
+_SWEEPING = sa.select(sa.literal(1)).where(sweep_leases.c.lease_until > now()).limit(ONE)
 _UNFINISHED_OF = sa.select(runs.c.id).where(
     runs.c.id.in_(sa.bindparam("ids", expanding=True)), runs.c.status.in_([word(status) for status in UNFINISHED])
 )

@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 
 from turnwise.clock import Clock
 from turnwise.runs import direct
-from turnwise.runs.columns import word
+from turnwise.runs.columns import ONE, word
 from turnwise.runs.database import Database
 from turnwise.runs.schema import asks, tenant_shares
 
@@ -79,7 +79,7 @@ def line(claimable: sa.ColumnElement[bool]) -> sa.Select[tuple[str, int, float, 
         sa.select(asks.c.priority)
         .where(*_mine, asks.c.tenant == _tenants.c.tenant, claimable)
         .order_by(asks.c.priority.desc(), asks.c.created_at)
-        .limit(1)
+        .limit(ONE)
         .correlate(_tenants)
     )
     ends = (
