@@ -1,8 +1,9 @@
 """`python -m bench.safety`: what the promises cost, as turns a second beside those of an earlier commit.
 
-Both are measured in turn, in several rounds, each by the benchmark of its own tree, so that what else the machine does
-meets both alike; what counts is the median of the rounds' ratios. The earlier one is unpacked and installed into a
-virtual environment of its own, which is kept for the next time. Exits with 1 if a way of running lost more than it may.
+Both are set up at once and measured in turn, in several rounds, each by the benchmark of its own tree, so that what
+else the machine does meets both alike; what counts is the median of the rounds' ratios. The earlier one is unpacked
+and installed into a virtual environment of its own, which is kept for the next time. Exits with 1 if a way of running
+lost more than it may.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,31 +25,48 @@ _ROOT = Path(__file__).parent.parent
 # The last commit before calls were reserved, tools had receipts, and work was handed over with fences of its own.
 _BASE = "a9c8550"
 _LEAST_RATIO = 0.85
-# Run in the tree that is measured, so it may use only what both trees have. Prints [way, turns/s, CPU ms a turn].
+# Run in the tree that is measured, so it may use only what both trees have. For each line that it reads it measures
+# once more, and prints "measured" with [way, turns/s, CPU ms a turn] for each of its loops. It says "ready" at first.
 _PROBE = """
-import json, sys
+import json, os, sys
 sys.path.insert(0, ".")
-from bench import distributed, embedded, in_process
+from bench import distributed, embedded, in_process, served
 from tests.brokers import fresh_rabbitmq
 from tests.databases import fresh_postgres
+from turnwise.bootstrap import open_parts
+from turnwise.runs.database import Database
+from turnwise.service_settings import load_settings
 
-def tell(way, result):
-    print("measured", json.dumps([way, result.rate, sum(result.cpu_ms.values())]), flush=True)
+def answer(measure):
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        told = [[way, result.rate, sum(result.cpu_ms.values())] for way, result in measure()]
+        print("measured", json.dumps(told), flush=True)
 
-def served(label, together):
+def of_services(label, together):
     with fresh_rabbitmq() as broker, fresh_postgres() as database:
-        loops = [(200, 1), (50, 50)]
-        one, many = distributed.measure(label, database, broker, loops, move_with_reply=together)
-    tell(f"{label}, one", one)
-    tell(f"{label}, 50 at once", many)
+        where = {"app": "bench.tool_loop:app", "database_url": database, "broker_url": broker}
+        settings = {f"TURNWISE_{name.upper()}": value for name, value in where.items()}
+        settings |= {"TURNWISE_MOVE_WITH_REPLY": str(together).lower(), "TURNWISE_LOG_LEVEL": "WARNING"}
+        made = Database(database)
+        made.migrate()
+        made.close()
+        parts = open_parts(load_settings(**where))
+        with distributed._services(os.environ | settings) as processes:
+            def loop(turns, conversations):
+                pids = lambda: [process.pid for process in processes]
+                return served.measure(label, parts.store, parts.bus, turns, conversations, pids)
+            loop(100, 8)  # until everybody has connected, and knows his statements
+            answer(lambda: [(f"{label}, one", loop(200, 1)), (f"{label}, 50 at once", loop(50, 50))])
+        parts.close()
 
 way = sys.argv[1]
 if way == "in-process":
-    tell(way, in_process.measure(800))
+    answer(lambda: [(way, in_process.measure(800))])
 elif way == "embedded":
-    tell(way, embedded.measure(400))
+    answer(lambda: [(way, embedded.measure(400))])
 else:
-    served(way, together=way != "distributed")
+    of_services(way, together=way != "distributed")
 """
 WAYS = ("in-process", "embedded", "distributed", "distributed, move with reply")
 
@@ -68,29 +87,51 @@ class Tree:
     folder: Path
     python: Path
 
-    def measure(self, way: str) -> list[Measured]:
-        """Each loop of that way; raises `RuntimeError` with the output if the benchmark fails."""
+    @contextmanager
+    def probe(self, way: str) -> Iterator[Callable[[], list[Measured]]]:
+        """The benchmark of that way, set up; each call measures its loops once. `RuntimeError` if it fails."""
         paths = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part and self.folder == _ROOT]
-        done = subprocess.run(
-            [str(self.python), "-c", _PROBE, way],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(self.folder), *paths])},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise RuntimeError(f"{way} in {self.folder} failed:\n{done.stderr[-3000:]}")
-        lines = [line for line in done.stdout.splitlines() if line.startswith("measured ")]
-        found = [json.loads(line.removeprefix("measured ")) for line in lines]
-        return [Measured(way=str(name), rate=float(rate), cpu_ms=float(cpu)) for name, rate, cpu in found]
+        with tempfile.TemporaryFile("w+") as errors:
+            process = subprocess.Popen(
+                [str(self.python), "-c", _PROBE, way],
+                cwd=self.folder,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join([str(self.folder), *paths])},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+            assert process.stdin is not None
+            assert process.stdout is not None
+            asked, told = process.stdin, process.stdout
+
+            def line(wanted: str) -> str:
+                for said in told:
+                    if said.startswith(wanted):
+                        return said.removeprefix(wanted)
+                errors.seek(0)
+                raise RuntimeError(f"{way} in {self.folder} failed:\n{errors.read()[-3000:]}")
+
+            def measure() -> list[Measured]:
+                asked.write("again\n")
+                asked.flush()
+                found = json.loads(line("measured "))
+                return [Measured(way=str(name), rate=float(rate), cpu_ms=float(cpu)) for name, rate, cpu in found]
+
+            try:
+                line("ready")
+                yield measure
+            finally:
+                asked.close()
+                told.close()
+                process.wait(60)
 
 
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m bench.safety", description=__doc__)
     parser.add_argument("--base", default=_BASE, help="the earlier commit; default: %(default)s")
-    parser.add_argument("--rounds", type=int, default=5, help="default: %(default)s")
+    parser.add_argument("--rounds", type=int, default=9, help="default: %(default)s")
     parser.add_argument("--way", action="append", choices=WAYS, help="only this one; may be given again")
     given = parser.parse_args()
     before, now = _base(given.base), Tree(folder=_ROOT, python=Path(sys.executable))
@@ -104,12 +145,13 @@ def _compare(before: Tree, now: Tree, way: str, rounds: int) -> bool:
     """Whether each loop of that way kept enough of its speed."""
     old: dict[str, list[Measured]] = defaultdict(list)
     new: dict[str, list[Measured]] = defaultdict(list)
-    for number in range(rounds):
-        pairs = [(before, old), (now, new)]
-        # Who is first changes: a machine may get slower or faster while both are measured.
-        for tree, found in pairs if number % 2 == 0 else reversed(pairs):
-            for measured in tree.measure(way):
-                found[measured.way].append(measured)
+    with before.probe(way) as measure_old, now.probe(way) as measure_new:
+        pairs = [(measure_old, old), (measure_new, new)]
+        for number in range(rounds):
+            # Who is first changes: a machine may get slower or faster while both are measured.
+            for measure, found in pairs if number % 2 == 0 else reversed(pairs):
+                for measured in measure():
+                    found[measured.way].append(measured)
     shown = [_show(name, old[name], new[name]) for name in new]
     return all(shown)
 
