@@ -179,13 +179,13 @@ class _Open:
     def __enter__(self) -> None:
         token = self._token
         token.check()
-        self._before = _current.set(token)
         self._watching = token._watched()
         self._watching.__enter__()
+        self._before = _current.set(token)
 
     def __exit__(self, *_: object) -> None:
-        self._watching.__exit__()
         _current.reset(self._before)
+        self._watching.__exit__()
 
 
 class _Opened:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ProgrammingError
 
 from turnwise.runs.database import Database
 
@@ -39,3 +40,20 @@ def test_a_connection_keeps_the_statements_that_it_has_prepared_whatever_is_read
     database.close()
 
     assert any("clock_timestamp" in statement for statement in prepared), prepared
+
+
+@pytest.mark.postgres
+def test_a_connection_on_which_reading_failed_is_not_used_again(postgres_url: str) -> None:
+    database = Database(postgres_url, pool_size=1)
+
+    def server_process() -> int:
+        with database.read() as connection:
+            return int(connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one())
+
+    before = server_process()
+    with pytest.raises(ProgrammingError), database.read() as connection:
+        connection.exec_driver_sql("SELECT 1 FROM runs WHERE there_is_no_such_thing()")
+    after = server_process()
+    database.close()
+
+    assert after != before

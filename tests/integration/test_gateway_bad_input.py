@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -116,12 +117,24 @@ def test_a_client_that_sends_its_whole_body_before_it_reads_gets_the_refusal(gat
     address = urlsplit(gateway.base_url)
     connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=10)
     # More than the buffers on the way hold, so that the answer is there long before the body's end.
-    connection.request("POST", "/v1/runs", iter([b" " * 1_000_000] * 50), encode_chunked=True)
+    connection.request("POST", "/v1/runs", iter([b" " * 1_000_000] * 20), encode_chunked=True)
 
     response = connection.getresponse()
 
     assert (response.status, json.loads(response.read())["code"]) == (413, "too_large")
     connection.close()
+
+
+def test_a_body_that_was_read_to_its_end_keeps_no_refused_client_waiting(gateway: Served) -> None:
+    address = urlsplit(gateway.base_url)
+    piece = b" " * 11_000
+    head = b"POST /v1/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    # Less than the time for which more would be waited for.
+    with socket.create_connection((str(address.hostname), address.port or 0), timeout=3) as connection:
+        connection.sendall(head + b"%x\r\n%s\r\n0\r\n\r\n" % (len(piece), piece))
+        told = b"".join(iter(lambda: connection.recv(65_536), b""))
+
+    assert told.startswith(b"HTTP/1.1 413 ")
 
 
 def test_a_form_is_refused_with_the_type_that_is_expected(gateway: Served) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from turnwise.agents.handler_calls import Stem
 from turnwise.bus.envelope import AskEnvelope
 from turnwise.ledger.budget import NOTHING
 from turnwise.ledger.call import Granted, grant
@@ -213,7 +214,7 @@ def new_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def other(self: ServedCalls, claim: Any, *given: Any) -> None:
         made(self, claim, *given)
-        self._key = f"{claim.ask.id}.{claim.token}"
+        self._stem = Stem(f"{claim.ask.id}.{claim.token}")
 
     monkeypatch.setattr(ServedCalls, "__init__", other)
 

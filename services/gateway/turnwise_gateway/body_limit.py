@@ -10,8 +10,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from turnwise_gateway.problem import problem
 
-# Seconds for which the rest of a refused body is read and dropped.
-_LINGER = 5.0
+# Seconds for which the next piece of a refused body is waited for, and for which its pieces are read and dropped.
+_LINGER, _LONGEST = 5.0, 30.0
 
 
 class BodyLimit:
@@ -29,13 +29,13 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         announced = Headers(scope=scope).get("content-length", "0")
-        messages = None
+        messages, whole = None, False
         if not announced.isdigit() or int(announced) <= self._max:
-            messages = await self._read(receive)
+            messages, whole = await self._read(receive)
         if messages is None:
             detail = f"the body has more than {self._max} bytes; send less, or raise TURNWISE_MAX_BODY_BYTES"
             response = problem(413, "too_large", detail, headers={"Connection": "close"})
-            await response(scope, receive, _lingering(receive, send))
+            await response(scope, receive, send if whole else _lingering(receive, send))
             return
 
         async def replay() -> Message:
@@ -43,17 +43,17 @@ class BodyLimit:
 
         await self._app(scope, replay, send)
 
-    async def _read(self, receive: Receive) -> list[Message] | None:
-        """The messages of the body; None as soon as it is too large."""
-        messages, size = [], 0
-        while True:
+    async def _read(self, receive: Receive) -> tuple[list[Message] | None, bool]:
+        """The messages of the body, None as soon as it is too large; and whether its end was read."""
+        messages, size, whole = list[Message](), 0, False
+        while not whole:
             message = await receive()
             messages.append(message)
             size += len(message.get("body", b""))
+            whole = not message.get("more_body", False)
             if size > self._max:
-                return None
-            if message["type"] != "http.request" or not message.get("more_body", False):
-                return messages
+                return None, whole
+        return messages, True
 
 
 def _lingering(receive: Receive, send: Send) -> Send:
@@ -69,8 +69,8 @@ def _lingering(receive: Receive, send: Send) -> Send:
             return
         await send({**message, "more_body": True})
         with suppress(TimeoutError):
-            async with asyncio.timeout(_LINGER):
-                while (await receive()).get("more_body", False):
+            async with asyncio.timeout(_LONGEST):
+                while (await asyncio.wait_for(receive(), _LINGER)).get("more_body", False):
                     pass
         await send({"type": "http.response.body"})
 

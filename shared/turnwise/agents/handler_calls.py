@@ -30,13 +30,31 @@ class Interruption(BaseException):
     """Ends an answer for a reason that is none of the application's business, so that no `except` of its holds it."""
 
 
+class Stem:
+    """What the keys of calls that are numbered together begin with: given, that of a call around them, or new.
+
+    It is made when somebody asks for it: most handlers do not.
+    """
+
+    def __init__(self, key: str = "", within: HandlerCall | None = None) -> None:
+        self._key = key
+        self._within = within
+
+    @property
+    def key(self) -> str:
+        if not self._key:
+            with _naming:  # a handler may have threads of its own
+                self._key = self._key or (self._within.key if self._within is not None else new_id("call"))
+        return self._key
+
+
 class HandlerCall(NamedTuple):
-    """One call of a handler: its number within the answer (from 1), of all calls that are numbered with it.
+    """One call of a handler: its number within the answer (from 1), and what its key begins with.
 
     `tool` is the tool's name, or the method's for an agent's own code; `arguments` is the tool.
     """
 
-    calls: HandlerCalls
+    stem: Stem
     no: int
     tool: str
     effect: ToolEffect
@@ -45,7 +63,7 @@ class HandlerCall(NamedTuple):
     @property
     def key(self) -> str:
         """What tells it from every other call, and stays when it is made again."""
-        return f"{self.calls.key}.{self.no}"
+        return f"{self.stem.key}.{self.no}"
 
 
 @dataclass(frozen=True)
@@ -62,17 +80,8 @@ class HandlerCalls:
     """
 
     def __init__(self, key: str = "", *, within: HandlerCall | None = None) -> None:
-        self._key = key
-        self._within = within
+        self._stem = Stem(key, within)
         self._last = 0
-
-    @property
-    def key(self) -> str:
-        """Made when somebody asks for it: most handlers do not."""
-        if not self._key:
-            with _naming:  # a handler may have threads of its own
-                self._key = self._key or (self._within.key if self._within is not None else new_id("call"))
-        return self._key
 
     def open(self) -> _Numbering:
         """Number the calls made in the block."""
@@ -81,7 +90,7 @@ class HandlerCalls:
     def next(self, tool: str, effect: ToolEffect, arguments: ToolMessage | None = None) -> HandlerCall:
         """The next call."""
         self._last += 1
-        return HandlerCall(self, self._last, tool, effect, arguments)
+        return HandlerCall(self._stem, self._last, tool, effect, arguments)
 
     def kept(self, call: HandlerCall) -> Kept | None:
         """What the call returned in an earlier attempt; None if it is to be made."""

@@ -88,7 +88,8 @@ def tool_attempt(doc: ChatDocument, agent: AgentFacts) -> bool:
 
 def for_agent(tool: ToolMessage, agent_name: str) -> bool:
     """Whether the tool is meant for this agent: its `recipient` field, if any, is empty or names it."""
-    recipient = getattr(tool, "recipient", "") if _may_have_recipient(type(tool)) else ""
+    known = "recipient" in vars(tool) or _may_have_recipient(type(tool))
+    recipient = getattr(tool, "recipient", "") if known else ""
     return not isinstance(recipient, str) or recipient in ("", agent_name)
 
 

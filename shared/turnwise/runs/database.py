@@ -107,7 +107,12 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """For statements that only read; on PostgreSQL each is a transaction of its own, and sees the newest state."""
         with self._faults(), self._readers.connect() as connection:
-            yield connection
+            try:
+                yield connection
+            except DATABASE_ERRORS:
+                if self.is_postgres:  # what failed may be what the connection has prepared, which it would keep
+                    connection.invalidate()
+                raise
 
     def now(self, connection: Connection) -> float:
         """Seconds since the epoch by the database's clock."""
