@@ -216,7 +216,7 @@ def announced(remaining: int, limit: int = 5) -> RateLimits:
 def test_limits_are_learned_for_all_workers(store: Store, claims: Claims) -> None:
     of, (first, second, third) = target(), claims(3)
     assert not store.provider_known(of.provider)
-    store.learn_limits(of, announced(remaining=3))
+    store.learn_limits(of, announced(remaining=3), 10)
     assert Store(store.database).provider_known(of.provider)
     held = place(store, first, of)
     place(store, second, of)
@@ -227,8 +227,8 @@ def test_limits_are_learned_for_all_workers(store: Store, claims: Claims) -> Non
 
 def test_a_configured_limit_wins_over_an_announced_one(store: Store, claims: Claims) -> None:
     of, (claim,) = target(requests=2), claims(1)
-    store.learn_limits(of, announced(remaining=100, limit=100))
-    place(store, claim, of)
+    held = place(store, claim, of)
+    store.settle_place(claim, held, 10, announced(remaining=99, limit=100))
     place(store, claim, of, call_no="2")
     assert isinstance(take(store, claim, of, call_no="3"), Room)
 

@@ -131,6 +131,17 @@ def test_an_older_answer_that_comes_later_changes_no_count() -> None:
     assert window.foreign.requests == 0
 
 
+def test_a_call_made_before_anything_was_known_counts_in_whatever_order_later_ones_are_answered() -> None:
+    window = Window().met(Caps(), announcement(remaining=9), 5, 100.0)
+    caps = window.caps(Caps())
+    for n in range(9):
+        window, last = window.take(caps, 5, 101.0 + n / 10)
+    assert window.places(caps, 102.0) == 0
+    # The last of them came to the provider before the others.
+    window = window.announced(announcement(remaining=8), last)
+    assert window.places(caps, 102.0) == 0
+
+
 def test_several_answers_that_tell_of_the_same_others_count_them_once() -> None:
     caps = Caps()
     window, first = Window().take(caps, 5, 100.0)

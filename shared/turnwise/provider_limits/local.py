@@ -60,7 +60,8 @@ class LocalPlace:
         if self._lane is not None:
             self._lane.settle(self, self._target.caps, tokens)
         if announced is not None:
-            (self._lane or self._limits.lane(self._target.provider)).learn(announced, self.place)
+            lane = self._lane or self._limits.lane(self._target.provider)
+            lane.learn(announced, self.place, self._target.caps, tokens)
 
     def refused(self, announced: RateLimits | None) -> None:
         """The provider said 429."""
@@ -115,11 +116,12 @@ class _Lane:
         with self._lock:
             self._window = self._window.refused(announced, self._clock.monotonic())
 
-    def learn(self, announced: RateLimits, place: Place | None) -> None:
+    def learn(self, announced: RateLimits, place: Place | None, configured: Caps, tokens: int) -> None:
         with self._lock:
-            if place is None:  # of a call that was made before anything was known
-                place = Place(at=self._clock.monotonic(), tokens=0, own_requests=0, own_tokens=0)
-            self._window = self._window.announced(announced, place)
+            if place is not None:
+                self._window = self._window.announced(announced, place)
+            else:
+                self._window = self._window.met(configured, announced, tokens, self._clock.monotonic())
 
     def _book(self, holder: LocalPlace, configured: Caps, tokens: int) -> Steps[None]:
         """Take the first time with room behind all who came before, and wait for it."""

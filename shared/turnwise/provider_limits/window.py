@@ -161,6 +161,15 @@ class Window:
         )
         return replace(learned, foreign=foreign)
 
+    def met(self, caps: Caps, limits: RateLimits, tokens: int, at: float) -> Window:
+        """Learn from a call that was made before anything was known: what it used is ours, not another's.
+
+        It counts from its answer on. What others use is not known as long as the window, so it could be forgotten
+        when the answers to later calls come in another order than the calls.
+        """
+        counted, place = self.take(caps, tokens, at)
+        return counted.announced(limits, place)
+
     def refused(self, limits: RateLimits | None, now: float) -> Window:
         """The provider said 429: nobody is let through until it may have room again."""
         wait = limits.retry_after if limits is not None and limits.retry_after is not None else None

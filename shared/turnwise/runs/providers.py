@@ -7,7 +7,7 @@ from sqlalchemy.engine import Connection
 
 from turnwise.provider_limits.announcement import RateLimits
 from turnwise.provider_limits.provider import Provider, ProviderWait, Target
-from turnwise.provider_limits.window import Place, Room
+from turnwise.provider_limits.window import Room
 from turnwise.runs import direct
 from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import now, word
@@ -83,12 +83,11 @@ class Providers(StoreBase):
                 bucket.window = bucket.window.release(held.caps, held.place)
                 bucket.leave(claim.ask, claim.token, held)
 
-    def learn_limits(self, target: Target, announced: RateLimits) -> None:
-        """Remember what a provider announced to a call that was made without a place."""
+    def learn_limits(self, target: Target, announced: RateLimits, tokens: int) -> None:
+        """Remember what a provider announced to a call of so many tokens that was made without a place."""
         with self.database.begin() as connection:
             bucket = lock_or_make(self.database, connection, target)
-            place = Place(at=bucket.now, tokens=0, own_requests=0, own_tokens=0)
-            bucket.window = bucket.window.announced(announced, place)
+            bucket.window = bucket.window.met(bucket.limits, announced, tokens, bucket.now)
             bucket.save()
 
     def close_provider(self, target: Target, announced: RateLimits | None) -> float:

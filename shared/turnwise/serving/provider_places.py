@@ -49,11 +49,15 @@ class ServedProviders:
         now = self.store.clock.monotonic()
         with self._lock:
             asked = self._asked.get(provider)
-            if asked is not None and now - asked < _TRUSTED:
-                return False
-            self._asked[provider] = now
+            if asked is not None:
+                if now - asked < _TRUSTED:
+                    return provider in self._known
+                self._asked[provider] = now  # one looks again, the others go by what he saw before
+        # Until somebody has seen the record, everybody looks: nothing is known of a look that goes on.
         if self.store.provider_known(provider):
             self.know(provider)
+        with self._lock:
+            self._asked[provider] = now
         return provider in self._known
 
     def know(self, provider: Provider) -> None:
@@ -116,7 +120,7 @@ class Places:
             if held is not None:
                 self._store.settle_place(self._claim, held, tokens, announced)
             elif announced is not None:
-                self._store.learn_limits(target, announced)
+                self._store.learn_limits(target, announced, tokens)
 
         self._write(write, target.provider, held)
 
