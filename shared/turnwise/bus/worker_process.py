@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, NoReturn, TypeVar
 
 from celery import Celery, signals
+from celery.worker import state as worker_state
 
 from turnwise.errors import ConfigurationError, TurnwiseError
 from turnwise.garbage import keep_memory_tidy
@@ -77,6 +78,10 @@ class WorkerProcess(Generic[T]):
             _leave(error)
 
     def _child_began(self, **_: Any) -> None:
+        # An autoscaler may take a child back that has just been forked, and still has its parent's handler of SIGTERM:
+        # that notes the wish, and nobody would ever look.
+        if worker_state.should_stop is not None:
+            raise SystemExit(0)
         self._get_or_leave()
         keep_memory_tidy()
 
