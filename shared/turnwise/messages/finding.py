@@ -95,9 +95,8 @@ def for_agent(tool: ToolMessage, agent_name: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _may_have_recipient(kind: type[ToolMessage]) -> bool:
-    """Known of the class, because to find an attribute missing in a pydantic model takes long."""
-    extra = kind.model_config.get("extra") == "allow"
-    return extra or "recipient" in kind.model_fields or hasattr(kind, "recipient")
+    """Whether there may be one beside its fields; finding an attribute missing in a pydantic model takes long."""
+    return kind.model_config.get("extra") == "allow" or hasattr(kind, "recipient")
 
 
 def handles(agent: AgentFacts, tool: ToolMessage) -> bool:
