@@ -121,6 +121,7 @@ def test_servers_are_asked_for_nothing_that_costs_and_models_for_their_price_and
         app = an_application(terminal.folder, "priced_app", url, input_price="1", output_price="2", max_concurrency=3)
         unpriced = an_application(terminal.folder, "unpriced_app", url, model="homemade")
         assert levels(app=app)[f"server {url}"] == "ok"
+        assert found("model gpt-4.1-mini", app=app).said == f"it stands for gpt-4.1-mini at {url}"
         assert server.stats()["requests"] == 0
         assert found("price of gpt-4.1-mini", app=app).level == "ok"
         assert found("limits of gpt-4.1-mini", app=app).said == "3 calls at once"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from turnwise.app import App
 from turnwise.doctor.finding import Finding, fault, note, ok, warning
+from turnwise.errors import ConfigurationError
 from turnwise.llm.base import LLMTokenUsage
 from turnwise.llm.openai_config import OpenAIGPTConfig
 from turnwise.llm.prices import price
@@ -16,10 +17,17 @@ _SECONDS = 5.0
 
 def check(app: App, settings: ServiceSettings) -> Iterator[Finding]:
     """Each model and each server once; asks a server for its list of models, which costs nothing."""
-    found = {(config.chat_model, config.base_url): config for config in _configs(app)}
+    found: dict[tuple[str, str], OpenAIGPTConfig] = {}
+    for config in _configs(app):
+        try:
+            found[config.chat_model, config.base_url] = config
+        except ConfigurationError as error:
+            yield fault(f"model {config.chat_model}", str(error), "correct the name, or set what it needs")
     if not found:
         yield note("models", "no agent calls a model over HTTP")
         return
+    for (name, url), config in sorted(found.items(), key=lambda item: item[0]):
+        yield ok(f"model {name}", f"it stands for {config.served_model} at {url}")
     for url in sorted({url for _, url in found}):
         yield _server(next(config for (_, at), config in found.items() if at == url))
     for (name, _), config in sorted(found.items(), key=lambda item: item[0]):
@@ -50,7 +58,8 @@ def _server(config: OpenAIGPTConfig) -> Finding:
             "correct OPENAI_BASE_URL or the agent's `api_base`, or let this machine reach it",
         )
     if status in (401, 403):
-        return fault(check, f"it refuses the API key ({status})", "correct OPENAI_API_KEY or the agent's `api_key`")
+        keys = " or ".join(config.route.provider.key_variables) or "the server"
+        return fault(check, f"it refuses the API key ({status})", f"correct {keys} or the agent's `api_key`")
     if status >= 500:
         return warning(check, f"it answers, but with {status}", "look at the provider's status")
     return ok(check, "it answers" + ("" if status == 200 else f" ({status} to a question for its models)"))
@@ -60,7 +69,7 @@ def _price(name: str, config: OpenAIGPTConfig, settings: ServiceSettings) -> Fin
     check = f"price of {name}"
     own = config.input_price is not None and config.output_price is not None
     usage = LLMTokenUsage(prompt_tokens=1000, completion_tokens=1000)
-    if own or price(name, usage, provider=config.provider, base_url=config.base_url) is not None:
+    if own or price(config.served_model, usage, provider=config.provider, base_url=config.base_url) is not None:
         return ok(check, "known")
     mend = "give its config `input_price` and `output_price`, or the `provider` whose prices it has"
     limits = (

@@ -21,6 +21,7 @@ from turnwise.llm.context_lengths import known_context_length
 from turnwise.llm.openai_config import OpenAIGPTConfig
 from turnwise.llm.openai_wire import parse_completion, request_body
 from turnwise.llm.prices import price
+from turnwise.llm.providers import named_provider
 from turnwise.llm.tokenizer import tokenizer_for
 from turnwise.provider_limits.announcement import rate_limits
 from turnwise.provider_limits.provider import Target, provider_of
@@ -45,6 +46,8 @@ class OpenAIGPT(LanguageModel):
 
     def __init__(self, config: OpenAIGPTConfig) -> None:
         super().__init__(config)
+        # A name that stands for no server is refused now. An address may be set only where models are called.
+        named_provider(config.chat_model, config.api_base)
         self._context_length = config.chat_context_length
 
     def chat(
@@ -86,25 +89,25 @@ class OpenAIGPT(LanguageModel):
 
     def target(self) -> Target:
         config = self.config
-        return Target(provider=provider_of(config.base_url, config.chat_model, config.key), caps=config.caps)
+        return Target(provider=provider_of(config.base_url, config.served_model, config.key), caps=config.caps)
 
     def price(self, usage: LLMTokenUsage) -> Decimal | None:
         config = self.config
         own = None
         if config.input_price is not None and config.output_price is not None:
-            own = {config.chat_model: (config.input_price, config.output_price)}
-        return price(config.chat_model, usage, provider=config.provider, base_url=config.base_url, overrides=own)
+            own = {config.served_model: (config.input_price, config.output_price)}
+        return price(config.served_model, usage, provider=config.provider, base_url=config.base_url, overrides=own)
 
     def chat_context_length(self) -> int:
         """By the configuration, else by what is known of the model's name; looked up once."""
         if self._context_length is None:
             config = self.config
-            known = known_context_length(config.chat_model, provider=config.provider, base_url=config.base_url)
+            known = known_context_length(config.served_model, provider=config.provider, base_url=config.base_url)
             self._context_length = known or UNLIMITED_CONTEXT
         return self._context_length
 
     def tokenizer(self) -> Callable[[str], int] | None:
-        return tokenizer_for(self.config.chat_model)
+        return tokenizer_for(self.config.served_model)
 
     def _told(self, answer: Answer, messages: Sequence[LLMMessage]) -> LLMResponse:
         response = parse_completion(answer.completion)

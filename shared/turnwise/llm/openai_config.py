@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 import re
 from decimal import Decimal
 from typing import Any, Literal
@@ -12,9 +11,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr
 
 from turnwise.llm.base import LLMConfig
+from turnwise.llm.providers import Route, route
 from turnwise.provider_limits.window import Caps
-
-OPENAI_URL = "https://api.openai.com/v1"
 
 # https://platform.openai.com/docs/guides/structured-outputs: gpt-4o-2024-08-06 and later.
 _TOO_OLD_FOR_SCHEMAS = re.compile(r"gpt-3|gpt-4$|gpt-4-|gpt-4o-2024-05-13|o1-mini|o1-preview")
@@ -23,8 +21,10 @@ _TOO_OLD_FOR_SCHEMAS = re.compile(r"gpt-3|gpt-4$|gpt-4-|gpt-4o-2024-05-13|o1-min
 class OpenAIGPTConfig(LLMConfig):
     """A model behind the chat-completions API, OpenAI's own or any server that speaks it.
 
-    - `chat_model`: the model's name, as the server knows it.
-    - `api_key` and `api_base`: default to OPENAI_API_KEY and OPENAI_BASE_URL, read when the first call is made.
+    - `chat_model`: the model's name, as the server knows it. A provider may stand before it: `groq/llama-3.3-70b`,
+      `ollama/qwen3`, `local/localhost:8000/v1`. It decides the address and the key, see `Names of models` in the docs.
+    - `api_key` and `api_base`: default to the provider's; without one to OPENAI_API_KEY, and to OPENAI_BASE_URL or
+      OPENAI_API_BASE, read when the first call is made.
     - `organization` and `headers`: sent with each request, where given.
     - `params`: sent with each request as they are (`reasoning_effort`, `top_p`, ...); they win over what the client
       would send.
@@ -41,7 +41,8 @@ class OpenAIGPTConfig(LLMConfig):
       for this model and key; calls wait for room. None: what the server announces, no limit where it announces none.
       `limit_window` is the length of that minute in seconds, for servers that count otherwise, and for tests.
 
-    Raises `ConfigurationError` for a setting that does not exist.
+    Raises `ConfigurationError` for a setting that does not exist; its model's client does so for a provider that is not
+    known.
     """
 
     type: str = "openai"
@@ -65,14 +66,24 @@ class OpenAIGPTConfig(LLMConfig):
     limit_window: float = Field(60.0, gt=0)
 
     @property
+    def route(self) -> Route:
+        """The server that the model's name stands for; raises `ConfigurationError` for an unknown provider."""
+        return route(self.chat_model, self.api_base)
+
+    @property
     def base_url(self) -> str:
-        """Where requests go: `api_base`, else OPENAI_BASE_URL, else OpenAI."""
-        return self.api_base or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        """The address of requests: `api_base`, else what `chat_model` stands for."""
+        return self.route.address
+
+    @property
+    def served_model(self) -> str:
+        """The model's name as its server knows it, without the provider."""
+        return self.route.model
 
     @property
     def key(self) -> str:
-        """The API key: `api_key`, else OPENAI_API_KEY; "" without one."""
-        return self.api_key.get_secret_value() if self.api_key else os.environ.get("OPENAI_API_KEY") or ""
+        """The API key: `api_key`, else that of the provider out of the environment; "" without one."""
+        return self.api_key.get_secret_value() if self.api_key else self.route.key
 
     @property
     def caps(self) -> Caps:
@@ -96,7 +107,7 @@ class OpenAIGPTConfig(LLMConfig):
         """Whether answers can be held to a JSON schema: `supports_json_schema`, or what is known of the model."""
         if self.supports_json_schema is not None:
             return self.supports_json_schema
-        return self._at_openai and not _TOO_OLD_FOR_SCHEMAS.match(self.chat_model)
+        return self._at_openai and not _TOO_OLD_FOR_SCHEMAS.match(self.served_model)
 
     @property
     def _at_openai(self) -> bool:

@@ -130,12 +130,14 @@ def _options(config: OpenAIGPTConfig) -> dict[str, Any]:
     base_url = config.base_url
     key = config.key
     if not key:
-        if not is_loopback(base_url):
+        provider = config.route.provider
+        if provider.needs_key and not is_loopback(base_url):
             raise ConfigurationError(
-                f"no API key for model {config.chat_model} at {base_url}: set OPENAI_API_KEY or the configuration's "
-                "api_key, or start `turnwise fake-llm` and set OPENAI_BASE_URL to the address it prints"
+                f"no API key for model {config.chat_model} at {base_url}: set {' or '.join(provider.key_variables)} or "
+                "the configuration's api_key, or start `turnwise fake-llm` and set OPENAI_BASE_URL to the address it "
+                "prints"
             )
-        key = "local"  # a server on this machine; the client library insists on some key
+        key = "local"  # a server that its user runs; the client library insists on some key
     hide(key)
     for name, value in (config.headers or {}).items():
         if _SECRET_HEADER.search(name):

@@ -26,7 +26,7 @@ def request_body(
 ) -> Json:
     """The body of `POST /chat/completions`; what is not set is left to the server."""
     body: Json = {
-        "model": config.chat_model,
+        "model": config.served_model,
         "messages": [message.api_dict() for message in messages],
         config.limit_field: max_tokens,
     }

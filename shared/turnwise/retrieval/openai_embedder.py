@@ -25,8 +25,9 @@ _FORM = 4
 class OpenAIEmbedder(BaseModel):
     """An embedder on OpenAI's embeddings API, OpenAI's own or any server that speaks it.
 
-    - `model`: the model's name; `dimensions` asks for shorter vectors, where the model can make them.
-    - `api_key` and `api_base`: default to OPENAI_API_KEY and OPENAI_BASE_URL, read at the first call.
+    - `model`: the model's name, with a provider before it as in `OpenAIGPTConfig`; `dimensions` asks for shorter
+      vectors, where the model can make them.
+    - `api_key` and `api_base`: default to those of the provider, read at the first call.
     - `organization` and `headers`: sent with each request, where given.
     - `batch_size`: texts in one request.
     - `timeout`: seconds after which a request is given up; none is repeated.
@@ -100,7 +101,7 @@ class OpenAIEmbedder(BaseModel):
         return _FORM * len(texts) + (sum(map(exact, texts)) if exact is not None else _size(texts))
 
     def _body(self, texts: list[str]) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": self.model, "input": texts, "encoding_format": self.encoding}
+        body: dict[str, Any] = {"model": self._server().served_model, "input": texts, "encoding_format": self.encoding}
         return body if self.dimensions is None else body | {"dimensions": self.dimensions}
 
     def _server(self) -> OpenAIGPTConfig:
@@ -124,8 +125,9 @@ class OpenAIEmbedder(BaseModel):
     def _priced(self, used: LLMTokenUsage) -> LLMTokenUsage:
         from turnwise.llm.prices import price
 
-        own = None if self.input_price is None else {self.model: (self.input_price, Decimal(0))}
-        cost = price(self.model, used, provider=self.provider, base_url=self._server().base_url, overrides=own)
+        server = self._server().route
+        own = None if self.input_price is None else {server.model: (self.input_price, Decimal(0))}
+        cost = price(server.model, used, provider=self.provider, base_url=server.address, overrides=own)
         return used.model_copy(update={"cost": cost})
 
 

@@ -1,0 +1,112 @@
+"""A model's name may begin with its provider, which decides where prompts go and whose key goes with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from turnwise import ChatAgent, ChatAgentConfig
+from turnwise.errors import ConfigurationError
+from turnwise.llm.base import LLMMessage, Role
+from turnwise.llm.openai_config import OpenAIGPTConfig
+from turnwise.llm.openai_connections import _options
+from turnwise.llm.openai_wire import request_body
+from turnwise.llm.providers import PROVIDERS
+
+VARIABLES = {name for p in PROVIDERS.values() for name in (*p.address_variables, *p.key_variables)}
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-openai")
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://openai.example/v1")
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "model"),
+    [
+        ("gpt-4.1-mini", "https://openai.example/v1", "gpt-4.1-mini"),
+        ("openai/gpt-4.1", "https://openai.example/v1", "gpt-4.1"),
+        ("openai/meta-llama/Llama-3", "https://openai.example/v1", "meta-llama/Llama-3"),
+        ("ollama/qwen3:8b", "http://localhost:11434/v1", "qwen3:8b"),
+        ("local/localhost:8000/v1", "http://localhost:8000/v1", "localhost:8000/v1"),
+        ("llamacpp/10.0.0.7:8080/v1", "http://10.0.0.7:8080/v1", "10.0.0.7:8080/v1"),
+        ("vllm/meta-llama/Llama-3", "http://localhost:8000/v1", "meta-llama/Llama-3"),
+        ("groq/llama-3.3-70b", "https://api.groq.com/openai/v1", "llama-3.3-70b"),
+        ("gemini/gemini-2.5-pro", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-2.5-pro"),
+        ("openrouter/deepseek/deepseek-chat", "https://openrouter.ai/api/v1", "deepseek/deepseek-chat"),
+    ],
+)
+def test_a_name_stands_for_an_address_and_a_model_there(name: str, address: str, model: str) -> None:
+    config = OpenAIGPTConfig(chat_model=name)
+    body = request_body(config, [LLMMessage(role=Role.USER, content="hi")], 10, None)
+    assert (config.base_url, body["model"]) == (address, model)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, provider in PROVIDERS.items() if name != "openai"))
+def test_no_provider_is_sent_the_prompts_or_the_key_meant_for_openai(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in PROVIDERS[name].address_variables:
+        monkeypatch.setenv(variable, "https://own.example")
+    for variable in PROVIDERS[name].key_variables:
+        monkeypatch.setenv(variable, "key-of-its-own")
+    options = _options(OpenAIGPTConfig(chat_model=f"{name}/some.host:1/v1"))
+    assert "openai.example" not in options["base_url"]
+    assert options["api_key"] == ("key-of-its-own" if PROVIDERS[name].key_variables else "local")
+
+
+def test_an_unknown_provider_is_refused_before_anything_is_sent() -> None:
+    with pytest.raises(ConfigurationError, match=r"'lokal'.*known are .*ollama.*api_base"):
+        ChatAgent(ChatAgentConfig(llm=OpenAIGPTConfig(chat_model="lokal/llama3")))
+
+
+def test_a_missing_key_is_asked_for_by_the_name_of_its_variable() -> None:
+    with pytest.raises(ConfigurationError, match="GROQ_API_KEY"):
+        _options(OpenAIGPTConfig(chat_model="groq/llama-3.3-70b"))
+
+
+def test_a_provider_without_an_address_asks_for_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = OpenAIGPTConfig(chat_model="azure/my-deployment")
+    ChatAgent(ChatAgentConfig(llm=config))  # a process that calls no model does without
+    with pytest.raises(ConfigurationError, match="AZURE_OPENAI_ENDPOINT"):
+        _ = config.base_url
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://mine.openai.azure.com/")
+    assert config.base_url == "https://mine.openai.azure.com/openai/v1"
+    assert (config.served_model, config.limit_field) == ("my-deployment", "max_completion_tokens")
+
+
+def test_a_given_address_takes_any_name_as_it_stands() -> None:
+    at = "https://router.example/v1"
+    for name in ("deepseek/deepseek-chat", "meta-llama/Llama-3", "openai/gpt-4.1"):
+        config = OpenAIGPTConfig(chat_model=name, api_base=at)
+        assert (config.base_url, config.served_model, config.key) == (at, name, "key-of-openai")
+    own = OpenAIGPTConfig(chat_model="ollama/qwen3", api_base="http://gpu.example:11434/v1")
+    assert (own.base_url, own.served_model, own.key) == ("http://gpu.example:11434/v1", "qwen3", "")
+    assert OpenAIGPTConfig(chat_model="local/localhost:1/v1", api_base=at).base_url == "http://localhost:1/v1"
+
+
+def test_addresses_in_the_environment_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_BASE", "https://older.example/v1")
+    assert OpenAIGPTConfig().base_url == "https://openai.example/v1"
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    assert OpenAIGPTConfig().base_url == "https://older.example/v1"
+    monkeypatch.setenv("OLLAMA_HOST", "gpu.example:11434")
+    assert OpenAIGPTConfig(chat_model="ollama/qwen3").base_url == "http://gpu.example:11434/v1"
+
+
+def test_the_docs_list_every_provider_with_its_address_and_variables() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| `")]
+    told = {row[0].strip("`/"): row[1:] for row in rows if row[0].endswith("/`")}
+    assert told == {
+        name: [
+            "what follows the prefix" if p.in_name else f"`{p.address}`" if p.address else "-",
+            ", ".join(f"`{variable}`" for variable in p.address_variables) or "-",
+            ", ".join(f"`{variable}`" for variable in p.key_variables) or "-",
+        ]
+        for name, p in PROVIDERS.items()
+    }
