@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from turnwise.metrics.server import Health
 from turnwise.runs.database import Database
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,4 +137,7 @@ def serve_own_metrics(
         registry = CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         watch_process(registry)
-    return serve_metrics(registry, address[0], address[1], health, alive)
+    server = serve_metrics(registry, address[0], address[1], health, alive)
+    told = f"{address[0]}:{server.port}"
+    logger.info("Metrics and probes are at %s", told, extra={"action": "metrics_listening", "address": told})
+    return server

@@ -53,7 +53,9 @@ class ServiceSettings(BaseSettings):
         False, description="Take messages without a signature, while keys are rolled out."
     )
     bind: str = Field("127.0.0.1:8080", description="HOST:PORT of the gateway.")
-    metrics_bind: str | None = Field(None, description="HOST:PORT of /metrics in services without another port.")
+    metrics_bind: str | None = Field(
+        None, description="HOST:PORT of /metrics in services without another port; 0: any."
+    )
     auth: Literal["none", "token", "keys"] = Field(
         "none", description="none: only on loopback; token: one bearer token; keys: API keys, and OIDC where it is set."
     )

@@ -124,16 +124,23 @@ def _range_of(autoscale: str | None) -> tuple[int, int] | None:
     return int(most), int(fewest or 0)
 
 
-def migrate(database: DatabaseOption = None) -> None:
+def migrate(
+    create_database: Annotated[
+        bool, typer.Option("--create-database", help="Create the database on its PostgreSQL server if it is missing.")
+    ] = False,
+    database: DatabaseOption = None,
+) -> None:
     """Bring the database's schema to this version; safe to run twice.
 
-    Example: turnwise migrate --database postgresql://user:password@db.example.com/turnwise
+    Example: turnwise migrate --create-database --database postgresql://user:password@db.example.com/turnwise
     """
     settings = settings_of(database_url=database)
     from turnwise.runs.database import Database
 
     found = Database(settings.database_url)
     try:
+        if create_database and found.create():
+            typer.echo(f"Created the database {found.name}.")
         found.migrate()
         found.check_schema()
     finally:

@@ -70,7 +70,8 @@ def serve_metrics(
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise AddressInUseError(
-                f"{host}:{port} is in use by another process; stop it, or set TURNWISE_METRICS_BIND to a free port"
+                f"{host}:{port} is in use by another process; set TURNWISE_METRICS_BIND to a port of its own, "
+                "to port 0 for any free one, or leave it out for none"
             ) from error
         raise ConfigurationError(
             f"can not listen on {host}:{port}: {error.strerror}; set TURNWISE_METRICS_BIND to an own address"

@@ -19,6 +19,7 @@ from sqlalchemy.engine import URL, Connection, make_url
 from turnwise.errors import ConfigurationError, DatabaseUnavailableError, SchemaVersionError
 from turnwise.redaction import redact
 from turnwise.runs.columns import dump_json, now
+from turnwise.runs.connect_errors import connect_fault
 from turnwise.runs.schema import SCHEMA_VERSION, schema_support
 
 _NOW = sa.select(now())
@@ -150,6 +151,18 @@ class Database:
         with self.begin() as connection:
             upgrade(connection, self.name)
 
+    def create(self) -> bool:
+        """Create the PostgreSQL database that the URL names; return False if it exists.
+
+        A SQLite file needs no creation: its first connection makes it.
+        """
+        if not self.is_postgres:
+            return False
+        from turnwise.runs.creation import create_database  # only one command needs it
+
+        with self._faults():
+            return create_database(self.url, _LIVELY)
+
     def check_schema(self) -> None:
         """Raise `SchemaVersionError` unless the schema is this program's, or a newer one that allows this program."""
         with self.read() as connection:
@@ -208,11 +221,16 @@ class Database:
                 raise SchemaVersionError(f"{self.name} lacks a table ({cause}): run `turnwise migrate`") from error
             if isinstance(error, exc.ProgrammingError):
                 raise
-            hint = "start PostgreSQL" if self.is_postgres else "see that it is a database file in a writable directory"
-            detail = " ".join(str(cause).split())
-            raise DatabaseUnavailableError(
-                f"the database {self.name} does not answer ({detail}); {hint}, or correct TURNWISE_DATABASE_URL"
-            ) from error
+            raise DatabaseUnavailableError(self._unavailable(" ".join(str(cause).split()))) from error
+
+    def _unavailable(self, detail: str) -> str:
+        if self.is_postgres:
+            fault = connect_fault(detail)
+            return f"the database {self.name} {fault.found} ({detail}); {fault.cure}"
+        return (
+            f"the database {self.name} does not answer ({detail}); see that it is a database file in a writable "
+            "directory, or correct TURNWISE_DATABASE_URL"
+        )
 
     def _prepare_sqlite(self, connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # transactions begin where `_begin_sqlite` says, not where the driver guesses

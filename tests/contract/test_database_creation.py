@@ -1,0 +1,87 @@
+"""A database that is missing on a PostgreSQL server is named as such, and `migrate` creates it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy.engine import make_url
+from tests.cli import Terminal, terminal
+from tests.databases import NoPostgresError, postgres_server
+from tests.services import missing
+
+from turnwise.errors import ConfigurationError, DatabaseUnavailableError
+from turnwise.ids import new_id
+from turnwise.runs.database import Database
+
+__all__ = ["terminal"]
+
+pytestmark = pytest.mark.postgres
+
+
+def _server() -> str:
+    try:
+        return postgres_server()
+    except NoPostgresError as error:
+        missing(str(error))
+
+
+@pytest.fixture
+def absent() -> Iterator[str]:
+    """URL of a database that does not exist; one that the test creates is dropped."""
+    name = new_id("tw_absent")
+    yield make_url(_server()).set(database=name).render_as_string(hide_password=False)
+    with psycopg.connect(_server(), autocommit=True) as connection:
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def test_the_error_for_a_missing_database_says_how_to_create_it(absent: str) -> None:
+    database = Database(absent)
+
+    with pytest.raises(DatabaseUnavailableError) as raised:
+        database.check_schema()
+
+    told = str(raised.value)
+    assert "does not exist, though its server answers" in told
+    assert "turnwise migrate --create-database" in told
+    assert "does not answer" not in told
+    database.close()
+
+
+def test_migrate_creates_the_database_once(absent: str, terminal: Terminal) -> None:
+    first = terminal.run("migrate", "--create-database", "--database", absent)
+    second = terminal.run("migrate", "--create-database", "--database", absent)
+
+    assert "Created the database" in first
+    assert "Created the database" not in second
+    database = Database(absent)
+    database.check_schema()
+    database.close()
+
+
+def test_migrate_alone_creates_nothing(absent: str, terminal: Terminal) -> None:
+    assert "turnwise migrate --create-database" in terminal.refused("migrate", "--database", absent)
+
+
+def test_a_user_who_may_create_no_database_is_told_what_to_ask_for(absent: str) -> None:
+    role = new_id("tw_role")
+    with psycopg.connect(_server(), autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'secret'").format(sql.Identifier(role)))
+        try:
+            database = Database(make_url(absent).set(username=role, password="secret").render_as_string(False))
+            with pytest.raises(ConfigurationError, match=r"CREATE DATABASE .* OWNER"):
+                database.create()
+            database.close()
+        finally:
+            connection.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
+
+
+def test_a_missing_role_is_named(absent: str) -> None:
+    # A server that asks for a password says the same of a wrong one and of a user who is not there.
+    database = Database(make_url(absent).set(username=new_id("tw_nobody")).render_as_string(False))
+
+    with pytest.raises(DatabaseUnavailableError, match=r"no such user|refuses the user or the password"):
+        database.check_schema()
+    database.close()
