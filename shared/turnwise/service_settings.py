@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, PositiveFloat, SecretStr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, SettingsConfigDict, SettingsError
 
 from turnwise.access.tenant import DEFAULT_TENANT, TENANT_ID
 from turnwise.errors import ConfigurationError
 from turnwise.redaction import hide
+from turnwise.setting_names import PREFIX, faults_in_names
 
 # Those with a public key: with a shared secret, whoever can check a token can also make one.
 OidcAlgorithm = Literal[
@@ -35,7 +36,7 @@ class ServiceSettings(BaseSettings):
     per variable instead (Kubernetes and compose secrets).
     """
 
-    model_config = SettingsConfigDict(env_prefix="TURNWISE_", env_file=".env", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_file=".env", extra="ignore", frozen=True)
 
     app: str | None = Field(None, description="Application module and object, `package.module:app`.")
     database_url: str = Field("sqlite:///turnwise.db", description="sqlite:///FILE or postgresql://...")
@@ -205,20 +206,35 @@ def load_settings(**overrides: object) -> ServiceSettings:
     if secrets and not Path(secrets).is_dir():
         raise ConfigurationError(f"TURNWISE_SECRETS_DIR is {secrets!r}, which is not a directory")
     given = {name: value for name, value in overrides.items() if value is not None}
+    faults = _mistyped(secrets)
     try:
         settings = ServiceSettings(_secrets_dir=secrets, **given)  # type: ignore[arg-type]
     except ValidationError as error:
-        faults = []
-        for fault in error.errors():
-            where = "_".join(str(part) for part in fault["loc"])
-            name = f"TURNWISE_{where.upper()}: " if where else ""
-            faults.append(name + str(fault["msg"]).removeprefix("Value error, "))
-        raise ConfigurationError("; ".join(faults)) from error
+        raise ConfigurationError("; ".join([*faults, *_bad_values(error)])) from error
     except SettingsError as error:  # only what is written as JSON is parsed before it is validated
-        raise ConfigurationError(
+        faults.append(
             f"{error}: TURNWISE_LLM_QUEUES and TURNWISE_AGENT_QUEUES take JSON, for instance "
             '{"agent": "name"}, so does TURNWISE_TENANT_WEIGHTS, {"tenant": 2}; TURNWISE_WIRE_KEYS takes ["key"], '
             'TURNWISE_RETENTION_STATUSES ["completed"]'
-        ) from error
+        )
+        raise ConfigurationError("; ".join(faults)) from error
+    if faults:
+        raise ConfigurationError("; ".join(faults))
     _hide_secrets(settings)
     return settings
+
+
+def _mistyped(secrets: str | None) -> list[str]:
+    """A sentence for each name that looks like a setting and is none."""
+    in_file = DotEnvSettingsSource(ServiceSettings).env_vars
+    return list(faults_in_names(ServiceSettings.model_fields, os.environ, in_file, Path(secrets) if secrets else None))
+
+
+def _bad_values(error: ValidationError) -> list[str]:
+    """A sentence for each value that is not as it has to be."""
+    faults = []
+    for fault in error.errors():
+        where = "_".join(str(part) for part in fault["loc"])
+        name = f"{PREFIX}{where.upper()}: " if where else ""
+        faults.append(name + str(fault["msg"]).removeprefix("Value error, "))
+    return faults

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from tests.chart.conftest import NAMES, values_of
 from tests.chart.engine import CHART, ChartRefusedError, Engine, render
-from tests.chart.values_table import README, readme, values
+from tests.chart.values_table import README, SETTINGS, readme, setting_names, values
 
 VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
@@ -68,6 +68,10 @@ def test_every_value_is_used_by_a_template() -> None:
     assert unused == []
 
 
+def test_the_chart_knows_the_settings_that_the_programs_know() -> None:
+    assert SETTINGS.read_text() == setting_names(), "run: python -m tests.chart.values_table"
+
+
 def test_every_file_of_values_is_of_a_name_that_is_tested() -> None:
     assert {f"{name}-values.yaml" for name in NAMES} == {path.name for path in (CHART / "ci").iterdir()}
     assert all(values_of(name) is not None for name in NAMES)
@@ -94,6 +98,9 @@ def test_the_chart_and_the_distribution_have_one_version() -> None:
         ({"settings": {"MAX_COST": 2.5}}, "/settings/MAX_COST"),
         ({"settings": {"AUTH": "none"}}, "/settings/AUTH"),
         ({"settings": {"max-cost": "2"}}, "'max-cost' not allowed"),
+        ({"settings": {"MAX_COTS": "2"}}, "TURNWISE_MAX_COTS is not a setting"),
+        ({"pod": {"extraEnv": [{"name": "TURNWISE_MAX_COTS", "value": "2"}]}}, "TURNWISE_MAX_COTS is not a setting"),
+        ({"gateway": {"env": [{"name": "TURNWISE_ATUH", "value": "keys"}]}}, "TURNWISE_ATUH is not a setting"),
         ({"secrets": {"databaseUrl": {"name": ""}}}, "/secrets/databaseUrl/name"),
         ({"autoscaling": {"kind": "vpa"}}, "/autoscaling/kind"),
         ({"evaluation": {"password": "with/slash"}}, "/evaluation/password"),

@@ -1,6 +1,6 @@
-"""The table of values in the chart's README, made of the comments in values.yaml.
+"""The table of values in the chart's README, made of the comments in values.yaml, and the chart's list of settings.
 
-`python -m tests.chart.values_table` writes it.
+`python -m tests.chart.values_table` writes both.
 """
 
 from __future__ import annotations
@@ -14,8 +14,12 @@ from typing import Any
 import yaml
 from tests.chart.engine import CHART
 
+from turnwise.service_settings import ServiceSettings
+from turnwise.setting_names import known_names
+
 _KEY = re.compile(r"^(?P<indent> *)(?P<key>[A-Za-z][\w-]*):(?P<rest>.*)$")
 README = CHART / "README.md"
+SETTINGS = CHART / "files" / "settings.txt"
 BEGIN, END = "<!-- values: begin -->", "<!-- values: end -->"
 
 
@@ -52,6 +56,11 @@ def readme(text: str) -> str:
     return f"{before}{BEGIN}\n{table()}\n{END}{after}"
 
 
+def setting_names() -> str:
+    """The chart's list of the settings that the programs know."""
+    return "".join(f"{name}\n" for name in sorted(known_names(ServiceSettings.model_fields)))
+
+
 def _walk(lines: list[str], tree: dict[str, Any]) -> Iterator[Value]:
     path: list[str] = []
     comment: list[str] = []
@@ -82,3 +91,4 @@ def _shown(value: Any) -> str:
 
 if __name__ == "__main__":
     README.write_text(readme(README.read_text()))
+    SETTINGS.write_text(setting_names())

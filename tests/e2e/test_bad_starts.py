@@ -34,6 +34,16 @@ def settings(tmp_path: Path, **given: str) -> dict[str, str]:
     return environment(**{**usual, **given})
 
 
+@pytest.mark.parametrize(
+    "command", [["up"], *_SERVICES, ["migrate"], ["tenants", "list"]], ids=lambda command: command[0]
+)
+def test_a_setting_with_a_mistyped_name(command: list[str], tmp_path: Path) -> None:
+    env = settings(tmp_path, max_cots="2")
+    said = refusal(run_command(command, env, tmp_path))
+    assert said == "turnwise: TURNWISE_MAX_COTS is not a setting; did you mean TURNWISE_MAX_COST?"
+    assert not (tmp_path / "own.db").exists()
+
+
 @pytest.mark.parametrize(("service", "scheme"), [("gateway", "amqp"), ("coordinator", "redis"), ("worker", "amqp")])
 def test_a_broker_that_does_not_answer(service: str, scheme: str, tmp_path: Path) -> None:
     port = free_port()

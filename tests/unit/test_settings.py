@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from turnwise.errors import ConfigurationError
-from turnwise.service_settings import load_settings, parse_address
+from turnwise.service_settings import ServiceSettings, load_settings, parse_address
+from turnwise.setting_names import known_names
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +88,73 @@ def test_every_fault_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNWISE_CONCURRENCY", "0")
     with pytest.raises(ConfigurationError, match=r"TURNWISE_MAX_TURNS: .*; TURNWISE_CONCURRENCY: "):
         load_settings()
+
+
+# Mistyped names
+
+
+def test_a_mistyped_name_is_refused_with_the_nearest_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWISE_MAX_COTS", "2")
+    with pytest.raises(ConfigurationError, match="TURNWISE_MAX_COTS is not a setting; did you mean TURNWISE_MAX_COST"):
+        load_settings()
+
+
+def test_a_name_that_is_like_no_setting_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("turnwise_xyzzy", "1")
+    with pytest.raises(ConfigurationError, match=r"TURNWISE_XYZZY is not a setting; docs/configuration\.md lists"):
+        load_settings()
+
+
+def test_a_mistyped_line_and_a_mistyped_file_are_refused_with_where_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    for name in ("TURNWISE_AUTH_TOKENS", "README.md", "broker.pem"):
+        (secrets / name).write_text("any")
+    (tmp_path / ".env").write_text("TURNWISE_MAX_TURN=1\nTURNWISE_PORT=8081\nOTHER=1\n")
+    monkeypatch.setenv("TURNWISE_SECRETS_DIR", str(secrets))
+    with pytest.raises(ConfigurationError) as refused:
+        load_settings()
+    assert str(refused.value) == (
+        "TURNWISE_MAX_TURN (in .env) is not a setting; did you mean TURNWISE_MAX_TURNS?; "
+        f"TURNWISE_AUTH_TOKENS (a file in {secrets}) is not a setting; did you mean TURNWISE_AUTH_TOKEN?"
+    )
+
+
+def test_mistyped_names_and_bad_values_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWISE_MAX_COTS", "2")
+    monkeypatch.setenv("TURNWISE_MAX_TURNS", "many")
+    with pytest.raises(ConfigurationError, match=r"TURNWISE_MAX_COTS is not .*; TURNWISE_MAX_TURNS: "):
+        load_settings()
+
+
+def test_variables_that_kubernetes_sets_for_a_service_of_ours_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    for service in ("TURNWISE", "TURNWISE_GATEWAY"):
+        monkeypatch.setenv(f"{service}_SERVICE_HOST", "10.0.0.7")
+        monkeypatch.setenv(f"{service}_SERVICE_PORT", "8080")
+        monkeypatch.setenv(f"{service}_SERVICE_PORT_HTTP", "8080")
+        monkeypatch.setenv(f"{service}_PORT", "tcp://10.0.0.7:8080")
+        monkeypatch.setenv(f"{service}_PORT_8080_TCP_ADDR", "10.0.0.7")
+    load_settings()
+    monkeypatch.setenv("TURNWISE_METRICS_PORT", "9090")
+    with pytest.raises(ConfigurationError, match="TURNWISE_METRICS_PORT is not a setting"):
+        load_settings()
+
+
+def test_every_name_that_product_and_manuals_use_is_known() -> None:
+    known = known_names(ServiceSettings.model_fields)
+    folders = [ROOT / name for name in ("shared", "services", "docs", "deploy", "examples", "helm", "bench")]
+    texts = [file for folder in folders for file in folder.rglob("*") if file.suffix in (".py", ".md", ".yml", ".env")]
+
+    used = {
+        name
+        for file in [*texts, ROOT / "docker-compose.yml", ROOT / "README.md"]
+        for name in re.findall(r"\bTURNWISE_[A-Z_]*[A-Z]\b", file.read_text())
+    }
+
+    assert len(used) > 60
+    assert used - known == {"TURNWISE_MAX_COTS"}  # the manual's example of a mistyped name
 
 
 def test_a_lease_of_three_beats_is_enough() -> None:

@@ -20,6 +20,13 @@
 {{- end }}
 {{- end }}
 
+{{/* Refuses a variable with our prefix that means nothing: it would be ignored; takes a dict of root and name. */}}
+{{- define "turnwise.checkVariable" -}}
+{{- if and (hasPrefix "TURNWISE_" .name) (not (has .name (.root.Files.Lines "files/settings.txt"))) }}
+{{- fail (printf "%s is not a setting; files/settings.txt of the chart lists those that exist, and docs/configuration.md says what they mean" .name) }}
+{{- end }}
+{{- end }}
+
 {{/* The environment that all processes share. */}}
 {{- define "turnwise.env" -}}
 - name: TURNWISE_APP
@@ -38,6 +45,7 @@
 {{- end }}
 {{- end }}
 {{- range $name, $value := .Values.settings }}
+{{- include "turnwise.checkVariable" (dict "root" $ "name" (printf "TURNWISE_%s" $name)) }}
 - name: TURNWISE_{{ $name }}
   value: {{ $value | quote }}
 {{- end }}
@@ -46,6 +54,10 @@
 {{/* What comes last, so that it wins: of the component, then of all pods; takes a dict of root and values. */}}
 {{- define "turnwise.extraEnv" -}}
 {{- $pod := include "turnwise.podValues" . | fromJson }}
+{{- $root := .root }}
+{{- range concat $pod.extraEnv .values.env }}
+{{- include "turnwise.checkVariable" (dict "root" $root "name" .name) }}
+{{- end }}
 {{- with concat $pod.extraEnv .values.env }}
 {{- toYaml . }}
 {{- end }}
