@@ -6,6 +6,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Helm for the chart's tests. The package says that it needs Python 3.12, and runs on 3.11; all that it needs is there.
 HELM_ENGINE := $(BIN)/pip install -q --disable-pip-version-check -c constraints.txt --ignore-requires-python --no-deps helm-sdkpy
+# With a provider's key or address in the environment its models answer, else the scripted one, which is in a profile.
+ifneq ($(OPENAI_API_KEY)$(OPENAI_BASE_URL),)
+export OPENAI_BASE_URL ?= https://api.openai.com/v1
+MODEL :=
+else
+MODEL := --profile scripted
+endif
 # Newer than both files it depends on as long as the environment fits them.
 READY := $(VENV)/.ready
 
@@ -30,12 +37,12 @@ docs: $(READY) ## build the documentation into site/, every warning an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 up: ## start the distributed set, with compose where Docker runs, else without; needs TURNWISE_AUTH_TOKEN
-	@if docker info >/dev/null 2>&1; then exec $(COMPOSE) up --build; fi; \
+	@if docker info >/dev/null 2>&1; then exec $(COMPOSE) $(MODEL) up --build; fi; \
 	echo "No Docker runs here, so the same processes are started without it."; \
 	exec $(MAKE) --no-print-directory up-without-docker
 
 up-without-docker: $(READY) ## the processes of docker-compose.yml without Docker; ARGS="--profile observability"
-	@$(BIN)/python -m deploy.without_docker $(ARGS)
+	@$(BIN)/python -m deploy.without_docker $(MODEL) $(ARGS)
 
 bench: $(READY) ## measure turns per second in each way of running
 	$(BIN)/python -m bench

@@ -4,7 +4,7 @@ The same services with the same settings, in the same order: ours by this Python
 Redis by the programs of this machine, each on a free port of its own and with data of its own. Variables and profiles
 are given as to compose. Ctrl-C stops all in good order, a second one at once.
 
-    TURNWISE_AUTH_TOKEN=$(openssl rand -hex 32) python -m deploy.without_docker
+    TURNWISE_AUTH_TOKEN=$(openssl rand -hex 32) python -m deploy.without_docker --profile scripted
     ... --profile observability                   with Prometheus and Alertmanager, where they are installed
     ... --use rabbitmq=amqp://guest:guest@127.0.0.1:5672/turnwise    a server that runs already
 """

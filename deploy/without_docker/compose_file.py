@@ -101,6 +101,7 @@ class Service(_Part):
     profiles: list[str] = Field(default_factory=list)
 
     # Of containers only.
+    pull_policy: Any = None
     init: Any = None
     user: Any = None
     hostname: Any = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from turnwise.bus.routing import lane
 from turnwise.bus.signing import WireKeys
 from turnwise.errors import ConfigurationError
 from turnwise.metrics import Metrics, MetricsServer, serve_metrics, watch_process
+from turnwise.metrics.multiprocess import ChildrenCollector, counting_folder
 from turnwise.metrics.server import Health
 from turnwise.runs.database import Database
 from turnwise.runs.store import Store
@@ -131,11 +131,10 @@ def serve_own_metrics(
     address = settings.metrics_address
     if address is None:
         return None
-    if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
-        from prometheus_client.multiprocess import MultiProcessCollector
-
+    folder = counting_folder()
+    if folder is not None:
         registry = CollectorRegistry()
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        ChildrenCollector(registry, folder)
         watch_process(registry)
     server = serve_metrics(registry, address[0], address[1], health, alive)
     told = f"{address[0]}:{server.port}"

@@ -22,6 +22,7 @@ _OTHERS = {
         "PORT",
         "ENV_FILE",
         "APP_DIR",
+        "MAX_CONNECTIONS",
         "PROMETHEUS_PORT",
         "ALERTMANAGER_PORT",
         "ALERTMANAGER_DIR",

@@ -30,6 +30,7 @@ from turnwise.errors import TurnwiseError
 _ROOT = Path(__file__).parents[2]
 _TOKEN = "a-long-random-string"
 _SERVERS = {"postgres", "rabbitmq"}
+_PROFILES = ("--profile", "observability", "--profile", "scripted")
 _OURS = {"gateway", "coordinator", "worker-llm", "worker-agent", "fake-llm"}
 # Seconds; servers and processes start on a machine that may have other things to do.
 _START = 180.0
@@ -55,7 +56,7 @@ class WithoutDocker:
         }
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "deploy.without_docker", "--data", str(data), "--profile", "observability"],
+                [sys.executable, "-m", "deploy.without_docker", "--data", str(data), *_PROFILES],
                 cwd=_ROOT,
                 env={**kept, **settings},
                 stdin=subprocess.DEVNULL,

@@ -14,6 +14,7 @@ import yaml
 from dockerfile_parse import DockerfileParser
 from tests.monitoring import promtool
 from tests.services import require
+from tests.unit.docker_engine import REFUSED, DockerEngine
 
 from turnwise.service_settings import ServiceSettings
 
@@ -23,8 +24,15 @@ COMPOSE: dict[str, Any] = yaml.safe_load(FILE.read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 ONCE = "migrate"
 PROCESSES = [ONCE, "gateway", "coordinator", "worker-llm", "worker-agent"]
+WORKERS = ["worker-llm", "worker-agent"]
 OURS = [*PROCESSES, "fake-llm"]
-PROFILES = {"redis": ["redis"], "observability": ["alertmanager", "grafana", "prometheus"]}
+PROFILES = {
+    "redis": ["redis"],
+    "observability": ["alertmanager", "grafana", "prometheus"],
+    "scripted": ["fake-llm"],
+}
+# What PostgreSQL keeps for superusers, so that an operator gets in when all else is taken.
+RESERVED = 3
 # What none of the services may write to is all but this.
 WRITING = ["rabbitmq"]
 
@@ -39,9 +47,10 @@ def from_dockerfile(name: str) -> DockerfileParser:
     return DockerfileParser(path=str(ROOT / build["context"] / build["dockerfile"]))
 
 
-def seconds(duration: str) -> int:
-    """A duration such as 30s."""
-    return int(duration.removesuffix("s"))
+def duration(text: str) -> float:
+    """The seconds of a duration such as 30s or 1m30s."""
+    units = {"m": 60.0, "s": 1.0, "ms": 0.001}
+    return sum(float(number) * units[unit] for number, unit in re.findall(r"([\d.]+)(ms|m|s)", text))
 
 
 def test_the_file_has_every_process_of_the_distributed_set() -> None:
@@ -102,14 +111,99 @@ def test_what_a_service_waits_for_is_there_and_says_when_it_is_ready(name: str) 
         assert set(SERVICES[other].get("profiles", [])) <= set(SERVICES[name].get("profiles", []))
 
 
-def test_a_process_has_longer_to_end_than_what_it_does_may_take() -> None:
-    from turnwise import OpenAIGPTConfig
+def configured(tmp_path: Path, **variables: str) -> dict[str, dict[str, Any]]:
+    """The services as docker-compose reads them with these variables; those of profiles are among them."""
+    program = shutil.which("docker-compose")
+    require(program, "no docker-compose on the path; install it (Debian: apt-get install docker-compose)")
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TURNWISE_AUTH_TOKEN": "token", **variables}
+    done = subprocess.run(
+        [str(program), "-f", str(FILE), "config"], env=environment, capture_output=True, text=True, check=True
+    )
+    services: dict[str, dict[str, Any]] = yaml.safe_load(done.stdout)["services"]
+    return services
+
+
+@pytest.mark.parametrize("drain", [ServiceSettings().drain_seconds, 1800.0, 0.5])
+def test_a_process_has_longer_to_end_than_what_it_does_may_take(tmp_path: Path, drain: float) -> None:
     from turnwise_gateway.server import _GRACE
 
-    call = OpenAIGPTConfig().timeout
+    given = {} if drain == ServiceSettings().drain_seconds else {"TURNWISE_DRAIN_SECONDS": f"{drain:g}"}
+    services = configured(tmp_path, **given)
 
-    assert seconds(SERVICES["gateway"]["stop_grace_period"]) > _GRACE
-    assert all(seconds(SERVICES[name]["stop_grace_period"]) > call for name in ("worker-llm", "worker-agent"))
+    assert duration(services["gateway"]["stop_grace_period"]) > _GRACE
+    for name in WORKERS:
+        assert float(services[name]["environment"]["TURNWISE_DRAIN_SECONDS"]) == drain
+        assert duration(services[name]["stop_grace_period"]) == drain + 60
+
+
+def test_postgresql_has_a_connection_for_every_one_that_our_processes_may_open(tmp_path: Path) -> None:
+    services = configured(tmp_path)
+    fits = int(services["postgres"]["command"][-1].removeprefix("max_connections=")) - RESERVED
+
+    needed = {name: connections(services[name]) for name in PROCESSES}
+
+    assert needed["gateway"] == ServiceSettings().database_connections + 1  # the compose file says what the code does
+    assert sum(needed.values()) <= fits
+    assert f"Room for {fits // needed['gateway']} processes" in FILE.read_text()
+
+
+def connections(service: dict[str, Any]) -> int:
+    """The most that one process of a service holds: the pool, and one for the heartbeat."""
+    return int(service["environment"]["TURNWISE_DATABASE_CONNECTIONS"]) + 1
+
+
+def test_the_pages_name_the_connections_that_there_are() -> None:
+    a_process = ServiceSettings().database_connections + 1
+
+    for page in ("compose", "kubernetes"):
+        text = (ROOT / "docs" / f"{page}.md").read_text()
+        assert f"up to {a_process} connections" in text, page
+        assert "40 connections" not in text
+
+
+@pytest.mark.parametrize("variables", [{}, {"OPENAI_BASE_URL": "https://llm.example.com/v1", "OPENAI_API_KEY": "key"}])
+def test_nothing_waits_for_the_scripted_model_and_a_real_one_takes_its_place(
+    tmp_path: Path, variables: dict[str, str]
+) -> None:
+    services = configured(tmp_path, **variables)
+
+    for name in PROCESSES:
+        assert "fake-llm" not in services[name]["depends_on"]
+        found = services[name]["environment"]
+        assert found["OPENAI_BASE_URL"] == variables.get("OPENAI_BASE_URL", "http://fake-llm:8090/v1")
+    assert services.get("fake-llm", {"profiles": ["scripted"]})["profiles"] == ["scripted"]
+
+
+@pytest.mark.parametrize("options", [[], ["--build"]], ids=["up", "up --build"])
+@pytest.mark.parametrize("profiles", [[], ["scripted"]], ids=["real", "scripted"])
+def test_docker_compose_builds_our_images_and_pulls_none_of_them(
+    tmp_path: Path, options: list[str], profiles: list[str]
+) -> None:
+    program = shutil.which("docker-compose")
+    require(program, "no docker-compose on the path; install it (Debian: apt-get install docker-compose)")
+    with DockerEngine() as engine:
+        done = subprocess.run(
+            [str(program), "-f", str(FILE), "-p", "turnwise", "up", "--no-start", *options],
+            env={
+                **{"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TURNWISE_AUTH_TOKEN": "token"},
+                **{"DOCKER_HOST": engine.address, "COMPOSE_DOCKER_CLI_BUILD": "0"},
+                "COMPOSE_PROFILES": ",".join(profiles),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    wanted = {SERVICES[name]["image"] for name in [*PROCESSES, *(["fake-llm"] if profiles else [])]}
+    assert REFUSED in done.stderr  # all images were there, and containers were next
+    assert set(engine.built) == wanted
+    assert engine.pulled == [SERVICES[name]["image"] for name in ("postgres", "rabbitmq")]
+
+
+def test_no_two_services_build_the_same_tag_which_fails_where_they_build_at_the_same_time() -> None:
+    tags = [service["image"] for service in SERVICES.values() if "build" in service]
+
+    assert sorted(tags) == sorted(set(tags)) == sorted(SERVICES[name]["image"] for name in OURS)
 
 
 @pytest.mark.parametrize("name", PROCESSES)

@@ -29,7 +29,7 @@ from tests.services import require
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docker-compose.yml"
-PROFILES = ["redis", "observability"]
+PROFILES = ["redis", "observability", "scripted"]
 TOKEN = {"TURNWISE_AUTH_TOKEN": "a-long-random-string"}
 
 

@@ -14,6 +14,7 @@ from turnwise.bus.protocol import ANSWER_TASK
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues, queue_of_lane
 from turnwise.bus.worker_process import Autoscale, Queues, WorkerProcess, check_autoscale, run_worker
 from turnwise.errors import ConfigurationError, EnvironmentFault
+from turnwise.metrics.multiprocess import clear_counts
 from turnwise.service_settings import ServiceSettings
 from turnwise.telemetry.export import start_exporting
 from turnwise_responders.forked import Forked
@@ -87,6 +88,11 @@ def build(settings: ServiceSettings) -> CeleryApp:
 
     Raises `ConfigurationError` if no broker is set.
     """
+    clear_counts()
+    return _application(settings)
+
+
+def _application(settings: ServiceSettings) -> CeleryApp:
     app = worker_app("turnwise-responders", settings, work_queues(settings))
 
     def open_process(queues: Queues) -> ResponderProcess:
@@ -131,10 +137,11 @@ def run(
     unknown = [queue for queue in queues if queue not in known]
     if unknown:
         raise ConfigurationError(f"there is no queue {unknown[0]!r}; the settings know {', '.join(known)}")
+    clear_counts()  # before anything is counted: by `open_parts`, too
     open_parts(settings).close()
     slots = concurrency or settings.concurrency
     run_worker(
-        build(settings.model_copy(update={"concurrency": slots})),
+        _application(settings.model_copy(update={"concurrency": slots})),
         [served_lane(settings, queue) for queue in queues or known],
         pool=pool,
         concurrency=slots,
