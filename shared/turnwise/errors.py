@@ -7,7 +7,8 @@ TurnwiseError
 │   ├── ApplicationError          the application module is missing, fails to load, or is inconsistent
 │   │   └── UnknownTaskError      the application has no task of that name
 │   ├── InvalidRequestError       an argument or a request body that can not be accepted
-│   │   └── RequestTooLargeError  ... because of its size
+│   │   ├── RequestTooLargeError  ... because of its size
+│   │   └── UnwritableError       ... because no database can keep it
 │   ├── NotFoundError             no such run, question, ...
 │   ├── ConflictError             the thing exists, but not in a state that allows this
 │   ├── UnauthorizedError         nobody knows who asks: no key or token, or not a valid one
@@ -87,6 +88,12 @@ class RequestTooLargeError(InvalidRequestError):
     """A request body over the size limit."""
 
     code = "too_large"
+
+
+class UnwritableError(InvalidRequestError):
+    """A value that no database can keep: too large a number, half of a surrogate pair, JSON nested too deep."""
+
+    code = "unwritable"
 
 
 class NotFoundError(UsageError):

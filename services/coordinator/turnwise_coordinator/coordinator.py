@@ -9,13 +9,15 @@ from structlog.contextvars import bound_contextvars
 from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.bus.routing import COORDINATOR_QUEUE
+from turnwise.errors import UnwritableError
 from turnwise.metrics import Metrics
 from turnwise.runs.situation import COORDINATOR
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings
+from turnwise.serving.ending import error_record
 from turnwise.serving.hearing import Hearing
 from turnwise.serving.incarnation import Incarnation
-from turnwise.serving.move import Moved, Mover
+from turnwise.serving.move import Moved, Mover, fail
 from turnwise.serving.observing import tell_callbacks
 from turnwise.serving.reporting import Reporter
 from turnwise.serving.tracing import MoveSpan
@@ -58,11 +60,24 @@ class Coordinator:
         is away (the sweeper comes back to it).
         """
         with bound_contextvars(run=run_id), MoveSpan() as seen:
-            with self._store.locked(run_id) as tx:
-                moved = self._mover.move(tx, seen)
+            try:
+                with self._store.locked(run_id) as tx:
+                    moved = self._mover.move(tx, seen)
+            except UnwritableError as error:
+                moved = self._end(run_id, error)
             self._reporter.moved(moved)
             tell_callbacks(self._app, moved)
         return moved
+
+    def _end(self, run_id: str, error: UnwritableError) -> Moved:
+        """End a run whose move no database can keep: made again, it would be the same move."""
+        logger.error("A move of run %s cannot be kept: %s", run_id, error, extra={"action": "move_refused"})
+        with self._store.locked(run_id) as tx:
+            if tx.run.ended:
+                return Moved(run=tx.run)
+            fail(tx, error_record(error, place="move") | {"code": error.code})
+            tx.mark()
+            return Moved(run=tx.run, ended=True, next_run=tx.run_after())
 
     def woken(self, run_id: str) -> Moved:
         """`move`, because a message said so."""

@@ -10,7 +10,14 @@ from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import AskEnvelope, TokenNotice
 from turnwise.cancellation import Cause
-from turnwise.errors import BrokerUnavailableError, DatabaseUnavailableError, EnvironmentFault, NotFoundError
+from turnwise.errors import (
+    BrokerUnavailableError,
+    DatabaseUnavailableError,
+    EnvironmentFault,
+    NotFoundError,
+    TurnwiseError,
+    UnwritableError,
+)
 from turnwise.metrics import Metrics
 from turnwise.runs.outcomes import Deferral, Parking, Release, Reply
 from turnwise.runs.records import Claim
@@ -18,6 +25,7 @@ from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
 from turnwise.service_settings import ServiceSettings
 from turnwise.serving.answering import Answering
+from turnwise.serving.attempt import Outcome
 from turnwise.serving.gate import Spending
 from turnwise.serving.hearing import Hearing
 from turnwise.serving.incarnation import Incarnation
@@ -167,6 +175,14 @@ class Responders:
             self._until_back(claim, lambda: self._store.release(claim, "database_away"))
             return
         attempted.ended(outcome)
+        try:
+            self._hand_in(claim, outcome, attempted, started)
+        except UnwritableError as error:  # of a deferral, a release or a parking; replies have it in `_write`
+            assert outcome is not None
+            self._keep(claim, _refused(claim, outcome, error), started)
+
+    def _hand_in(self, claim: Claim, outcome: Outcome | None, attempted: Attempted, started: float) -> None:
+        """Write what became of the ask, whatever that is."""
         if isinstance(outcome, Deferral):
             deferral = outcome
             if self._until_back(claim, lambda: self._store.defer(claim, deferral)) is not None:
@@ -219,7 +235,7 @@ class Responders:
         """Write the reply, and whether it was accepted; None if this process had to stop before it could.
 
         The lease is renewed as long as this process lives, so nobody else would write it. A reply that no database
-        takes becomes an error on record.
+        takes becomes an error on record, and if its usage is what cannot be kept, all that was reserved counts.
         """
 
         def write(what: Reply) -> bool:
@@ -231,10 +247,14 @@ class Responders:
         except EnvironmentFault:
             raise
         except Exception as error:
-            logger.exception("The reply to %s can not be kept", claim.ask.id, extra={"action": "reply_refused"})
-            kept = {"type": type(error).__name__, "message": "the reply can not be kept", "place": claim.ask.path}
-            failed = Reply(kind="error", error=kept, usage=reply.usage, calls=reply.calls)
+            logger.exception("The reply to %s cannot be kept", claim.ask.id, extra={"action": "reply_refused"})
+            failed = _refused(claim, reply, error)
+        try:
             return self._until_back(claim, lambda: write(failed))
+        except UnwritableError:
+            logger.exception("The usage of %s cannot be kept", claim.ask.id, extra={"action": "usage_refused"})
+            bare = replace(failed, usage=None, calls=(), forfeits=True)
+        return self._until_back(claim, lambda: write(bare))
 
     def _until_back(self, claim: Claim, write: Callable[[], bool]) -> bool | None:
         """Do it again until the database answers; None if the run was deleted, or if this process has to stop."""
@@ -293,3 +313,11 @@ class Responders:
                 logger.debug("A piece of text was not told: %s", error)
 
         return send
+
+
+def _refused(claim: Claim, outcome: Outcome, error: Exception) -> Reply:
+    """The error for the record in the place of an outcome that the database refuses."""
+    kept = {"type": type(error).__name__, "message": f"the reply cannot be kept: {error}", "place": claim.ask.path}
+    if isinstance(error, TurnwiseError):
+        kept["code"] = error.code
+    return Reply(kind="error", error=kept, usage=outcome.usage, calls=outcome.calls)

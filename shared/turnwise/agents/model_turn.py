@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from turnwise.agents.observed import chatted, chatting
 from turnwise.agents.output_format import take_in
 from turnwise.agents.retention import marked, retains
-from turnwise.agents.sending import Prompt, learn, paying, prompt
+from turnwise.agents.sending import Prompt, learn, most_used, paying, prompt
 from turnwise.agents.showing import Showing, begin, tell_error
 from turnwise.agents.tool_choice import tool_choice
 from turnwise.agents.tries import Failure, tries, waiting, within
@@ -20,17 +21,21 @@ from turnwise.llm.base import (
     LanguageModel,
     LLMMessage,
     LLMResponse,
+    LLMTokenUsage,
     OpenAIToolCall,
     Role,
     TokenSink,
     ToolChoice,
 )
+from turnwise.llm.reported_usage import doubt_about
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.finding import call_fault, unknown
 from turnwise.retrying import ErrorKind, kind_of
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
+
+logger = logging.getLogger(__name__)
 
 
 def answer(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDocument | None]:
@@ -113,12 +118,27 @@ def _called(
             response: LLMResponse = yield within(
                 agent.config.answer_timeout, f"an answer of agent {agent.config.name!r}", call
             )
+            if doubt := doubt_about(response.usage):
+                most = most_used(agent, model, sent, tools, hold.max_tokens)
+                response = _charged(agent, response, most.model_copy(update={"doubt": doubt}))
             chatted(spot, model, response)
     except BaseException as error:
         failed(hold, error)
         raise
     hold.settle(response.usage, response.rate_limits)
     return response
+
+
+def _charged(agent: ChatAgent, response: LLMResponse, most: LLMTokenUsage) -> LLMResponse:
+    """The response, charged with the most that it can have used, since its own count cannot be true."""
+    logger.warning(
+        "The model of agent %s reports a usage that cannot be true (%s); %d tokens are charged, as reserved",
+        agent.config.name,
+        most.doubt,
+        most.total_tokens,
+        extra={"action": "usage_doubted", "agent": agent.config.name},
+    )
+    return response.model_copy(update={"usage": most})
 
 
 def answer_to(

@@ -79,6 +79,13 @@ def paying(agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: ToolChoi
     return (yield from reserving(call))
 
 
+def most_used(
+    agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: ToolChoice | None, max_tokens: int
+) -> LLMTokenUsage:
+    """The most that the call can have used with an answer of `max_tokens`, which is what was reserved for it."""
+    return model.most_usage(_most_tokens(agent, model, sent, tools), max_tokens)
+
+
 def _most_tokens(agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: ToolChoice | None) -> int:
     """An upper bound of the prompt: what the tokenizer counts, or the number of bytes, and something for the form."""
     form = MOST_FORM * len(sent.messages)
@@ -95,7 +102,7 @@ def _likely_tokens(agent: ChatAgent, sent: Prompt, tools: ToolChoice | None) -> 
 
 def learn(agent: ChatAgent, sent: Prompt, usage: LLMTokenUsage) -> None:
     """Remember how far the estimate was too low, by what the provider counted."""
-    if sent.estimate >= _TELLING and usage.prompt_tokens > sent.estimate * agent.record.token_scale:
+    if not usage.doubt and sent.estimate >= _TELLING and usage.prompt_tokens > sent.estimate * agent.record.token_scale:
         agent.record.token_scale = min(_MOST_SCALE, ceil(100 * usage.prompt_tokens / sent.estimate) / 100)
 
 

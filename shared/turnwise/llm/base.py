@@ -91,6 +91,7 @@ class LLMTokenUsage(BaseModel):
     - `completion_tokens`: what was answered, reasoning included.
     - `cost`: in USD; None when a call had no known price (never 0).
     - `calls`: how many calls these are.
+    - `doubt`: why the provider's own count was not taken, "" where it was; the most that the call could use was.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -100,6 +101,7 @@ class LLMTokenUsage(BaseModel):
     completion_tokens: int = 0
     cost: Decimal | None = Decimal(0)
     calls: int = 0
+    doubt: str = ""
 
     @property
     def total_tokens(self) -> int:
@@ -115,6 +117,7 @@ class LLMTokenUsage(BaseModel):
             completion_tokens=self.completion_tokens + other.completion_tokens,
             cost=None if unknown else (self.cost or Decimal(0)) + (other.cost or Decimal(0)),
             calls=self.calls + other.calls,
+            doubt=self.doubt or other.doubt,
         )
 
     def minus(self, earlier: LLMTokenUsage) -> LLMTokenUsage:

@@ -14,7 +14,7 @@ from turnwise.llm.base import LLMTokenUsage
 from turnwise.llm.openai_config import OpenAIGPTConfig
 from turnwise.llm.openai_connections import process_connections
 from turnwise.llm.openai_errors import told_as_model_errors
-from turnwise.llm.openai_wire import parse_usage
+from turnwise.llm.reported_usage import reported
 
 _PATH = "/embeddings"
 
@@ -40,7 +40,7 @@ def parse_embeddings(answer: object, texts: int) -> tuple[list[Sequence[float]],
         data = sorted(answer["data"], key=lambda item: item.get("index", 0))
         if len(data) != texts:
             raise ValueError(f"{len(data)} vectors for {texts} texts")
-        return [_vector(item["embedding"]) for item in data], parse_usage(answer.get("usage"))
+        return [_vector(item["embedding"]) for item in data], reported(answer.get("usage"))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         found = json.dumps(answer, default=str)[:300]
         raise ModelUnavailableError(

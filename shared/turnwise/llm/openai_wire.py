@@ -11,12 +11,12 @@ from turnwise.llm.base import (
     LLMFunctionCall,
     LLMMessage,
     LLMResponse,
-    LLMTokenUsage,
     OpenAIToolCall,
     ResponseFormat,
     ToolChoice,
 )
 from turnwise.llm.openai_config import OpenAIGPTConfig
+from turnwise.llm.reported_usage import reported
 
 Json = dict[str, Any]
 
@@ -113,7 +113,7 @@ def parse_completion(body: object) -> LLMResponse:
             reasoning=message.get("reasoning_content") or message.get("reasoning") or "",
             oai_tool_calls=[_tool_call(call) for call in message.get("tool_calls") or ()] or None,
             function_call=_function(message["function_call"]) if message.get("function_call") else None,
-            usage=parse_usage(body.get("usage")),
+            usage=reported(body.get("usage")),
             model=body.get("model") or "",
         )
     except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
@@ -154,16 +154,3 @@ def _function(function: Json) -> LLMFunctionCall:
     if not isinstance(arguments, dict):
         return LLMFunctionCall(name=name, raw=str(raw))
     return LLMFunctionCall(name=name, arguments=arguments)
-
-
-def parse_usage(usage: Json | None) -> LLMTokenUsage:
-    """The `usage` object of a response, as one call of unknown cost."""
-    usage = usage or {}
-    details = usage.get("prompt_tokens_details") or {}
-    return LLMTokenUsage(
-        prompt_tokens=usage.get("prompt_tokens") or 0,
-        cached_tokens=details.get("cached_tokens") or 0,
-        completion_tokens=usage.get("completion_tokens") or 0,
-        cost=None,
-        calls=1,
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,10 +15,10 @@ from sqlalchemy import event, exc
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, make_url
 
-from turnwise.errors import ConfigurationError, DatabaseUnavailableError, SchemaVersionError
+from turnwise.errors import ConfigurationError, SchemaVersionError
 from turnwise.redaction import redact
 from turnwise.runs.columns import dump_json, now
-from turnwise.runs.connect_errors import connect_fault
+from turnwise.runs.faults import DATABASE_ERRORS, lacks_table, translated
 from turnwise.runs.schema import SCHEMA_VERSION, schema_support
 
 _NOW = sa.select(now())
@@ -36,12 +35,6 @@ _LIVELY = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,  # milliseconds
 }
-
-
-# What a statement may raise inside a transaction, where `begin` and `read` have not translated it yet.
-DATABASE_ERRORS: tuple[type[Exception], ...] = (exc.SQLAlchemyError, psycopg.Error, sqlite3.Error)
-# Statements of the hot path go to the driver without SQLAlchemy, and raise what it raises.
-_OF_DRIVERS = (psycopg.OperationalError, psycopg.InterfaceError, sqlite3.OperationalError, sqlite3.InterfaceError)
 
 
 class Database:
@@ -203,7 +196,7 @@ class Database:
         try:
             found = connection.execute(statement).scalar_one_or_none()
         except (exc.ProgrammingError, exc.OperationalError) as error:
-            if not _lacks_table(error):
+            if not lacks_table(error):
                 raise
             connection.rollback()
             return None
@@ -213,24 +206,11 @@ class Database:
     def _faults(self) -> Iterator[None]:
         try:
             yield
-        except (exc.IntegrityError, exc.DataError):
-            raise
-        except (exc.DatabaseError, exc.InterfaceError, exc.TimeoutError, *_OF_DRIVERS) as error:
-            cause = getattr(error, "orig", None) or error
-            if _lacks_table(error):
-                raise SchemaVersionError(f"{self.name} lacks a table ({cause}): run `turnwise migrate`") from error
-            if isinstance(error, exc.ProgrammingError):
+        except Exception as error:
+            meant = translated(error, self.name, is_postgres=self.is_postgres)
+            if meant is None:
                 raise
-            raise DatabaseUnavailableError(self._unavailable(" ".join(str(cause).split()))) from error
-
-    def _unavailable(self, detail: str) -> str:
-        if self.is_postgres:
-            fault = connect_fault(detail)
-            return f"the database {self.name} {fault.found} ({detail}); {fault.cure}"
-        return (
-            f"the database {self.name} does not answer ({detail}); see that it is a database file in a writable "
-            "directory, or correct TURNWISE_DATABASE_URL"
-        )
+            raise meant from error
 
     def _prepare_sqlite(self, connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # transactions begin where `_begin_sqlite` says, not where the driver guesses
@@ -279,8 +259,3 @@ def _try_if_rested(connection: Any, record: Any, _proxy: Any) -> None:
         connection.commit()
     except psycopg.OperationalError as error:
         raise exc.DisconnectionError from error  # the pool makes a fresh connection instead
-
-
-def _lacks_table(error: Exception) -> bool:
-    cause = getattr(error, "orig", None) or error
-    return type(cause).__name__ in ("UndefinedTable", "UndefinedColumn") or str(cause).startswith("no such ")

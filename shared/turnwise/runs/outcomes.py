@@ -31,7 +31,8 @@ class Reply:
     The history is first cut to `keep_history` rows (None: not at all; 0: cleared), then `history` is appended.
     `record` and `state` replace the agent's unless None. `data` joins the data of the `turn.replied` event. Of a
     `refused` call, which was not made, `error["limit"]` says which limit it would have gone over. `calls` are the model
-    calls that `usage` is the sum of; where they are given, they are what is counted. `traceparent` is the answering's.
+    calls that `usage` is the sum of; where they are given, they are what is counted. One that `forfeits` has no usage
+    that can be kept: what was reserved for its calls counts. `traceparent` is the answering's.
     """
 
     kind: Literal["answer", "nothing", "refused", "error"]
@@ -44,6 +45,7 @@ class Reply:
     usage: Usage | None = None
     calls: tuple[CallUsage, ...] = ()
     data: Json = field(default_factory=dict)
+    forfeits: bool = False
     traceparent: str | None = None
 
 

@@ -246,7 +246,10 @@ class ReplyRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """What model calls used; `cost` is None where no price is known."""
+    """What model calls used; `cost` is None where no price is known.
+
+    `doubt` says why a provider's own count was not taken.
+    """
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -254,6 +257,7 @@ class Usage:
     calls: int = 1
     cost: Decimal | None = None
     model: str | None = None
+    doubt: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

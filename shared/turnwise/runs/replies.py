@@ -10,7 +10,7 @@ from turnwise.redaction import redacted
 from turnwise.runs.base import StoreBase
 from turnwise.runs.outcomes import Reply
 from turnwise.runs.records import AskRecord, Claim, Json, ReplyRecord
-from turnwise.runs.reservations import count, settled_json
+from turnwise.runs.reservations import count, settle_lost, settled_json
 from turnwise.runs.schema import replies
 from turnwise.runs.transaction import RunTransaction
 
@@ -71,6 +71,8 @@ def accept(transaction: RunTransaction, ask: AskRecord, reply: Reply, token: int
         data["error"] = reply.error
     _event(transaction, "turn.replied", ask, data | reply.data)
     count(transaction, ask, token, reply.usage, reply.calls)
+    if reply.forfeits:
+        settle_lost(transaction, ask.id, token, ask)
     if reply.usage is not None:
         lost = {"lost": True} if any(call.lost for call in reply.calls) else {}
         _event(transaction, "usage.settled", ask, settled_json(reply.usage) | lost)

@@ -233,7 +233,7 @@ def settle_lost(transaction: RunTransaction, ask_id: str, token: int, ask: AskRe
 
 def settled_json(usage: Usage) -> Json:
     """Usage as JSON; the cost is a decimal string, or null where no price is known."""
-    return {
+    told: Json = {
         "model": usage.model,
         "prompt_tokens": usage.prompt_tokens,
         "cached_tokens": usage.cached_tokens,
@@ -241,6 +241,7 @@ def settled_json(usage: Usage) -> Json:
         "calls": usage.calls,
         "cost": _money(usage.cost),
     }
+    return told | {"doubt": usage.doubt} if usage.doubt else told
 
 
 @dataclass(frozen=True, slots=True)

@@ -254,4 +254,5 @@ def usage_of(model: str, usage: LLMTokenUsage) -> Usage:
         calls=usage.calls,
         cost=usage.cost,
         model=model or None,
+        doubt=usage.doubt,
     )

@@ -27,7 +27,7 @@ from turnwise.ids import new_id
 from turnwise.llm.base import LLMMessage
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.toolset import AgentFacts
-from turnwise.runs.database import DATABASE_ERRORS
+from turnwise.runs.faults import DATABASE_ERRORS
 from turnwise.runs.records import Json, NewAsk, RunRecord
 from turnwise.runs.transaction import RunTransaction
 from turnwise.serving.ending import error_record, run_status
