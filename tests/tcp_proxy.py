@@ -63,6 +63,10 @@ class TcpProxy:
         """Half-open: from now on connections live and carry nothing, new ones too; `heal` ends that."""
         self._set("swallow")
 
+    def carry_new(self) -> None:
+        """Half-open for good: the connections there are carry nothing any more, new ones are carried."""
+        self._call(self._carry_new)
+
     def refuse(self) -> None:
         """Reset all connections there are, and each new one, until `heal`."""
         self._set("refuse")
@@ -106,6 +110,11 @@ class TcpProxy:
         for link in self._links:
             link.reset()
         return len(self._links)
+
+    def _carry_new(self) -> None:
+        self._mode = "carry"
+        for link in self._links:
+            link.swallowed = True
 
     def _heal(self) -> None:
         self._mode, self._delay = "carry", 0.0

@@ -76,6 +76,7 @@ def worker_app(name: str, settings: ServiceSettings, queues: Sequence[str], pref
         keys=wire_keys(settings),
         tls=tls_files(settings),
         prefetch_multiplier=prefetch_multiplier,
+        heartbeat=settings.broker_heartbeat,
     )
 
 
@@ -108,7 +109,9 @@ def open_parts(settings: ServiceSettings, *, app: App | None = None) -> Parts:
     application = app if app is not None else load_app(settings.app)
     database, store = open_store(settings)
     version = application.version if settings.pinned else None
-    bus = CeleryBus(url, version=version, keys=wire_keys(settings), tls=tls_files(settings))
+    bus = CeleryBus(
+        url, version=version, keys=wire_keys(settings), tls=tls_files(settings), heartbeat=settings.broker_heartbeat
+    )
     try:
         bus.check()
     except BaseException:

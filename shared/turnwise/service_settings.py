@@ -47,6 +47,9 @@ class ServiceSettings(BaseSettings):
     broker_ca: Path | None = Field(None, description="Who is trusted as a broker over TLS; none: as the system does.")
     broker_cert: Path | None = Field(None, description="Our certificate for a broker that asks for one, in PEM.")
     broker_key: Path | None = Field(None, description="Its key.")
+    broker_heartbeat: int = Field(
+        10, ge=1, le=600, description="Seconds between heartbeats to RabbitMQ; it may ask for a shorter interval."
+    )
     wire_keys: list[SecretStr] = Field(
         default_factory=list, description='Keys that sign broker messages: ["new", "old"]; the first signs, all verify.'
     )

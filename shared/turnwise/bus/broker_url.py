@@ -22,6 +22,8 @@ _OVER_TLS = ("amqps", "rediss")
 # Seconds. Without a limit, an operation on a connection that died silently waits for ever.
 CONNECT_TIMEOUT = 4.0
 ANSWER_TIMEOUT = 10.0
+# Seconds between the heartbeats of a connection that waits for messages. The broker may ask for a shorter interval.
+HEARTBEAT = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from celery import Celery
 
-from turnwise.bus.broker_url import CONNECT_TIMEOUT, BrokerURL, TLSFiles
+from turnwise.bus.broker_url import CONNECT_TIMEOUT, HEARTBEAT, BrokerURL, TLSFiles
 from turnwise.bus.outage import left_to_a_sweep
 from turnwise.bus.routing import EXCHANGE
 from turnwise.bus.signing import NO_KEYS, WireKeys
@@ -25,6 +25,7 @@ def make_celery(
     tls: TLSFiles | None = None,
     prefetch_multiplier: int = 1,
     transport_options: Mapping[str, Any] | None = None,
+    heartbeat: float = HEARTBEAT,
 ) -> Celery:
     """A Celery application for workers that consume some of `queues` (`-Q` chooses; a queue not named is refused).
 
@@ -48,6 +49,7 @@ def make_celery(
         worker_prefetch_multiplier=prefetch_multiplier,
         worker_enable_remote_control=not keys.required,
         broker_use_ssl=broker.ssl_options,
+        broker_heartbeat=heartbeat,
         **_EVERYWHERE,
     )
     app.turnwise_keys = keys  # for `WorkConsumer`

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from turnwise.bus.base import OnNotice
-from turnwise.bus.broker_url import BrokerURL, TLSFiles
+from turnwise.bus.broker_url import HEARTBEAT, BrokerURL, TLSFiles
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Notice
 from turnwise.bus.listener import Listener
 from turnwise.bus.protocol import ANSWER_TASK, MOVE_TASK
@@ -25,7 +25,9 @@ class CeleryBus:
     """A `Bus` that writes what Celery workers read; connects when it is first used.
 
     Work is published durable, and on RabbitMQ confirmed and `mandatory`. Notices are transient and unconfirmed.
-    With `version`, asks and moves go to processes of that version alone. With `keys`, messages are signed.
+    With `version`, asks and moves go to processes of that version alone. With `keys`, messages are signed. Listeners
+    send heartbeats every `heartbeat` seconds. Connections that publish ask for none, because they are idle for long and
+    limit the time of each operation.
     """
 
     def __init__(
@@ -36,10 +38,12 @@ class CeleryBus:
         keys: WireKeys = NO_KEYS,
         tls: TLSFiles | None = None,
         connections: int = _MAX_CONNECTIONS,
+        heartbeat: float = HEARTBEAT,
     ) -> None:
         self._broker = BrokerURL.parse(url, tls)
         self._version = version
         self._keys = keys
+        self._heartbeat = heartbeat
         self._work = PublisherPool(self._broker, confirm=True, limit=connections, keys=keys)
         self._notices = PublisherPool(self._broker, confirm=False, limit=connections, keys=keys)
         self._listeners: list[Listener] = []
@@ -77,7 +81,9 @@ class CeleryBus:
 
     def listen(self, callback: OnNotice, *, cancellations_only: bool = False) -> Listener:
         """Subscribe to the fan-out, or to that of cancellations alone."""
-        listener = Listener(self._broker, callback, self._keys, cancellations_only=cancellations_only)
+        listener = Listener(
+            self._broker, callback, self._keys, cancellations_only=cancellations_only, heartbeat=self._heartbeat
+        )
         self._listeners.append(listener)
         return listener
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 
 from turnwise.bus.base import OnNotice
+from turnwise.bus.delivery import Delivery
 from turnwise.bus.envelope import AskEnvelope, CancelNotice, MoveEnvelope, Notice, Work
 from turnwise.bus.outage import left_to_a_sweep
 from turnwise.bus.routing import COORDINATOR_QUEUE
@@ -16,9 +16,6 @@ from turnwise.bus.routing import COORDINATOR_QUEUE
 logger = logging.getLogger(__name__)
 
 OnWork = Callable[[Work], None]
-
-# Notices kept for a listener that is slower than what it listens to; the oldest go first, as with a broker.
-_BACKLOG = 10_000
 
 
 class InProcessBus:
@@ -144,38 +141,21 @@ class Consumption:
 
 
 class _Listener:
-    """A listener of an `InProcessBus`: a bounded queue and the thread that empties it."""
+    """A listener of an `InProcessBus`."""
 
     def __init__(
         self, callback: OnNotice, forget: Callable[[_Listener], None], cancellations_only: bool = False
     ) -> None:
-        self._callback = callback
         self.cancellations_only = cancellations_only
         self._forget = forget
-        self._notices: queue.Queue[Notice | None] = queue.Queue()
-        self._thread = threading.Thread(target=self._run, name="turnwise-listener", daemon=True)
-        self._thread.start()
+        self._delivery = Delivery(callback)
+        self.put = self._delivery.put
 
     def wait_ready(self, timeout: float) -> bool:
         """Always ready."""
         return True
 
-    def put(self, notice: Notice) -> None:
-        """Queue the notice, dropping the oldest of a long backlog."""
-        if self._notices.qsize() >= _BACKLOG:
-            self._notices.get_nowait()
-        self._notices.put(notice)
-
     def close(self) -> None:
         """Stop after what is queued already."""
         self._forget(self)
-        self._notices.put(None)
-        if self._thread is not threading.current_thread():
-            self._thread.join()
-
-    def _run(self) -> None:
-        while (notice := self._notices.get()) is not None:
-            try:
-                self._callback(notice)
-            except Exception:
-                logger.exception("A listener failed on a notice", extra={"action": "listener_failed"})
+        self._delivery.close()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from contextlib import suppress
 
 from kombu.connection import Connection
 from kombu.exceptions import OperationalError
@@ -13,31 +14,43 @@ from kombu.message import Message
 from kombu.messaging import Consumer
 
 from turnwise.bus.base import OnNotice
-from turnwise.bus.broker_url import CONNECT_TIMEOUT, BrokerURL
+from turnwise.bus.broker_url import CONNECT_TIMEOUT, HEARTBEAT, BrokerURL
+from turnwise.bus.delivery import Delivery
 from turnwise.bus.inspection import notice_in
+from turnwise.bus.pulse import Pulse
 from turnwise.bus.signing import NO_KEYS, WireKeys
 from turnwise.bus.topology import CANCELLATION_EXCHANGE, NOTICE_EXCHANGE, notice_queue
 from turnwise.errors import InvalidRequestError
 
 logger = logging.getLogger(__name__)
 
-# Seconds. A half-open connection is noticed after two heartbeats; closing waits for one poll at most.
-_HEARTBEAT = 10
+# Seconds. Closing waits for one poll at most.
 _POLL = 0.5
 _RETRY_FIRST = 0.2
 _RETRY_LAST = 5.0
 
 
 class Listener:
-    """A `Subscription` over a broker."""
+    """A `Subscription` over a broker.
+
+    The thread that reads the connection does nothing else, so no callback delays its heartbeats. A half-open
+    connection is noticed after two intervals of `heartbeat` seconds.
+    """
 
     def __init__(
-        self, broker: BrokerURL, callback: OnNotice, keys: WireKeys = NO_KEYS, *, cancellations_only: bool = False
+        self,
+        broker: BrokerURL,
+        callback: OnNotice,
+        keys: WireKeys = NO_KEYS,
+        *,
+        cancellations_only: bool = False,
+        heartbeat: float = HEARTBEAT,
     ) -> None:
         self._broker = broker
         self._keys = keys
+        self._heartbeat = heartbeat
         self._exchange = CANCELLATION_EXCHANGE if cancellations_only else NOTICE_EXCHANGE
-        self._callback = callback
+        self._delivery = Delivery(callback)
         self._stopping = threading.Event()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="turnwise-listener", daemon=True)
@@ -56,6 +69,7 @@ class Listener:
         self.ask_to_stop()
         if self._thread is not threading.current_thread():
             self._thread.join()
+        self._delivery.close()
 
     def _run(self) -> None:
         delay = _RETRY_FIRST
@@ -63,7 +77,7 @@ class Listener:
             connection = Connection(
                 self._broker.url,
                 connect_timeout=CONNECT_TIMEOUT,
-                heartbeat=_HEARTBEAT,
+                heartbeat=self._heartbeat,
                 ssl=self._broker.ssl_options,
                 transport_options=self._broker.consuming_options(),
             )
@@ -90,13 +104,12 @@ class Listener:
         with Consumer(
             connection.channel(), queues=[notice_queue(self._exchange)], on_message=self._receive, no_ack=True
         ):
-            first = True
+            first, pulse = True, Pulse(connection, self._heartbeat)
             while not self._stopping.is_set():
-                try:
+                with suppress(TimeoutError):
                     # On Redis, the subscription itself is sent by the first poll.
-                    connection.drain_events(timeout=0.05 if first else _POLL)
-                except TimeoutError:
-                    connection.heartbeat_check()
+                    connection.drain_events(timeout=0.05 if first else min(_POLL, pulse.pause))
+                pulse.keep()
                 if first:
                     first = False
                     self._ready.set()
@@ -107,7 +120,4 @@ class Listener:
         except InvalidRequestError as error:
             logger.warning("A notice is ignored: %s", error, extra={"action": "notice_ignored"})
             return
-        try:
-            self._callback(notice)
-        except Exception:
-            logger.exception("A listener failed on a notice", extra={"action": "listener_failed"})
+        self._delivery.put(notice)

@@ -76,6 +76,9 @@ class WorkerProcess(Generic[T]):
             check_autoscale(name, options.get("autoscale"))
         except ConfigurationError as error:
             _leave(error)
+        if name == "solo":
+            # The thread that would send heartbeats works on the messages, and a long answer would cost the connection.
+            conf.broker_heartbeat = 0
 
     def _child_began(self, **_: Any) -> None:
         # An autoscaler may take a child back that has just been forked, and still has its parent's handler of SIGTERM:
