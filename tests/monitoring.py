@@ -15,7 +15,7 @@ import yaml
 from prometheus_client import GC_COLLECTOR, PLATFORM_COLLECTOR, PROCESS_COLLECTOR, CollectorRegistry
 from tests.services import require
 
-from turnwise.metrics import Metrics, RecordCollector
+from turnwise.metrics import Metrics, RecordCollector, TaskCollector
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
 DASHBOARDS = sorted((DEPLOY / "grafana" / "dashboards").glob("*.json"))
@@ -89,7 +89,11 @@ def known_samples() -> set[str]:
     registry = CollectorRegistry()
     own = [value for value in vars(Metrics(registry)).values() if hasattr(value, "describe")]
     unread: Any = None  # describing needs no record
-    families = [family for collector in (*own, RecordCollector(unread)) for family in collector.describe()]
+    families = [
+        family
+        for collector in (*own, RecordCollector(unread), TaskCollector(unread))
+        for family in collector.describe()
+    ]
     families += [f for one in (PROCESS_COLLECTOR, PLATFORM_COLLECTOR, GC_COLLECTOR) for f in one.collect()]
     suffixes = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count"), "info": ("_info",)}
     names = {family.name + suffix for family in families for suffix in suffixes.get(family.type, ("",))}

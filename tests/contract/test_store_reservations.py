@@ -349,3 +349,17 @@ def test_the_levels_tell_what_is_put_aside_and_the_least_that_is_left_of_any_lim
 
     assert store.reply(claim, reply_of(used(1, 100, 0)))
     assert store.budget_levels().reserved == before
+
+
+def test_the_tenants_with_the_least_left_are_told(store: Store) -> None:
+    limits = ScopeLimits(tenant_day=(Decimal(1), 50_000), tenant_month=(None, 6_000))
+    tenant = new_id("t")
+    reserved(store, claimed(store, max_cost=Decimal(1), max_tokens=10_000, tenant=tenant), limits=limits)
+
+    levels = store.tenant_levels(1_000)
+
+    mine = {one.scope: round(one.share, 6) for one in levels if one.tenant == tenant}
+    assert mine == {"tenant_day": 0.1, "tenant_month": round(1 - 500 / 6_000, 6)}
+    assert len(store.tenant_levels(1)) == 2
+    days = [one.share for one in levels if one.scope == "tenant_day"]
+    assert days == sorted(days)

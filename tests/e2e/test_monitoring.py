@@ -30,9 +30,12 @@ _VARIABLES = {"$__rate_interval": "30m", "$__range": "30m", "1d": "30m"}
 # Panels that have nothing to show in a good time, and why.
 _MAY_BE_EMPTY = {
     "Turnwise / Overview / Alerts / A": "no condition holds for as long as an alert waits",
+    "Turnwise / Conversations / Oldest runs / A": "all runs have ended",
+    "Turnwise / Conversations / Longest waits / A": "no run waits",
+    "Turnwise / Queues and autoscaling / Oldest lease / A": "no ask is leased",
 }
-# A constant, and what a coordinator looks after once a minute.
-_UNMOVED = {"turnwise_build_info", "turnwise_runs_purged_total"}
+# A constant, what a coordinator looks after once a minute, and what there never should be.
+_UNMOVED = {"turnwise_build_info", "turnwise_runs_purged_total", "turnwise_runs_forgotten"}
 
 
 @dataclass(frozen=True, kw_only=True)

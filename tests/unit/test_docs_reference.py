@@ -13,7 +13,7 @@ from prometheus_client.metrics_core import Metric
 
 from turnwise import App, StatusCode
 from turnwise.bus.in_process import InProcessBus
-from turnwise.metrics import Metrics, RecordCollector
+from turnwise.metrics import Metrics, RecordCollector, TaskCollector
 from turnwise.runs.database import Database
 from turnwise.runs.store import Store
 from turnwise.service_settings import load_settings
@@ -83,7 +83,8 @@ def test_the_page_of_http_names_every_status_code() -> None:
 def test_the_page_of_metrics_lists_every_metric_with_its_labels(store: Store) -> None:
     own = [value for value in vars(Metrics(CollectorRegistry())).values() if hasattr(value, "describe")]
     counted = {_exported(family): labels(metric) for metric in own for family in metric.describe()}
-    known = {family.name: labels(family) for family in RecordCollector(store).describe()}
+    read = (RecordCollector(store), TaskCollector(store))
+    known = {family.name: labels(family) for one in read for family in one.describe()}
 
     rows = re.findall(r"^\| `(turnwise_\w+)` \| ([^|]*?) ?\|", (DOCS / "metrics.md").read_text(), re.MULTILINE)
 

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from turnwise.errors import AddressInUseError, DatabaseUnavailableError
 from turnwise.metrics import Metrics, RecordCollector, serve_metrics
+from turnwise.runs.ages import OldestLease
 from turnwise.runs.gauges import Line
 from turnwise.runs.levels import BudgetLevels
 from turnwise.runs.records import QueueStat, WorkerRecord
@@ -49,6 +50,9 @@ class Record:
     def queue_stats(self) -> list[QueueStat]:
         return [QueueStat(queue="llm", runnable=3, leased=2, delayed=1, oldest_age=1.5)]
 
+    def oldest_leases(self) -> list[OldestLease]:
+        return [OldestLease("llm", "desk", "Desk", 900)]
+
     def workers(self) -> list[WorkerRecord]:
         return [worker("a", "alive", "llm"), worker("b", "alive", "llm", "agent"), worker("c", "dead", "llm")]
 
@@ -82,6 +86,7 @@ def test_the_gauges_show_what_the_record_holds_and_unfinished_runs_only() -> Non
     assert (value("backlog", queue="llm"), value("queue_oldest_age_seconds", queue="llm")) == (5, 1.5)
     assert [value("runs_waiting", kind=kind) for kind in ("human", "provider", "budget")] == [3, 1, 0]
     assert (value("moves_due"), value("moves_oldest_age_seconds")) == (2, 0.5)
+    assert value("lease_oldest_age_seconds", queue="llm", task="desk", agent="Desk") == 900
     assert value("workers", queue="llm", state="alive") == 2
     assert value("workers", queue="llm", state="dead") == 1
     assert (value("human_inbox_open"), value("human_inbox_parked")) == (4, 1)

@@ -10,7 +10,7 @@ from turnwise.bus.envelope import MoveEnvelope, parse_envelope
 from turnwise.bus.protocol import MOVE_TASK
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.bus.worker_process import Queues, WorkerProcess, run_worker
-from turnwise.metrics import RecordCollector
+from turnwise.metrics import watch_record
 from turnwise.service_settings import ServiceSettings
 from turnwise.telemetry.export import start_exporting
 from turnwise_coordinator.coordinator import Coordinator
@@ -25,7 +25,7 @@ class CoordinatorProcess:
         parts = self.parts
         self.coordinator = Coordinator(parts.store, parts.bus, parts.app, settings, parts.metrics)
         queues = all_queues(settings.llm_queues, settings.agent_queues)
-        parts.metrics.registry.register(RecordCollector(parts.store, queues=queues))
+        watch_record(parts.metrics.registry, parts.store, queues)
         self.coordinator.start()
 
     def health(self) -> tuple[bool, str]:

@@ -13,7 +13,7 @@ from turnwise import __version__
 from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.bus.routing import all_queues
-from turnwise.metrics import Metrics, RecordCollector
+from turnwise.metrics import Metrics, watch_record
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings
 from turnwise.telemetry.providers import meter_provider, tracer_provider
@@ -37,7 +37,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
     `metrics` are those of the process where it does other work too; its registry gets the record's gauges.
     """
     registry = (metrics or Metrics(CollectorRegistry())).registry
-    registry.register(RecordCollector(store, queues=all_queues(settings.llm_queues, settings.agent_queues)))
+    watch_record(registry, store, all_queues(settings.llm_queues, settings.agent_queues))
     gateway = Gateway(store=store, bus=bus, app=app, settings=settings, registry=registry, watch=Watch(bus))
 
     @asynccontextmanager

@@ -1,12 +1,36 @@
 """Every Prometheus metric of Turnwise: names, labels, and where the values come from.
 
 Labels are bounded (task, responder, agent, model, queue, status, type), never an id. A process counts its own work in
-`Metrics`. What the record knows (runs, queues, workers, questions) is read from it by `RecordCollector`; processes of
-one installation give the same values there, so aggregate them with max, not with sum.
+`Metrics`. What the record knows is read from it by `RecordCollector` (runs, queues, workers, questions) and
+`TaskCollector` (what takes long or fails, by task, and the tenants' budgets); processes of one installation give the
+same values there, so aggregate them with max, not with sum.
 """
+
+from collections.abc import Sequence
+from typing import Any
+
+from prometheus_client import CollectorRegistry
 
 from turnwise.metrics.counters import PREFIX, Metrics, watch_process
 from turnwise.metrics.record import RecordCollector, RecordReader
 from turnwise.metrics.server import MetricsServer, serve_metrics
+from turnwise.metrics.tasks import TaskCollector, TaskReader
 
-__all__ = ["PREFIX", "Metrics", "MetricsServer", "RecordCollector", "RecordReader", "serve_metrics", "watch_process"]
+__all__ = [
+    "PREFIX",
+    "Metrics",
+    "MetricsServer",
+    "RecordCollector",
+    "RecordReader",
+    "TaskCollector",
+    "TaskReader",
+    "serve_metrics",
+    "watch_process",
+    "watch_record",
+]
+
+
+def watch_record(registry: CollectorRegistry, store: Any, queues: Sequence[str]) -> None:
+    """Add what the record of the installation tells; `store` is both a `RecordReader` and a `TaskReader`."""
+    registry.register(RecordCollector(store, queues=queues))
+    registry.register(TaskCollector(store))

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
-
 from turnwise.bus.routing import COORDINATOR_QUEUE
-from turnwise.errors import EnvironmentFault
-from turnwise.metrics.counters import PREFIX
+from turnwise.metrics.scraped import Page, ScrapedGauges
 
 if TYPE_CHECKING:
+    from turnwise.runs.ages import OldestLease
     from turnwise.runs.gauges import Line
     from turnwise.runs.levels import BudgetLevels
     from turnwise.runs.records import QueueStat, WorkerRecord
-
-logger = logging.getLogger(__name__)
 
 # Name, help, labels.
 _GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -33,6 +25,11 @@ _GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("queue_depth", "Asks of a queue: runnable, leased, or delayed (not yet due).", ("queue", "state")),
     ("queue_oldest_age_seconds", "Age of the oldest ask that nobody took.", ("queue",)),
     ("backlog", "Runnable and leased asks of a queue; scale its workers by this.", ("queue",)),
+    (
+        "lease_oldest_age_seconds",
+        "Since the claim of the oldest ask that a worker is at.",
+        ("queue", "task", "agent"),
+    ),
     ("workers", "Worker processes that serve a queue, by state.", ("queue", "state")),
     ("human_inbox_open", "Questions and parked asks that wait for a human.", ()),
     ("human_inbox_parked", "Those of them that are parked asks.", ()),
@@ -69,6 +66,8 @@ class RecordReader(Protocol):
 
     def queue_stats(self) -> Sequence[QueueStat]: ...
 
+    def oldest_leases(self) -> Sequence[OldestLease]: ...
+
     def workers(self) -> Sequence[WorkerRecord]: ...
 
     def budget_levels(self) -> BudgetLevels:
@@ -76,11 +75,10 @@ class RecordReader(Protocol):
         ...
 
 
-class RecordCollector(Collector):
-    """Gauges read from the record at a scrape, at most every `max_age` seconds.
+class RecordCollector(ScrapedGauges):
+    """Gauges of the installation as a whole, read from the record.
 
-    `queues` are those of the installation: they have values even while they are empty and nobody serves them. While
-    the database does not answer all gauges are left out, so that a scrape still gets what the process counted itself.
+    `queues` are those of the installation: they have values even while they are empty and nobody serves them.
     """
 
     def __init__(
@@ -91,42 +89,22 @@ class RecordCollector(Collector):
         max_age: float = 2.0,
         clock: Callable[[], float] = time.monotonic,
     ):
+        super().__init__(_GAUGES, self._fill, max_age, clock)
         self._store = store
         self._queues = [queue for queue in queues if queue != COORDINATOR_QUEUE]
-        self._max_age = max_age
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._read_at: float | None = None
-        self._families: list[Metric] = []
 
-    def describe(self) -> Iterable[Metric]:
-        """Names without values, so that registering needs no database."""
-        return _Page().families.values()
-
-    def collect(self) -> Iterable[Metric]:
-        """The families, from the cache while it is fresh; concurrent scrapes share one reading."""
-        with self._lock:
-            if self._read_at is None or self._clock() - self._read_at >= self._max_age:
-                self._families = self._read()
-                self._read_at = self._clock()
-            return list(self._families)
-
-    def _read(self) -> list[Metric]:
-        page = _Page()
-        try:
-            self._add_runs(page)
-            self._add_queues(page, self._store.queue_stats(), self._store.workers())
-            self._add_inbox(page)
-            levels = self._store.budget_levels()
-        except EnvironmentFault as error:
-            logger.warning("The gauges of the record are left out: %s", error, extra={"action": "gauges_left_out"})
-            return []
+    def _fill(self, page: Page) -> None:
+        self._add_runs(page)
+        self._add_queues(page, self._store.queue_stats(), self._store.workers())
+        for lease in self._store.oldest_leases():
+            page.add("lease_oldest_age_seconds", lease.age, lease.queue, lease.task, lease.agent)
+        self._add_inbox(page)
+        levels = self._store.budget_levels()
         page.add("budget_reserved_usd", float(levels.reserved))
         for scope, share in levels.remaining.items():
             page.add("budget_remaining_ratio", share, scope)
-        return list(page.families.values())
 
-    def _add_runs(self, page: _Page) -> None:
+    def _add_runs(self, page: Page) -> None:
         active, waiting, moves = self._store.active_runs(), self._store.waiting_runs(), self._store.due_move_line()
         for status in _STATUSES:
             page.add("runs_active", active.get(status, 0), status)
@@ -135,7 +113,7 @@ class RecordCollector(Collector):
         page.add("moves_due", moves.length)
         page.add("moves_oldest_age_seconds", moves.oldest_age)
 
-    def _add_queues(self, page: _Page, stats: Sequence[QueueStat], workers: Sequence[WorkerRecord]) -> None:
+    def _add_queues(self, page: Page, stats: Sequence[QueueStat], workers: Sequence[WorkerRecord]) -> None:
         fleet = Counter((queue, one.shown_state) for one in workers for queue in one.queues)
         found = {stat.queue: stat for stat in stats}
         served = {queue for queue, state in fleet if state in _LIVING} - {COORDINATOR_QUEUE}
@@ -150,22 +128,8 @@ class RecordCollector(Collector):
         for (queue, state), n in sorted(fleet.items()):
             page.add("workers", n, queue, state)
 
-    def _add_inbox(self, page: _Page) -> None:
+    def _add_inbox(self, page: Page) -> None:
         questions, parked = self._store.question_line(), self._store.parked_line()
         page.add("human_inbox_open", questions.length + parked.length)
         page.add("human_inbox_parked", parked.length)
         page.add("human_inbox_oldest_age_seconds", max(questions.oldest_age, parked.oldest_age))
-
-
-class _Page:
-    """Families by name, without values at first."""
-
-    def __init__(self) -> None:
-        self.families: dict[str, Metric] = {
-            name: GaugeMetricFamily(f"{PREFIX}_{name}", help, labels=labels) for name, help, labels in _GAUGES
-        }
-
-    def add(self, name: str, value: float, *labels: str) -> None:
-        family = self.families[name]
-        assert isinstance(family, GaugeMetricFamily)
-        family.add_metric(labels, value)

@@ -9,10 +9,11 @@ from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from turnwise.runs.base import StoreBase
 from turnwise.runs.budgets import SESSION, TENANT_DAY, TENANT_MONTH
-from turnwise.runs.columns import now, word
+from turnwise.runs.columns import word
 from turnwise.runs.records import UNFINISHED
 from turnwise.runs.schema import budgets, reservations, runs
 
@@ -20,27 +21,41 @@ _UNFINISHED = runs.c.status.in_([word(status) for status in UNFINISHED])
 _HELD = sa.select(reservations.c.cost).where(reservations.c.settled_at.is_(None), reservations.c.cost.is_not(None))
 
 
-def _least(limit: sa.Column[Any], gone: list[sa.Column[Any]]) -> sa.ColumnElement[float]:
-    """The smallest share of a limit that is left. A gauge is a float, so floats are good enough here."""
+def _left(limit: sa.Column[Any], gone: list[sa.Column[Any]]) -> sa.ColumnElement[float]:
+    """The share of a limit that is left, NULL without one. A gauge is a float, so floats are good enough here."""
     most = sa.cast(limit, sa.Double)
-    return sa.func.min(
-        sa.case((most > 0, 1 - sum((sa.cast(part, sa.Double) for part in gone), sa.literal(0.0)) / most))
-    )
+    return sa.case((most > 0, 1 - sum((sa.cast(part, sa.Double) for part in gone), sa.literal(0.0)) / most))
+
+
+def _least(limit: sa.Column[Any], gone: list[sa.Column[Any]]) -> sa.ColumnElement[float]:
+    return sa.func.min(_left(limit, gone))
 
 
 _OF_RUNS = sa.select(
     _least(runs.c.max_cost, [runs.c.cost, runs.c.reserved_cost]),
     _least(runs.c.max_tokens, [runs.c.prompt_tokens, runs.c.completion_tokens, runs.c.reserved_tokens]),
 ).where(_UNFINISHED)
-_OF_SCOPE = sa.select(
-    _least(budgets.c.limit_cost, [budgets.c.spent_cost, budgets.c.reserved_cost]),
-    _least(budgets.c.limit_tokens, [budgets.c.spent_tokens, budgets.c.reserved_tokens]),
-)
+_cost = (budgets.c.limit_cost, [budgets.c.spent_cost, budgets.c.reserved_cost])
+_tokens = (budgets.c.limit_tokens, [budgets.c.spent_tokens, budgets.c.reserved_tokens])
+_OF_SCOPE = sa.select(_least(*_cost), _least(*_tokens))
 _OF_SESSIONS = _OF_SCOPE.where(
     budgets.c.scope == word(SESSION), budgets.c.scope_id.in_(sa.select(runs.c.session_key).where(_UNFINISHED))
 )
 _OF_TENANTS = _OF_SCOPE.where(
     budgets.c.scope == sa.bindparam("scope"), budgets.c.scope_id.like(sa.bindparam("period", type_=sa.Text))
+)
+_no_limit = sa.literal(2.0)  # more than all
+_of_cost, _of_tokens = (sa.func.coalesce(_left(*budget), _no_limit) for budget in (_cost, _tokens))
+_share = sa.case((_of_cost < _of_tokens, _of_cost), else_=_of_tokens)
+_LEAST_LEFT = (
+    sa.select(budgets.c.scope_id, _share.label("share"))
+    .where(
+        budgets.c.scope == sa.bindparam("scope"),
+        budgets.c.scope_id.like(sa.bindparam("period", type_=sa.Text)),
+        _share < _no_limit,
+    )
+    .order_by(_share, budgets.c.scope_id)
+    .limit(sa.bindparam("most", type_=sa.Integer))
 )
 
 
@@ -55,15 +70,22 @@ class BudgetLevels:
     remaining: Mapping[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class TenantLevel:
+    """The share, at least 0, that a tenant has left of its budget of the day or of the month."""
+
+    tenant: str
+    scope: str
+    share: float
+
+
 class Levels(StoreBase):
     """Reads all budgets that count at present."""
 
     def budget_levels(self) -> BudgetLevels:
         """Of unfinished runs, of the sessions that have one, and of the tenants' present day and month."""
         with self.database.read() as connection:
-            today = datetime.fromtimestamp(connection.execute(sa.select(now())).scalar_one(), UTC)
-            day = {"scope": TENANT_DAY, "period": f"%/{today:%Y-%m-%d}"}
-            month = {"scope": TENANT_MONTH, "period": f"%/{today:%Y-%m}"}
+            day, month = self._periods(connection)
             found = {
                 "run": connection.execute(_OF_RUNS).one(),
                 SESSION: connection.execute(_OF_SESSIONS).one(),
@@ -75,4 +97,21 @@ class Levels(StoreBase):
         return BudgetLevels(
             reserved=sum(held, Decimal(0)),
             remaining={scope: max(0.0, min(left)) for scope, left in shares.items() if left},
+        )
+
+    def tenant_levels(self, most: int) -> list[TenantLevel]:
+        """Of the `most` tenants with the least left of a limit of the present day, and as many of the month's."""
+        with self.database.read() as connection:
+            return [
+                TenantLevel(id.rpartition("/")[0], period["scope"], max(0.0, share))
+                for period in self._periods(connection)
+                for id, share in connection.execute(_LEAST_LEFT, {**period, "most": most})
+            ]
+
+    def _periods(self, connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
+        """What finds the tenants' budgets of the present day, and of the month (UTC)."""
+        today = datetime.fromtimestamp(self.database.now(connection), UTC)
+        return (
+            {"scope": TENANT_DAY, "period": f"%/{today:%Y-%m-%d}"},
+            {"scope": TENANT_MONTH, "period": f"%/{today:%Y-%m}"},
         )

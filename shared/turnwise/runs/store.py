@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turnwise.runs.ages import Ages
 from turnwise.runs.audit_log import AuditLog
 from turnwise.runs.checkup import Checkup
 from turnwise.runs.claims import Claims
@@ -36,6 +37,7 @@ class Store(
     RunLimits,
     Levels,
     Gauges,
+    Ages,
     Sessions,
     Workers,
     Claims,
