@@ -88,10 +88,13 @@ def make_app() -> App:
 
 
 @contextmanager
-def served(directory: Path, *, bus: Bus | None = None, port: int = 0, **settings: Any) -> Iterator[Served]:
-    """A gateway over the record in `directory`, for the time of the `with` block."""
-    file = directory / "record.db"
-    database = Database(f"sqlite:///{file}") if file.exists() else fresh_sqlite(file)
+def served(
+    directory: Path, *, bus: Bus | None = None, port: int = 0, database: Database | None = None, **settings: Any
+) -> Iterator[Served]:
+    """A gateway over `database`, or the record in `directory`, for the time of the `with` block."""
+    file, given = directory / "record.db", database
+    if database is None:
+        database = Database(f"sqlite:///{file}") if file.exists() else fresh_sqlite(file)
     own_bus = bus or InProcessBus()
     store = Store(database, notify=lambda run_id, seq: own_bus.notify(RunNotice(run=run_id, seq=seq)))
     made: ServiceSettings = load_settings(**settings)
@@ -103,4 +106,5 @@ def served(directory: Path, *, bus: Bus | None = None, port: int = 0, **settings
             yield Served(base_url=gateway.base_url, http=http, store=store, bus=own_bus)
     finally:
         own_bus.close()
-        database.close()
+        if given is None:
+            database.close()

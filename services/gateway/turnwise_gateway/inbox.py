@@ -19,9 +19,10 @@ from turnwise.telemetry.context import current_traceparent, link_current_to
 from turnwise_gateway.bodies import Resolved
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.problem import problems
+from turnwise_gateway.readable import readable
 from turnwise_gateway.runs import known_form, wake
 from turnwise_gateway.scopes import READS, WRITES
-from turnwise_gateway.views import Page, RunView, readable, run_view, when
+from turnwise_gateway.views import Page, RunView, run_view, when
 
 logger = logging.getLogger(__name__)
 

@@ -26,6 +26,7 @@ from turnwise.errors import (
     UnknownTaskError,
 )
 from turnwise.redaction import redact
+from turnwise_gateway.readable import readable
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +77,8 @@ def problem(
 ) -> JSONResponse:
     """The response for an error."""
     body = Problem(title=HTTPStatus(status).phrase, status=status, code=code, detail=redact(detail), errors=errors)
-    return JSONResponse(body.model_dump(exclude_none=True), status, headers, MEDIA_TYPE)
+    # What is wrong is quoted, also where it is what UTF-8 has no bytes for.
+    return JSONResponse(readable(body.model_dump(exclude_none=True)), status, headers, MEDIA_TYPE)
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -131,7 +133,8 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
             415, "unsupported_media_type", f"the body came as {kind or 'no type'}; send Content-Type: application/json"
         )
     told = [Fault(where=".".join(map(str, fault["loc"])), message=_told(fault)) for fault in faults]
-    return problem(422, "invalid_request", "; ".join(f"{one.where}: {one.message}" for one in told), errors=told)
+    code = "unwritable" if any(fault["type"] == "unwritable" for fault in faults) else "invalid_request"
+    return problem(422, code, "; ".join(f"{one.where}: {one.message}" for one in told), errors=told)
 
 
 def _told(fault: dict[str, Any]) -> str:

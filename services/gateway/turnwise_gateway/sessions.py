@@ -15,8 +15,9 @@ from turnwise.runs.records import AgentRecord, SessionRecord
 from turnwise_gateway.bodies import SESSION_ID
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.problem import problems
+from turnwise_gateway.readable import readable
 from turnwise_gateway.scopes import READS, WRITES
-from turnwise_gateway.views import UsageView, money, readable, when
+from turnwise_gateway.views import UsageView, money, when
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 

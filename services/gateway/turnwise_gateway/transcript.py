@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from turnwise.runs.records import EventRecord, RunRecord
 from turnwise.runs.store import Store
-from turnwise_gateway.views import readable
+from turnwise_gateway.readable import readable
 
 _PAGE = 500
 

@@ -5,7 +5,6 @@ Times are RFC 3339 in UTC, money is a decimal string, durations are seconds.
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Generic, Literal, TypeVar
@@ -15,6 +14,7 @@ from pydantic import BaseModel, Field
 from turnwise.runs.records import EventRecord, Frame, Json, RunRecord
 from turnwise.runs.situation import Situation
 from turnwise.serving.waiting import why_waiting
+from turnwise_gateway.readable import readable
 
 T = TypeVar("T")
 Status = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
@@ -147,17 +147,6 @@ def money(amount: Decimal) -> str:
     return format(amount, "f")
 
 
-def readable(value: Json) -> Json:
-    """The object as it can be sent: a model may write half of a surrogate pair, which UTF-8 has no bytes for."""
-    text = json.dumps(value, ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        replaced: Json = json.loads(text.encode(errors="replace"))
-        return replaced
-    return value
-
-
 def run_view(now: Situation) -> RunView:
     """A run as the API shows it in lists."""
     return RunView.model_validate(_fields(now))
@@ -188,7 +177,7 @@ def _fields(now: Situation) -> Json:
         "message": readable(run.message),
         "priority": run.priority,
         "tags": run.tags,
-        "metadata": run.metadata,
+        "metadata": readable(run.metadata),
         "created_at": when(run.created_at),
         "started_at": _maybe(run.started_at),
         "finished_at": _maybe(run.finished_at),
@@ -272,6 +261,7 @@ def event_view(event: EventRecord) -> EventView:
     data = event.data
     if data and "document" in data:
         data = {**data, "document_id": data["document"], "document": event.document}
+    data = data and readable(data)
     return EventView(
         seq=event.seq,
         type=event.type,

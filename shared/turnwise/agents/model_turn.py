@@ -28,6 +28,7 @@ from turnwise.llm.base import (
     ToolChoice,
 )
 from turnwise.llm.reported_usage import doubt_about
+from turnwise.llm.taken_answer import taken
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.finding import call_fault, unknown
 from turnwise.retrying import ErrorKind, kind_of
@@ -118,6 +119,7 @@ def _called(
             response: LLMResponse = yield within(
                 agent.config.answer_timeout, f"an answer of agent {agent.config.name!r}", call
             )
+            response = taken(response)
             if doubt := doubt_about(response.usage):
                 most = most_used(agent, model, sent, tools, hold.max_tokens)
                 response = _charged(agent, response, most.model_copy(update={"doubt": doubt}))

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from turnwise.errors import InvalidRequestError
+from turnwise.json_bounds import fault_in
 
 # Above this many bytes of JSON the ask travels without its document; who answers reads the database anyway.
 MAX_DOCUMENT_BYTES = 64 * 1024
@@ -108,6 +109,8 @@ def parse_envelope(data: object) -> Envelope:
             f"The envelope has version {data.get('v')!r}, this program reads version 1; "
             "update this process before those that publish"
         )
+    if (fault := fault_in(data)) is not None:
+        raise InvalidRequestError(f"Not an envelope of version 1: {fault}")
     try:
         return _ENVELOPE.validate_python(data)
     except ValidationError as error:

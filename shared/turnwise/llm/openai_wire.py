@@ -92,7 +92,7 @@ def plain_json(answer: Body) -> object:
     """The body of an answer as JSON, or as text where it is none."""
     try:
         return json.loads(answer.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return answer.text
 
 
@@ -149,7 +149,7 @@ def _function(function: Json) -> LLMFunctionCall:
         return LLMFunctionCall(name=name, arguments={})
     try:
         arguments = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         arguments = None
     if not isinstance(arguments, dict):
         return LLMFunctionCall(name=name, raw=str(raw))

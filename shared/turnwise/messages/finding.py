@@ -7,14 +7,17 @@ tools that the agent's model may use. That filter is here and nowhere else, so i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
 
 from turnwise.entity import Entity
+from turnwise.json_bounds import fault_in
 from turnwise.llm.base import LLMFunctionCall, OpenAIToolCall
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.provenance import untrusted
@@ -215,6 +218,10 @@ def _from_calls(calls: list[OpenAIToolCall], agent: AgentFacts, faults: list[Too
 def _from_function(
     function: LLMFunctionCall, agent: AgentFacts, faults: list[ToolFault], call_id: str
 ) -> Iterator[ToolMessage]:
+    if function.arguments is None and function.raw is not None and (fault := _fault_in_text(function.raw)):
+        if function.name in agent.tools.known:
+            faults.append(ToolFault(function.name, _refusal(function.name, fault), call_id))
+        return
     fields = {**(function.arguments or {}), "request": function.name}
     yield from _parsed(function.name, fields, agent, faults, call_id)
 
@@ -225,6 +232,9 @@ def _parsed(
     tool_class = agent.tools.known.get(request)
     if tool_class is None:
         return
+    if (fault := fault_in(fields)) is not None:
+        faults.append(ToolFault(request, _refusal(request, fault), call_id))
+        return
     try:
         tool = tool_class.model_validate(fields)
     except ValidationError as error:
@@ -233,6 +243,21 @@ def _parsed(
     if call_id:
         tool.id = call_id
     yield tool
+
+
+def _fault_in_text(raw: str) -> str | None:
+    """Say why arguments were not taken that are JSON and yet no arguments; None for any other reason."""
+    try:
+        return fault_in(json.loads(raw))
+    except RecursionError:
+        return "it is nested too deep to be read; make it flatter, or send it as text"
+    except ValueError:
+        return None
+
+
+def _refusal(request: str, fault: str) -> ValidationError:
+    told = PydanticCustomError("unwritable", "{fault}", {"fault": fault})
+    return ValidationError.from_exception_data(request, [{"type": told, "loc": (), "input": None}])
 
 
 def _inferred(

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import ConfigDict, SerializeAsAny, TypeAdapter
 
+from turnwise.json_bounds import MAX_DEPTH, MAX_NUMBER
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
 
@@ -96,10 +97,17 @@ def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:
     return tool_class.model_validate({key: decode_value(value, registry) for key, value in fields.items()})
 
 
-def encode_value(value: Any, place: str) -> Any:
-    """A value of any kind as JSON-able data; raises `TypeError` naming `place` for one that can not cross a process."""
+def encode_value(value: Any, place: str, depth: int = MAX_DEPTH) -> Any:
+    """A value of any kind as JSON-able data; raises `TypeError` naming `place` for one that can not cross a process.
+
+    That is also one that is nested deeper than `depth` levels, or a number that not every reader knows.
+    """
+    if depth < 0:
+        raise TypeError(f"{place} is nested deeper than {MAX_DEPTH} levels; make it flatter, or return it as text")
     if isinstance(value, float) and not math.isfinite(value):
         raise TypeError(f"{place} holds {value}, which JSON can not express; return None or a text in its place")
+    if isinstance(value, int) and not -MAX_NUMBER < value < MAX_NUMBER:
+        raise TypeError(f"{place} holds a number of more than 308 digits; return it as text")
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, ToolMessage):
@@ -109,9 +117,9 @@ def encode_value(value: Any, place: str) -> Any:
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, (list, tuple)):
-        return [encode_value(item, place) for item in value]
+        return [encode_value(item, place, depth - 1) for item in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        body = {key: encode_value(item, place) for key, item in value.items()}
+        body = {key: encode_value(item, place, depth - 1) for key, item in value.items()}
         # Data that looks like one of the marks used here stays data: nobody gets a tool by writing "$tool".
         return {"$data": body} if any(key.startswith("$") for key in body) else body
     try:
@@ -121,7 +129,7 @@ def encode_value(value: Any, place: str) -> Any:
             f"{place} holds a {type(value).__name__}, which can not cross a process: {error}; "
             "return what JSON can express, or a pydantic model"
         ) from error
-    return encode_value(plain, place)
+    return encode_value(plain, place, depth - 1)
 
 
 def decode_value(value: Any, registry: Registry) -> Any:

@@ -13,6 +13,9 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
+from turnwise.errors import UnwritableError
+from turnwise.json_bounds import MAX_STORED_DEPTH, is_too_deep
+
 Document = sa.JSON(none_as_null=True)
 # Searchable, and therefore without NUL characters, which jsonb refuses.
 Tags = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
@@ -85,8 +88,16 @@ def _sum_sqlite(element: money_sum, compiler: Any, **options: Any) -> str:
 
 
 def dump_json(value: Any) -> str:
-    """Compact JSON in UTF-8, escaped to ASCII only where a lone surrogate can not be encoded."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    """Compact JSON in UTF-8, escaped to ASCII only where a lone surrogate can not be encoded.
+
+    Raises `UnwritableError` for what some reader of the record could not read: here every JSON column passes.
+    """
+    try:
+        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise UnwritableError(f"this cannot be kept as JSON: {error}") from error
+    if is_too_deep(value, text):
+        raise UnwritableError(f"this cannot be kept: it is nested deeper than {MAX_STORED_DEPTH} levels")
     if not text.isascii():
         try:
             text.encode()
