@@ -121,7 +121,8 @@ def test_a_parked_ask_waits_for_a_person_with_all_that_is_known_of_it(store: Sto
     assert (why["idempotency_key"], why["attempts"], why["worker"]["host"]) == ("key.2", 2, "here")
     assert why["worker"]["id"] != claim.worker_id  # the one that was lost in it, not the one that found it
     assert why["began_at"] <= (ask.parked_at or 0)
-    assert _events(store, claim, "ask.parked") == [{"reason": "unknown_outcome", "tool": "pay"}]
+    [parked] = _events(store, claim, "ask.parked")
+    assert (parked["reason"], parked["tool"], parked["attempt"]) == ("unknown_outcome", "pay", 2)
     # Nobody who held it before has anything to say any more.
     assert not store.reply(claim, Reply(kind="nothing"))
     assert not store.park(claim, Parking(reason="unknown_outcome"))

@@ -21,6 +21,7 @@ EXAMPLES = {
     "cancel_run": Example(named="waiting"),
     "watch_events": Example(named="ended"),
     "show_transcript": Example(named="ended"),
+    "show_timeline": Example(named="ended"),
     "answer_question": Example(named="waiting", body={"text": "yes"}),
     "list_inbox": Example(),
     "resolve": Example(named="parked", body={"outcome": "again"}),

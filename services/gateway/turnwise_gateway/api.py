@@ -17,7 +17,21 @@ from turnwise.metrics import Metrics, watch_record
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings
 from turnwise.telemetry.providers import meter_provider, tracer_provider
-from turnwise_gateway import again, answers, audit, events, fleet, health, inbox, keys, runs, sessions, tenants, usage
+from turnwise_gateway import (
+    again,
+    answers,
+    audit,
+    events,
+    fleet,
+    health,
+    inbox,
+    keys,
+    runs,
+    sessions,
+    tenants,
+    timeline,
+    usage,
+)
 from turnwise_gateway.auth import Door
 from turnwise_gateway.body_limit import BodyLimit
 from turnwise_gateway.description import describe
@@ -60,7 +74,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
     api.state.gateway = gateway
     handle_problems(api)
     _add_middleware(api, store, settings)
-    for part in (runs, events, answers, inbox, again, sessions, fleet, keys, tenants, usage, audit):
+    for part in (runs, events, timeline, answers, inbox, again, sessions, fleet, keys, tenants, usage, audit):
         api.include_router(part.router)
     api.include_router(health.router)
     check_declared(api)

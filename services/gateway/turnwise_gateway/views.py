@@ -77,6 +77,7 @@ class LinksView(BaseModel):
     self: str
     events: str
     transcript: str
+    timeline: str
     messages: str
     cancel: str
     retry: str
@@ -192,6 +193,7 @@ def _fields(now: Situation) -> Json:
             self=here,
             events=f"{here}/events",
             transcript=f"{here}/transcript",
+            timeline=f"{here}/timeline",
             messages=f"{here}/messages",
             cancel=f"{here}/cancel",
             retry=f"{here}/retry",

@@ -220,7 +220,7 @@ class Responders:
         Whether it was ours; None if this process had to stop before it knew.
         """
         given, doubt = (release.reason, release.usage, release.calls), release.in_doubt
-        held = self._until_back(claim, lambda: self._store.release(claim, *given, in_doubt=doubt))
+        held = self._until_back(claim, lambda: self._store.release(claim, *given, work=release.work, in_doubt=doubt))
         if held:
             self._reporter.wake(claim.run.id)
             if release.reason == Cause.DRAINED.value:  # others are there for it

@@ -16,8 +16,10 @@ from turnwise.run_log.entry import RunTitle
 from turnwise.run_log.form import Form, written
 from turnwise.run_log.from_events import entries_of
 from turnwise.run_log.page.html import Page
+from turnwise.run_log.page.timeline import MOST_ITEMS, timeline_section
 from turnwise.run_log.text import Text
 from turnwise.run_log.tsv import Tsv
+from turnwise.timeline.views import TimelineView
 
 if TYPE_CHECKING:
     from turnwise.client import Client
@@ -30,7 +32,7 @@ def write_log(client: Client, run_id: str, form: str, output: Path | None) -> No
     """
     run = client.run(run_id)
     title = RunTitle(task=run["task"], run=run["id"], state="" if run["finished_at"] else run["status"])
-    pieces = written(_form(form, output), title, entries_of(_events_so_far(client, run)))
+    pieces = written(_form(client, run_id, form, output), title, entries_of(_events_so_far(client, run)))
     if output is None:
         for piece in pieces:
             typer.echo(piece, nl=False)
@@ -44,9 +46,9 @@ def write_log(client: Client, run_id: str, form: str, output: Path | None) -> No
         ) from error
 
 
-def _form(name: str, output: Path | None) -> Form:
+def _form(client: Client, run_id: str, name: str, output: Path | None) -> Form:
     if name == "html":
-        return Page()
+        return Page(timeline_section(TimelineView.model_validate(client.timeline(run_id, limit=MOST_ITEMS))))
     if name == "tsv":
         return Tsv()
     return Text(color=output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))

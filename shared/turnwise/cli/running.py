@@ -132,6 +132,7 @@ def show(
     html: Annotated[bool, typer.Option("--html", help="As a page that unfolds and can be searched.")] = False,
     text: Annotated[bool, typer.Option("--text", help="As text, every message in full.")] = False,
     tsv: Annotated[bool, typer.Option("--tsv", help="As a table with tabs.")] = False,
+    timeline: Annotated[bool, typer.Option("--timeline", help="Where its time went; with --json, all of it.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there, not to standard output.")
     ] = None,
@@ -146,13 +147,23 @@ def show(
     from turnwise.cli.run_text import print_run, print_transcript
 
     forms = [name for name, wanted in (("html", html), ("text", text), ("tsv", tsv)) if wanted]
-    if len(forms) + as_json > 1 or (output is not None and not forms):
-        raise typer.BadParameter("give one of --html, --text, --tsv and --json; --output goes with the first three")
+    if len(forms) + (as_json or timeline) > 1 or (output is not None and not forms):
+        raise typer.BadParameter(
+            "give one of --html, --text, --tsv and --timeline; --output goes with the first three, --json with the last"
+        )
     with connect(url) as client:
         if forms:
             from turnwise.cli.run_file import write_log
 
             write_log(client, run, forms[0], output)
+            return
+        if timeline:
+            from turnwise.cli.timeline_text import MOST_ITEMS, print_timeline, whole
+
+            if as_json:
+                typer.echo(_json(whole(client, run)))
+            else:
+                print_timeline(client.timeline(run, limit=MOST_ITEMS))
             return
         found, transcript = client.run(run), client.transcript(run)
     if as_json:

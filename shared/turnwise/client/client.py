@@ -121,6 +121,13 @@ class Client(Administration):
         """The run's conversation: the messages that were taken, each task's within its caller's."""
         return self._call("GET", run_path(run_id, "transcript"))
 
+    def timeline(self, run_id: str, *, after: int = -1, limit: int = 100) -> Json:
+        """Where the run's time went: `summary`, `shares` and `slowest` of all of it, and a page of its `items`.
+
+        `next_after` of the answer is the `after` of the next page.
+        """
+        return self._call("GET", run_path(run_id, "timeline"), params={"after": after, "limit": limit})
+
     def answer(self, run_id: str, text: str, question: str | None = None) -> Json:
         """Answer a question; `question` may be left out if exactly one is open. The run, as it is then."""
         body = {"text": text} if question is None else {"text": text, "question": question}

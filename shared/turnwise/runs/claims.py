@@ -18,6 +18,7 @@ from turnwise.runs.outcomes import CallUsage, Deferral
 from turnwise.runs.provider_buckets import CLOSED
 from turnwise.runs.providers import room_in_line, stand_in_line
 from turnwise.runs.records import UNFINISHED, AgentRecord, AskRecord, Claim, Json, Usage
+from turnwise.runs.replies import attempted
 from turnwise.runs.reservations import count, give_back
 from turnwise.runs.rows import AGENT, ASK, RUN, agent_of, ask_of, run_of
 from turnwise.runs.schema import agent_states, asks, documents, runs, workers
@@ -147,11 +148,12 @@ class Claims(StoreBase):
         usage: Usage | None = None,
         calls: tuple[CallUsage, ...] = (),
         *,
+        work: Json | None = None,
         in_doubt: bool = False,
     ) -> bool:
         """Give an ask back unanswered, as if never claimed, but for what it used.
 
-        `in_doubt`: a handler was cut short that may not be called twice.
+        `work` are the times of the attempt. `in_doubt`: a handler was cut short that may not be called twice.
 
         False if the claim was no longer held; then nothing is written, and `reply` keeps the books.
         """
@@ -160,7 +162,7 @@ class Claims(StoreBase):
             if ask is None or ask.status != "leased" or ask.token != claim.token:
                 return False
             count(transaction, ask, claim.token, usage, calls)
-            _give_back(transaction, ask, reason, in_doubt=in_doubt)
+            _give_back(transaction, ask, reason, work, in_doubt=in_doubt)
         return True
 
     def release_unknown(self, worker_id: str, known: Collection[tuple[str, str]]) -> int:
@@ -208,7 +210,7 @@ class Claims(StoreBase):
                 turn=ask.turn,
                 try_no=ask.try_no,
                 ask_id=ask.id,
-                data={"waiting_for": waiting_for, "attempt": ask.attempts, **deferral.data},
+                data={"waiting_for": waiting_for, **attempted(ask, ask.worker_id, deferral.work), **deferral.data},
             )
             if wait is not None:
                 stand_in_line(self.database, transaction.connection, wait)
@@ -266,10 +268,11 @@ class Claims(StoreBase):
         return claim, False
 
 
-def _give_back(transaction: RunTransaction, ask: AskRecord, reason: str, *, in_doubt: bool = False) -> None:
+def _give_back(
+    transaction: RunTransaction, ask: AskRecord, reason: str, work: Json | None = None, *, in_doubt: bool = False
+) -> None:
     give_back(transaction, ask, ask.token)
     given = {"of_run": ask.run_id, "of_ask": ask.id, "doubts": int(in_doubt)}
     transaction.connection.execute(_GIVE_BACK, given)
-    transaction.event(
-        "ask.released", path=ask.path, turn=ask.turn, try_no=ask.try_no, ask_id=ask.id, data={"reason": reason}
-    )
+    data = {"reason": reason, **attempted(ask, ask.worker_id, work)}
+    transaction.event("ask.released", path=ask.path, turn=ask.turn, try_no=ask.try_no, ask_id=ask.id, data=data)

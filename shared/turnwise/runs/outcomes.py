@@ -1,6 +1,7 @@
 """What a worker hands to the record when it is done with a claimed ask, as frozen values.
 
-There is an answer (`Reply`), or the ask is put off, given back or parked; and what was used on the way.
+There is an answer (`Reply`), or the ask is put off, given back or parked; and what was used on the way. `work` are the
+times of the attempt (where it was made, its `parts`), which the event of the outcome keeps for the run's timeline.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class Reply:
     calls: tuple[CallUsage, ...] = ()
     data: Json = field(default_factory=dict)
     forfeits: bool = False
+    work: Json | None = None
     traceparent: str | None = None
 
 
@@ -64,6 +66,7 @@ class Deferral:
     usage: Usage | None = None
     calls: tuple[CallUsage, ...] = ()
     data: Json = field(default_factory=dict)
+    work: Json | None = None
     counts: bool = False
     provider: ProviderWait | None = None
     failures: Json | None = None
@@ -80,6 +83,7 @@ class Release:
     reason: str
     usage: Usage | None = None
     calls: tuple[CallUsage, ...] = ()
+    work: Json | None = None
     in_doubt: bool = False
 
 
@@ -118,6 +122,7 @@ class Parking:
     error: Json | None = None
     usage: Usage | None = None
     calls: tuple[CallUsage, ...] = ()
+    work: Json | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,7 +10,7 @@ from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import ONE, Document, word
 from turnwise.runs.outcomes import Parking, Receipt, Reply, Resolution
 from turnwise.runs.records import AskRecord, Claim, Json
-from turnwise.runs.replies import accept, why_stale
+from turnwise.runs.replies import accept, attempted, why_stale
 from turnwise.runs.reservations import count, give_back
 from turnwise.runs.rows import ASK, RECEIPT, ask_of, receipt_of
 from turnwise.runs.schema import asks, events, receipts, workers
@@ -124,7 +124,9 @@ def park_ask(transaction: RunTransaction, ask: AskRecord, parking: Parking, *, l
     why = redacted(_why(transaction, ask, parking, _tries(transaction, ask, lost_now)))
     transaction.connection.execute(_PARK, given | {"why": why, "at": transaction.now})
     known: Json = {name: why[name] for name in ("reason", "tool", "error") if name in why}
-    transaction.event("ask.parked", **_place(ask), data=known)
+    # Of one whose holder was lost, the take-over has told it.
+    held = {} if lost_now else attempted(ask, ask.worker_id, parking.work)
+    transaction.event("ask.parked", **_place(ask), data=known | held)
     waiting_for = {"kind": "parked", "ask": ask.id, "agent": ask.agent.rsplit("/", 1)[-1]} | known
     waiting_for.pop("error", None)
     transaction.change(status="waiting", waiting_for=waiting_for, move_due_at=None)

@@ -69,6 +69,8 @@ def accept(transaction: RunTransaction, ask: AskRecord, reply: Reply, token: int
         data["document"] = reply.document.id
     if reply.error is not None:
         data["error"] = reply.error
+    if worker_id is not None:
+        data |= attempted(ask, worker_id, reply.work)
     _event(transaction, "turn.replied", ask, data | reply.data)
     count(transaction, ask, token, reply.usage, reply.calls)
     if reply.forfeits:
@@ -82,6 +84,12 @@ def accept(transaction: RunTransaction, ask: AskRecord, reply: Reply, token: int
 
 def _event(transaction: RunTransaction, type: str, ask: AskRecord, data: Json) -> None:
     transaction.event(type, path=ask.path, turn=ask.turn, try_no=ask.try_no, ask_id=ask.id, data=data)
+
+
+def attempted(ask: AskRecord, worker_id: str | None, work: Json | None) -> Json:
+    """Who had claimed the ask, since when, and what was done since: what a timeline has to know of an attempt."""
+    made: Json = {"worker": worker_id, "attempt": ask.attempts, "claimed_at": ask.claimed_at}
+    return made if work is None else made | {"work": work}
 
 
 def why_stale(transaction: RunTransaction, ask: AskRecord | None, claim: Claim) -> str | None:

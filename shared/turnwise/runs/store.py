@@ -26,6 +26,7 @@ from turnwise.runs.sessions import Sessions
 from turnwise.runs.situation import Situations
 from turnwise.runs.sweep import Sweep
 from turnwise.runs.tenants import Tenants
+from turnwise.runs.times import Times
 from turnwise.runs.usage import UsageBook
 from turnwise.runs.wanted import Wanted
 from turnwise.runs.workers import Workers
@@ -48,6 +49,7 @@ class Store(
     Inbox,
     Sweep,
     Queries,
+    Times,
     Situations,
     Exports,
     Purges,

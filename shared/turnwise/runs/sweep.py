@@ -15,6 +15,7 @@ from turnwise.runs.columns import now, word
 from turnwise.runs.outcomes import Parking
 from turnwise.runs.parking import park_ask
 from turnwise.runs.records import UNFINISHED, AskRecord
+from turnwise.runs.replies import attempted
 from turnwise.runs.reservations import Reservations, settle_lost
 from turnwise.runs.rows import ASK, ask_of
 from turnwise.runs.schema import asks, runs, sweep_leases, workers
@@ -51,6 +52,7 @@ _RETAKE = (
 _IS_LOST = sa.select(sa.literal(1)).where(
     ~sa.exists().where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == word("alive"))
 )
+_HOLDER = sa.select(workers.c.host, workers.c.pid).where(workers.c.id == sa.bindparam("worker_id"))
 _UNFINISHED = runs.c.status.in_([word(status) for status in UNFINISHED])
 _most = sa.bindparam("most", type_=sa.Integer)
 _DUE_MOVES = (
@@ -244,5 +246,7 @@ def _park(transaction: RunTransaction, ask: AskRecord) -> None:
 
 
 def _expired(transaction: RunTransaction, ask: AskRecord, *, parked: bool) -> None:
-    data = {"worker": ask.worker_id, "attempt": ask.attempts, "claimed_at": ask.claimed_at, "parked": parked}
+    holder = transaction.connection.execute(_HOLDER, {"worker_id": ask.worker_id}).first()
+    where = {} if holder is None else {"host": holder[0], "pid": holder[1]}
+    data = {**attempted(ask, ask.worker_id, None), **where, "parked": parked}
     transaction.event("ask.expired", path=ask.path, turn=ask.turn, try_no=ask.try_no, ask_id=ask.id, data=data)

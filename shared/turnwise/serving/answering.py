@@ -21,6 +21,7 @@ from turnwise.serving.other_models import OtherModels
 from turnwise.serving.served_agent import Registry, ServedAgent, over_template
 from turnwise.serving.served_calls import Record, ServedCalls, StoreRecord
 from turnwise.serving.versions import explained
+from turnwise.serving.work import Work
 
 OnToken = Callable[[str], None]
 Find = Callable[[str], ChatDocument | None]
@@ -58,8 +59,9 @@ class Answering:
 
         `on_token` is called with pieces of a model's text as they arrive, if its configuration streams.
         """
+        work = Work(self._store.clock)
         try:
-            served, find = self._served(claim, on_token)
+            served, find = self._served(claim, None if on_token is None else work.hearing(on_token))
             document = claim.document
             message = decode_document(document, served.registry, find) if document is not None else None
             # A first claim follows nobody who could have left receipts.
@@ -72,9 +74,10 @@ class Answering:
         attempt = Attempt(
             claim=claim,
             served=served,
-            handlers=ServedCalls(claim, served, before, self._record, find),
-            gate=ServedGate(self._store, claim, self._spending),
+            handlers=ServedCalls(claim, served, before, self._record, find, work),
+            gate=ServedGate(self._store, claim, self._spending, work),
             cancellation=cancellation or Cancellation(),
+            work=work,
         )
         return attempt.outcome(message)
 

@@ -27,6 +27,7 @@ from turnwise.serving.gate import ServedGate, usage_of
 from turnwise.serving.served_agent import ServedAgent
 from turnwise.serving.served_calls import Ending, LeaseLate, OutcomeUnknown, ServedCalls, parking
 from turnwise.serving.served_tries import ServedTries, TryLater, deferral
+from turnwise.serving.work import Work
 
 logger = logging.getLogger(__name__)
 
@@ -44,13 +45,16 @@ class Attempt:
     handlers: ServedCalls
     gate: ServedGate
     cancellation: Cancellation
+    work: Work
 
     def outcome(self, message: ChatDocument | None) -> Outcome | None:
         """What becomes of the ask, with what was used on the way; None if this process has to end without a word."""
         outcome = self._ended(message)
         if isinstance(outcome, Release | Deferral):
             outcome = self._left(outcome)
-        return replace(outcome, usage=self._usage(), calls=self.gate.calls()) if outcome is not None else None
+        if outcome is None:
+            return None
+        return replace(outcome, usage=self._usage(), calls=self.gate.calls(), work=self.work.told())
 
     def _ended(self, message: ChatDocument | None) -> Outcome | None:
         try:

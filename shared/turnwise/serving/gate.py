@@ -26,6 +26,7 @@ from turnwise.runs.reservations import Answer, Stale, Take
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings
 from turnwise.serving.provider_places import ServedProviders
+from turnwise.serving.work import Work
 
 T = TypeVar("T")
 
@@ -79,8 +80,8 @@ class ServedGate:
     its calls wait where they are for other calls and for providers, and are refused where only more budget would help.
     """
 
-    def __init__(self, store: Store, claim: Claim, spending: Spending) -> None:
-        self._store, self._claim, self._spending = store, claim, spending
+    def __init__(self, store: Store, claim: Claim, spending: Spending, work: Work) -> None:
+        self._store, self._claim, self._spending, self._work = store, claim, spending, work
         self._places = spending.providers.places(claim) if spending.providers is not None else None
         self._in_handler = claim.ask.responder != "llm"
         self._waits = (claim.run.on_limit or spending.on_limit) == "wait"
@@ -133,7 +134,9 @@ class ServedGate:
             wait = self._wait(answer, looks)
             looks += 1
             seconds = min(wait.seconds, _FIRST_LOOK * 2**looks, _LAST_LOOK)
+            part = self._work.begin(wait.waiting_for.get("kind", "database"), call.model)
             yield Effect(sync=partial(pause, seconds), awaited=partial(asyncio.sleep, seconds))
+            self._work.end(part)
 
     def count(self, usage: LLMTokenUsage, model: str = "") -> None:
         """Count calls that nothing was put aside for."""
@@ -223,23 +226,28 @@ class _Held:
     def __init__(self, gate: ServedGate, call: ModelCall, max_tokens: int, no: int | None = None) -> None:
         self.max_tokens = max_tokens
         self._gate, self._call, self._no = gate, call, no
+        self._part = gate._work.begin("model", call.model)
 
     def settle(self, usage: LLMTokenUsage, announced: RateLimits | None = None) -> None:
+        self._gate._work.end(self._part)
         self._gate._note(self._call.model, usage, self._no)
         if (places := self._gate._places) is not None:
             places.settled(self._call, usage.total_tokens, announced)
 
     def refused(self, announced: RateLimits | None) -> None:
+        self._gate._work.end(self._part, "rate_limited")
         self._gate._nothing_used(self._no)
         if (places := self._gate._places) is not None:
             places.refused(self._call, announced)
 
     def lost(self) -> None:
+        self._gate._work.end(self._part, "failed")
         self._gate._lost(self._no)
         if (places := self._gate._places) is not None:
             places.settled(self._call, self._call.likely_tokens, None)
 
     def release(self) -> None:
+        self._gate._work.end(self._part, "failed")
         self._gate._nothing_used(self._no)
         if (places := self._gate._places) is not None:
             places.released(self._call)

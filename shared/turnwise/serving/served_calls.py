@@ -27,6 +27,7 @@ from turnwise.runs.outcomes import Parking, Receipt
 from turnwise.runs.records import Claim, Json
 from turnwise.runs.store import Store
 from turnwise.serving.served_agent import ServedAgent
+from turnwise.serving.work import Part, Work
 
 
 class Record(Protocol):
@@ -90,6 +91,7 @@ class ServedCalls(HandlerCalls):
         before: Sequence[Receipt],
         record: Record,
         find: Callable[[str], ChatDocument | None],
+        work: Work,
     ) -> None:
         super().__init__(claim.ask.id)
         self._claim = claim
@@ -97,6 +99,8 @@ class ServedCalls(HandlerCalls):
         self._before = {receipt.call_no: receipt for receipt in before}
         self._record = record
         self._find = find
+        self._work = work
+        self._part: Part | None = None
         self._done: list[tuple[HandlerCall, Any]] = []
         # Of what is done, before a call that may be tried again: it may change the agent, and fail.
         self._ready: list[Receipt] = []
@@ -127,10 +131,13 @@ class ServedCalls(HandlerCalls):
             raise LeaseLate
         self._ready = self._receipts() if _may_be_tried_again(call) else []
         self.in_doubt = call if call.effect == "once" else None
+        self._part = self._work.begin("tool", call.tool)
 
     def ended(self, call: HandlerCall, value: Any) -> None:
         """Remember the result, to be written if another call follows."""
         self.in_doubt = None
+        if self._part is not None:
+            self._work.end(self._part)
         self._done.append((call, value))
 
     def unknown(self, call: HandlerCall, error: Exception) -> None:

@@ -44,16 +44,17 @@ autocomplete="off" spellcheck="false">
 <button type="button" id="collapse" title="Fold all messages and sub-tasks (c)">Collapse all</button>
 </form>
 </header>
-<main>
+{section}<main>
 """
 _STATUS_OK = frozenset({"OK", "DONE", "USER_QUIT", "FIXED_TURNS", "NO_ANSWER"})
 _STATUS_CUT = frozenset({"MAX_COST", "MAX_TOKENS", "KILL"})
 
 
 class Page:
-    """A run's page; see `Form`."""
+    """A run's page; see `Form`. `section` is HTML that is to stand before the log."""
 
-    def __init__(self) -> None:
+    def __init__(self, section: str = "") -> None:
+        self._section = section
         self._run: Tally | None = None
         # Of the tasks that are open, outermost first.
         self._open: list[Tally] = []
@@ -68,6 +69,7 @@ class Page:
             task=_text(title.task),
             run=_text(title.run),
             state=_text(title.state),
+            section=self._section,
         )
 
     def part(self, entry: Entry) -> str:

@@ -1,0 +1,40 @@
+"""The timeline of a run on record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from turnwise.runs.records import EventRecord, RunRecord
+from turnwise.runs.store import Store
+from turnwise.timeline.reading import TYPES, Reader
+from turnwise.timeline.spans import Item
+from turnwise.timeline.sums import Sums
+from turnwise.timeline.views import TimelineView, timeline_view
+
+_PAGE = 1_000
+
+
+def timeline(store: Store, run: RunRecord, *, after: int = -1, limit: int = 100) -> TimelineView:
+    """All of the run's time, and the items with numbers above `after`, at most `limit`.
+
+    The sums are of the whole run, so all its events that have times are read, but kept no longer than it takes to add
+    them up.
+    """
+    forked = (run.forked_from or {}).get("at")
+    reader = Reader(store.now(), lambda ask: store.ask_of_run(run.id, ask), 0 if forked is None else int(forked) + 1)
+    sums, page, more = Sums(), list[Item](), False
+    for item in reader.items(_events(store, run.id)):
+        sums.add(item)
+        if item.no > after:
+            more = len(page) == limit or more
+            if not more:
+                page.append(item)
+    following = page[-1].no if more and page else None
+    return timeline_view(run.id, run.task, run.status, sums, page, ended=reader.ended, next_after=following)
+
+
+def _events(store: Store, run_id: str) -> Iterator[EventRecord]:
+    after = 0
+    while found := store.events_of(run_id, TYPES, after, _PAGE):
+        yield from found
+        after = found[-1].seq
