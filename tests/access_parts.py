@@ -63,9 +63,13 @@ def operations(**settings: Any) -> list[Operation]:
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """A request that is fine; `named` says what of the owner's the path names, `operators` who may send it at all."""
+    """A request that is fine; `named` says what of the owner's the path names, `operators` who may send it at all.
+
+    `parts` are parameters of the path that name nothing of the owner's.
+    """
 
     named: str | None = None
+    parts: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
     params: Mapping[str, str] = field(default_factory=dict)
     operators: bool = False
@@ -88,7 +92,7 @@ class World:
         self, operation: Operation, example: Example, bearer: str | None, *, missing: bool = False
     ) -> httpx2.Response:
         """The example's request; `missing`: about something that nobody has."""
-        path = operation.path
+        path = operation.path.format(**example.parts) if example.parts else operation.path
         if example.named is not None:
             name = path[path.index("{") + 1 : path.index("}")]
             path = path.replace(f"{{{name}}}", MISSING[example.named] if missing else self.owned[example.named])
@@ -130,6 +134,7 @@ def world(directory: Path, **settings: Any) -> Iterator[World]:
         parked_id = f"{parked.id}.1.2.1"
         _park(gateway.store, parked.id, parked_id)
         record, _ = made.key(OWNER, *ALL)
+        gateway.store.pause("tenant", "paused-1", "flood", "test")
         owned = {
             "waiting": waiting,
             "ended": ended,

@@ -39,6 +39,9 @@ EXAMPLES = {
     "list_tenants": Example(),
     "show_tenant": Example(named="tenant"),
     "set_tenant": Example(named="tenant", body={"day_max_cost": "5.00"}, operators=True),
+    "list_pauses": Example(),
+    "set_pause": Example(parts={"kind": "tenant", "name": "flood-1"}, body={"reason": "flood"}, operators=True),
+    "end_pause": Example(parts={"kind": "tenant", "name": "paused-1"}, operators=True),
     "show_usage": Example(),
     "list_audit": Example(),
 }

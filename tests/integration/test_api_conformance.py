@@ -52,7 +52,8 @@ def owned(here: World) -> dict[str, str]:
     gateway.finish(run)
     key, _ = here.key(OPERATOR, "runs:read")
     assert store.run(run).ended
-    return {"run_id": run, "session_id": "talk-2", "key_id": key.id, "tenant_id": "acme-1", "item_id": f"{run}.1.1.1"}
+    names = {"run_id": run, "session_id": "talk-2", "key_id": key.id, "tenant_id": "acme-1", "item_id": f"{run}.1.1.1"}
+    return names | {"kind": "tenant", "name": "paused-1"}
 
 
 def _send(case: schemathesis.Case[Any], here: World, bearer: str) -> None:

@@ -169,7 +169,8 @@ def test_tasks_workers_and_queues_are_listed(gateway: Served) -> None:
         "keeps_conversation": False,
     }
     assert [(one["id"], one["state"]) for one in workers] == [(worker, "alive")]
-    assert queues == []
+    assert [(one["queue"], one["backlog"], one["workers"]) for one in queues] == [("llm", 0, 1), ("agent", 0, 0)]
+    assert workers[0]["leased"] == 0
     assert 'turnwise_workers{queue="llm",state="alive"} 1.0' in metrics
     assert "turnwise_human_inbox_open 0.0" in metrics
 

@@ -36,6 +36,9 @@ COMMANDS = [
     "resolve",
     "retry",
     "fork",
+    "pause",
+    "resume",
+    "pauses",
 ]
 HEAVY = ["alembic", "celery", "fastapi", "kombu", "openai", "psycopg", "pydantic_settings", "sqlalchemy", "uvicorn"]
 

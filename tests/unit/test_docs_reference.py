@@ -48,6 +48,7 @@ def curl_target(command: str) -> Endpoint:
         "$ITEM": "{item_id}",
         "$KEY": "{key_id}",
         "$TENANT": "{tenant_id}",
+        "queue/llm": "{kind}/{name}",
     }
     for shown, name in names.items():
         path = path.replace(shown, name)

@@ -15,6 +15,7 @@ from turnwise.metrics import Metrics, RecordCollector, serve_metrics
 from turnwise.runs.ages import OldestLease
 from turnwise.runs.gauges import Line
 from turnwise.runs.levels import BudgetLevels
+from turnwise.runs.pauses import PauseRecord
 from turnwise.runs.records import QueueStat, WorkerRecord
 
 
@@ -48,7 +49,7 @@ class Record:
         return self.counts
 
     def queue_stats(self) -> list[QueueStat]:
-        return [QueueStat(queue="llm", runnable=3, leased=2, delayed=1, oldest_age=1.5)]
+        return [QueueStat(queue="llm", runnable=3, leased=2, delayed=1, oldest_age=1.5, paused=4)]
 
     def oldest_leases(self) -> list[OldestLease]:
         return [OldestLease("llm", "desk", "Desk", 900)]
@@ -68,6 +69,9 @@ class Record:
     def parked_line(self) -> Line:
         return Line(length=1, oldest_age=90)
 
+    def pauses(self) -> list[PauseRecord]:
+        return [PauseRecord(kind="queue", name="llm", since=1.0, paused_by="key:1", reason=None)]
+
     def budget_levels(self) -> BudgetLevels:
         return BudgetLevels(reserved=Decimal("0.25"), remaining={"run": 0.5, "tenant_day": 0.0})
 
@@ -84,6 +88,8 @@ def test_the_gauges_show_what_the_record_holds_and_unfinished_runs_only() -> Non
     assert value("runs_active", status="completed") is None
     assert [value("queue_depth", queue="llm", state=state) for state in ("runnable", "leased", "delayed")] == [3, 2, 1]
     assert (value("backlog", queue="llm"), value("queue_oldest_age_seconds", queue="llm")) == (5, 1.5)
+    assert value("queue_depth", queue="llm", state="paused") == 4
+    assert [value("paused", kind=kind) for kind in ("queue", "task", "tenant")] == [1, 0, 0]
     assert [value("runs_waiting", kind=kind) for kind in ("human", "provider", "budget")] == [3, 1, 0]
     assert (value("moves_due"), value("moves_oldest_age_seconds")) == (2, 0.5)
     assert value("lease_oldest_age_seconds", queue="llm", task="desk", agent="Desk") == 900

@@ -10,7 +10,7 @@
 
 {{/*
 What turnwise_backlog says of the pool's queues, read from the record itself: leased asks, and runnable ones that are
-due and whose provider has room. Takes a pool. Each part stops at the most, so a long queue costs what a short one does.
+due, whose provider has room, and that no pause holds. Takes a pool. Each part stops at the most, so a long queue costs what a short one does.
 */}}
 {{- define "turnwise.backlogQuery" -}}
 {{- $queues := printf "queue IN ('%s')" (join "', '" .queues) }}
@@ -22,6 +22,9 @@ UNION ALL
 (SELECT 1 FROM asks WHERE {{ $queues }} AND status = 'runnable'
 AND NOT coalesce(due_at > {{ $now }}
 OR bucket IN (SELECT id FROM provider_buckets WHERE open_at > {{ $now }}), false)
+AND NOT EXISTS (SELECT 1 FROM pauses WHERE resumed_at IS NULL AND (kind = 'queue' AND name = asks.queue
+OR kind = 'tenant' AND name = asks.tenant
+OR kind = 'task' AND name = (SELECT task FROM runs WHERE runs.id = asks.run_id)))
 LIMIT {{ $most }})
 ) AS work
 {{- end }}

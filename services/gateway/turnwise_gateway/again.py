@@ -97,7 +97,12 @@ def _go_on(gateway: Gateway, run: RunRecord, ask: AskRecord | None) -> None:
     """Wake who is to go on with the run; a sweep would find it."""
     if ask is None or ask.queue is None:
         wake(gateway, run)
-        return
+    else:
+        go_on(gateway, ask)
+
+
+def go_on(gateway: Gateway, ask: AskRecord) -> None:
+    """Publish a permit for an ask; a sweep would find it."""
     try:
         gateway.bus.publish_ask(permit(ask))
     except BrokerUnavailableError as error:

@@ -26,6 +26,7 @@ from turnwise_gateway import (
     health,
     inbox,
     keys,
+    pauses,
     runs,
     sessions,
     tenants,
@@ -74,7 +75,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
     api.state.gateway = gateway
     handle_problems(api)
     _add_middleware(api, store, settings)
-    for part in (runs, events, timeline, answers, inbox, again, sessions, fleet, keys, tenants, usage, audit):
+    for part in (runs, events, timeline, answers, inbox, again, sessions, fleet, pauses, keys, tenants, usage, audit):
         api.include_router(part.router)
     api.include_router(health.router)
     check_declared(api)

@@ -208,6 +208,18 @@ class Rotation(_Body):
     )
 
 
+class PauseRequest(_Body):
+    """Why something is paused."""
+
+    reason: Annotated[str, AfterValidator(_plain)] | None = Field(
+        None,
+        min_length=1,
+        max_length=300,
+        description="Shown with every run that it holds.",
+        examples=["provider outage"],
+    )
+
+
 class TenantChange(_Body):
     """What a tenant may use, in the place of the installation's settings; what is left out is as these say."""
 

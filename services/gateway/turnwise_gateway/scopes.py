@@ -5,7 +5,7 @@
 | `READS` | runs:read | what shows runs, sessions, the inbox, queues, usage, tasks |
 | `WRITES` | runs:write | what changes runs and sessions |
 | `ADMINISTERS` | admin | keys, tenants, the audit log |
-| `OPERATES` | admin, of the operators' tenant | the same for all tenants, and the worker processes |
+| `OPERATES` | admin, of the operators' tenant | the same for all tenants, the worker processes, and pauses |
 """
 
 from __future__ import annotations

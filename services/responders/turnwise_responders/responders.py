@@ -112,6 +112,7 @@ class Responders:
         Returns when that time is over, or this process has ended its work before.
         """
         self._draining = True
+        self._incarnation.note_draining()
         if not self._stopping.wait(self._drain_seconds) and (cut := self._in_flight.cut()):
             logger.warning(
                 "%d answers took longer than the %g s that this process may take to end (TURNWISE_DRAIN_SECONDS); they "

@@ -1,15 +1,16 @@
-"""What administrators ask the gateway: keys, tenants, spend, the audit log."""
+"""What administrators ask the gateway: keys, tenants, pauses, spend, the audit log."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 from turnwise.client.requests import Requests
 
 Json = dict[str, Any]
+PauseKind = Literal["queue", "task", "tenant"]
 
 
 class Administration(Requests):
@@ -68,6 +69,19 @@ class Administration(Requests):
         }
         return self._call("PUT", f"/v1/tenants/{quote(tenant_id, safe='')}", json=_present(body))
 
+    def pauses(self) -> list[Json]:
+        """The queues, tasks and tenants that are paused."""
+        items: list[Json] = self._call("GET", "/v1/pauses")["items"]
+        return items
+
+    def pause(self, kind: PauseKind, name: str, reason: str | None = None) -> Json:
+        """Pause a "queue", a "task" or a "tenant": nothing of it is begun or claimed until `resume`. For operators."""
+        return self._call("PUT", _pause_path(kind, name), json=_present({"reason": reason}))
+
+    def resume(self, kind: PauseKind, name: str) -> Json:
+        """End a pause, and return it as it was; `NotFoundError` if there is none. For operators."""
+        return self._call("DELETE", _pause_path(kind, name))
+
     def usage(self, first: str | None = None, last: str | None = None, *, tenant: str | None = None) -> Json:
         """Spend between two days (2026-11-22, UTC) by day, task and model; by default of this month until today."""
         return self._call("GET", "/v1/usage", params=_present({"first": first, "last": last, "tenant": tenant}))
@@ -75,6 +89,10 @@ class Administration(Requests):
     def audit(self, *, cursor: str | None = None, limit: int = 100) -> Json:
         """A page of the audit log, newest first."""
         return self._call("GET", "/v1/audit", params=_present({"cursor": cursor, "limit": limit}))
+
+
+def _pause_path(kind: str, name: str) -> str:
+    return f"/v1/pauses/{quote(kind, safe='')}/{quote(name, safe='')}"
 
 
 def _present(given: Json) -> Json:

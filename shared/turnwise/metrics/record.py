@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from turnwise.runs.ages import OldestLease
     from turnwise.runs.gauges import Line
     from turnwise.runs.levels import BudgetLevels
+    from turnwise.runs.pauses import PauseKind, PauseRecord
     from turnwise.runs.records import QueueStat, WorkerRecord
 
 # Name, help, labels.
@@ -22,7 +23,8 @@ _GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("runs_waiting", "Unfinished runs that hold no worker, by what they wait for.", ("kind",)),
     ("moves_due", "Runs whose next move a coordinator has to make.", ()),
     ("moves_oldest_age_seconds", "How long the first of them has waited for it.", ()),
-    ("queue_depth", "Asks of a queue: runnable, leased, or delayed (not yet due).", ("queue", "state")),
+    ("queue_depth", "Asks of a queue: runnable, leased, delayed (not yet due) or paused.", ("queue", "state")),
+    ("paused", "Queues, tasks and tenants that are paused.", ("kind",)),
     ("queue_oldest_age_seconds", "Age of the oldest ask that nobody took.", ("queue",)),
     ("backlog", "Runnable and leased asks of a queue; scale its workers by this.", ("queue",)),
     (
@@ -43,8 +45,9 @@ _GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 # What is there at 0, so that an alert or an autoscaler need not tell "none" from "not known".
 _STATUSES = ("queued", "running", "waiting")
-_WAITING_FOR = ("human", "session", "retry", "provider", "budget", "parked")
-_LIVING = ("alive", "deaf")
+_WAITING_FOR = ("human", "session", "retry", "provider", "budget", "parked", "paused")
+_LIVING = ("alive", "deaf", "draining")
+_PAUSABLE: tuple[PauseKind, ...] = ("queue", "task", "tenant")
 
 
 class RecordReader(Protocol):
@@ -69,6 +72,8 @@ class RecordReader(Protocol):
     def oldest_leases(self) -> Sequence[OldestLease]: ...
 
     def workers(self) -> Sequence[WorkerRecord]: ...
+
+    def pauses(self) -> Sequence[PauseRecord]: ...
 
     def budget_levels(self) -> BudgetLevels:
         """What is put aside, and how much is left under limits."""
@@ -110,6 +115,9 @@ class RecordCollector(ScrapedGauges):
             page.add("runs_active", active.get(status, 0), status)
         for kind in (*_WAITING_FOR, *sorted(waiting.keys() - set(_WAITING_FOR))):
             page.add("runs_waiting", waiting.get(kind, 0), kind)
+        paused = Counter(pause.kind for pause in self._store.pauses())
+        for of in _PAUSABLE:
+            page.add("paused", paused[of], of)
         page.add("moves_due", moves.length)
         page.add("moves_oldest_age_seconds", moves.oldest_age)
 
@@ -119,7 +127,7 @@ class RecordCollector(ScrapedGauges):
         served = {queue for queue, state in fleet if state in _LIVING} - {COORDINATOR_QUEUE}
         for queue in dict.fromkeys((*self._queues, *found, *sorted(served))):
             stat = found.get(queue)
-            for state in ("runnable", "leased", "delayed"):
+            for state in ("runnable", "leased", "delayed", "paused"):
                 page.add("queue_depth", getattr(stat, state, 0), queue, state)
             page.add("queue_oldest_age_seconds", stat.oldest_age if stat else 0.0, queue)
             page.add("backlog", stat.runnable + stat.leased if stat else 0, queue)

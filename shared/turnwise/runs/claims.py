@@ -15,6 +15,7 @@ from turnwise.runs import direct
 from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import ONE, Document, Seconds, now, word
 from turnwise.runs.outcomes import CallUsage, Deferral
+from turnwise.runs.pause_conditions import ASK_IS_PAUSED, QUEUE_IS_OPEN, TASK_IS_OPEN, TENANT_IS_OPEN
 from turnwise.runs.provider_buckets import CLOSED
 from turnwise.runs.providers import room_in_line, stand_in_line
 from turnwise.runs.records import UNFINISHED, AgentRecord, AskRecord, Claim, Json, Usage
@@ -91,6 +92,8 @@ _CLAIMABLE = sa.and_(
     sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
     sa.or_(asks.c.bucket.is_(None), asks.c.bucket.not_in(CLOSED)),
 )
+# The same, and no pause holds it, where its run is not joined.
+_CLAIMABLE_UNJOINED = sa.and_(_CLAIMABLE, sa.not_(ASK_IS_PAUSED))
 
 
 @cache
@@ -103,6 +106,9 @@ def _candidate(with_version: bool, with_tenant: bool) -> sa.Select[Any]:
         asks.c.queue == sa.bindparam("queue"),
         asks.c.status == word("runnable"),
         _CLAIMABLE,
+        QUEUE_IS_OPEN,
+        TENANT_IS_OPEN,
+        TASK_IS_OPEN,
         runs.c.status.in_([word(status) for status in UNFINISHED]),
         runs.c.cancel_requested_at.is_(None),
         sa.or_(runs.c.deadline_at.is_(None), runs.c.deadline_at > now()),
@@ -226,7 +232,7 @@ class Claims(StoreBase):
         if not self.tenant_line.has_several(connection, queue):
             rows = direct.fetch(connection, _candidate(version is not None, False), given)
             return (rows[0], None) if rows else None
-        for turn in whose_turn(connection, _CLAIMABLE, queue):
+        for turn in whose_turn(connection, _CLAIMABLE_UNJOINED, queue):
             rows = direct.fetch(connection, _candidate(version is not None, True), given | {"tenant": turn.tenant})
             if rows:
                 return rows[0], turn

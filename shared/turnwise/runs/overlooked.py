@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import now, word
+from turnwise.runs.pause_conditions import ASK_IS_PAUSED
 from turnwise.runs.schema import asks, workers
 
 _WAITING = (
@@ -16,6 +17,7 @@ _WAITING = (
         asks.c.queue.in_(sa.bindparam("queues", expanding=True)),
         asks.c.status == word("runnable"),
         sa.func.coalesce(asks.c.due_at, asks.c.created_at) <= now() - sa.bindparam("age", type_=sa.Double),
+        sa.not_(ASK_IS_PAUSED),
     )
     .group_by(asks.c.queue)
 )
@@ -26,6 +28,7 @@ _DEAF = (
     .values(deaf_since=now())
 )
 _HEARS = sa.update(workers).where(workers.c.id == sa.bindparam("worker_id")).values(deaf_since=None)
+_DRAINS = sa.update(workers).where(workers.c.id == sa.bindparam("worker_id")).values(draining_since=now())
 
 
 class Overlooked(StoreBase):
@@ -45,3 +48,8 @@ class Overlooked(StoreBase):
         """Keep with the worker whether it hears its broker, for those who look at the fleet."""
         with self.database.begin() as connection:
             connection.execute(_DEAF if deaf else _HEARS, {"worker_id": worker_id})
+
+    def note_draining(self, worker_id: str) -> None:
+        """Keep with the worker that it was told to end, for those who look at the fleet."""
+        with self.database.begin() as connection:
+            connection.execute(_DRAINS, {"worker_id": worker_id})

@@ -18,6 +18,7 @@ from turnwise.provider_limits.window import Caps, LimitKind, Room, Window
 from turnwise.runs import direct
 from turnwise.runs.columns import ONE, Document, Seconds, now, word
 from turnwise.runs.database import Database
+from turnwise.runs.pause_conditions import ASK_IS_PAUSED
 from turnwise.runs.records import AskRecord, Json, ProviderPlace
 from turnwise.runs.schema import asks, provider_buckets, provider_calls
 
@@ -77,6 +78,7 @@ _SOMEBODY_WAITS = (
         asks.c.bucket == sa.bindparam("bucket"),
         asks.c.status == word("runnable"),
         sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
+        sa.not_(ASK_IS_PAUSED),  # or the others would wait for the end of a pause
     )
     .limit(ONE)
 )

@@ -12,6 +12,7 @@ from turnwise.runs import direct
 from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import now, word
 from turnwise.runs.database import Database
+from turnwise.runs.pause_conditions import ASK_IS_PAUSED
 from turnwise.runs.provider_buckets import Bucket, lock, lock_or_make, look
 from turnwise.runs.records import AskRecord, Claim, ProviderPlace
 from turnwise.runs.rows import ASK, ask_of
@@ -29,6 +30,7 @@ _IN_LINE = (
         asks.c.queue == sa.bindparam("of_queue"),
         asks.c.status == word("runnable"),
         sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
+        sa.not_(ASK_IS_PAUSED),
     )
     .order_by(asks.c.priority.desc(), asks.c.created_at)
     .limit(sa.bindparam("most", type_=sa.Integer))

@@ -12,6 +12,7 @@ from turnwise.errors import InvalidRequestError
 from turnwise.runs import schema
 from turnwise.runs.base import StoreBase, unknown_run
 from turnwise.runs.columns import now, word
+from turnwise.runs.pause_conditions import ASK_IS_PAUSED
 from turnwise.runs.provider_buckets import CLOSED
 from turnwise.runs.records import EventRecord, Frame, HistoryRow, Json, QueueStat, RunFilter, RunRecord, WorkerRecord
 from turnwise.runs.rows import RUN, names, run_of
@@ -38,22 +39,31 @@ _silent = sa.and_(
 _WORKERS = sa.select(
     *(sa.case((_silent, word("dead")), else_=c).label(c.name) if c is workers.c.state else c for c in workers.c)
 ).order_by(workers.c.id.desc())
-# What waits for a provider that has no room is no work for another worker.
+# What waits for a provider that has no room, or is paused, is no work for another worker.
 _later = sa.or_(asks.c.due_at > now(), asks.c.bucket.in_(CLOSED))
-_delayed = sa.and_(asks.c.status == word("runnable"), sa.func.coalesce(_later, sa.false()))
-_free = sa.and_(asks.c.status == word("runnable"), sa.not_(sa.func.coalesce(_later, sa.false())))
+_paused = sa.and_(asks.c.status == word("runnable"), ASK_IS_PAUSED)
+_delayed = sa.and_(asks.c.status == word("runnable"), sa.not_(ASK_IS_PAUSED), sa.func.coalesce(_later, sa.false()))
+_free = sa.and_(
+    asks.c.status == word("runnable"), sa.not_(ASK_IS_PAUSED), sa.not_(sa.func.coalesce(_later, sa.false()))
+)
 _QUEUES = (
     sa.select(
         asks.c.queue,
         sa.func.sum(sa.case((_free, 1), else_=0)),
         sa.func.sum(sa.case((asks.c.status == word("leased"), 1), else_=0)),
         sa.func.sum(sa.case((_delayed, 1), else_=0)),
+        sa.func.sum(sa.case((_paused, 1), else_=0)),
         now() - sa.func.min(sa.case((_free, sa.func.coalesce(asks.c.due_at, asks.c.created_at)))),
     )
     # Two conditions, so that each can use its partial index.
     .where(sa.or_(asks.c.status == word("runnable"), asks.c.status == word("leased")), asks.c.queue.is_not(None))
     .group_by(asks.c.queue)
     .order_by(asks.c.queue)
+)
+_LEASED_BY = (
+    sa.select(asks.c.worker_id, sa.func.count())
+    .where(asks.c.status == word("leased"), asks.c.worker_id.is_not(None))
+    .group_by(asks.c.worker_id)
 )
 _OWNERS = (
     runs.c.id,
@@ -153,7 +163,14 @@ class Queries(StoreBase):
         with self.database.read() as connection:
             rows = connection.execute(self.own(_QUEUES, asks.c.run_id)).all()
         return [
-            QueueStat(queue=row[0], runnable=row[1], leased=row[2], delayed=row[3], oldest_age=max(row[4] or 0.0, 0.0))
+            QueueStat(
+                queue=row[0],
+                runnable=row[1],
+                leased=row[2],
+                delayed=row[3],
+                paused=row[4],
+                oldest_age=max(row[5] or 0.0, 0.0),
+            )
             for row in rows
         ]
 
@@ -163,6 +180,11 @@ class Queries(StoreBase):
             rows = connection.execute(_WORKERS, {"lease": self.lease_seconds}).all()
         found = [WorkerRecord(**dict(zip(_WORKER_NAMES, row, strict=True))) for row in rows]
         return [worker for worker in found if state is None or worker.state == state]
+
+    def leased_by_worker(self) -> dict[str, int]:
+        """Return how many asks each worker holds; workers that hold none are left out."""
+        with self.database.read() as connection:
+            return {row[0]: row[1] for row in connection.execute(_LEASED_BY)}
 
     def run_counts(self) -> dict[str, int]:
         """How many runs have each status that occurs."""

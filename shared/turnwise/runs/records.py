@@ -371,22 +371,39 @@ class WorkerRecord:
     started_at: float
     beat_at: float
     deaf_since: float | None = None
+    draining_since: float | None = None
+
+    @property
+    def serves(self) -> bool:
+        """Whether it claims work: it is alive, and was not told to end."""
+        return self.state == "alive" and self.draining_since is None
 
     @property
     def shown_state(self) -> str:
-        """Its state, and `deaf` for one that is alive and hears nothing."""
+        """Its state; of one that is alive `draining` if it was told to end, `deaf` if it hears nothing."""
+        if self.state == "alive" and self.draining_since is not None:
+            return "draining"
         return "deaf" if self.state == "alive" and self.deaf_since is not None else self.state
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueueStat:
-    """A queue's asks: free to be claimed, held, or not yet due; `oldest_age` is of the oldest free one, seconds."""
+    """A queue's asks: free to be claimed, held, not yet due, or paused.
+
+    `oldest_age` is of the oldest free one, in seconds.
+    """
 
     queue: str
     runnable: int
     leased: int
     delayed: int
     oldest_age: float
+    paused: int = 0
+
+
+def empty_queue(name: str) -> QueueStat:
+    """Return the numbers of a queue that holds no asks."""
+    return QueueStat(queue=name, runnable=0, leased=0, delayed=0, oldest_age=0.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

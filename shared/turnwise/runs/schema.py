@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from turnwise.runs.columns import Document, Money, Seconds, Tags
 
-SCHEMA_VERSION = "0007"
+SCHEMA_VERSION = "0008"
 
 metadata = sa.MetaData()
 _unfinished = sa.text("status IN ('queued', 'running', 'waiting')")
@@ -327,6 +327,8 @@ workers = sa.Table(
     sa.Column("beat_at", Seconds, nullable=False),
     # It beats, but its broker brings it nothing.
     sa.Column("deaf_since", Seconds),
+    # It was told to end, and claims nothing more.
+    sa.Column("draining_since", Seconds),
 )
 
 sweep_leases = sa.Table(

@@ -15,6 +15,7 @@ from turnwise.ids import new_id
 from turnwise.runs import direct
 from turnwise.runs.columns import ONE, now, word
 from turnwise.runs.database import Database
+from turnwise.runs.pause_conditions import RUN_IS_PAUSED
 from turnwise.runs.records import UNFINISHED, Json, NewRun, RunRecord
 from turnwise.runs.schema import documents, runs, sessions
 
@@ -58,6 +59,7 @@ LEFT_WAITING = (
         runs.c.status.in_(_words),
         runs.c.status == word("queued"),
         runs.c.move_due_at.is_(None),
+        sa.not_(RUN_IS_PAUSED),
         ~sa.exists().where(
             _earlier.c.session_key == runs.c.session_key,
             _earlier.c.session_key.is_not(None),

@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection
 
 from turnwise.runs.base import StoreBase, unknown_run
 from turnwise.runs.columns import ONE, now, word
+from turnwise.runs.pauses import PauseRecord, pause_for, read_pauses
 from turnwise.runs.records import UNFINISHED, AskRecord, RunRecord, WorkerRecord
 from turnwise.runs.rows import ASK, RUN, ask_of, names, run_of
 from turnwise.runs.schema import asks, runs, sweep_leases, workers
@@ -25,7 +26,7 @@ class Situation:
     lease has not run out and that may work on this run, or None if nobody looked; `others` those that may not, because
     of their version. `sweeping`: some coordinator sweeps, also one of a program that does not sign on. `before` is the
     unfinished run of its session that it waits for, `ahead` how many runnable asks of its queue are older or more
-    urgent (None: not counted).
+    urgent (None: not counted). `pause` keeps the run from beginning, or its ask from being claimed.
     """
 
     run: RunRecord
@@ -37,6 +38,7 @@ class Situation:
     sweeping: bool = False
     before: str | None = None
     ahead: int | None = None
+    pause: PauseRecord | None = None
 
 
 _WORKER = tuple(workers.c)
@@ -49,7 +51,9 @@ _OF_RUNS = (
     .outerjoin(workers, workers.c.id == asks.c.worker_id)
     .where(runs.c.id.in_(sa.bindparam("ids", expanding=True)))
 )
-_FLEET = sa.select(*_WORKER).where(workers.c.state == word("alive"), workers.c.lease_until > now())
+_FLEET = sa.select(*_WORKER).where(
+    workers.c.state == word("alive"), workers.c.lease_until > now(), workers.c.draining_since.is_(None)
+)
 _SWEEPING = sa.select(sa.literal(1)).where(sweep_leases.c.lease_until > now()).limit(ONE)
 _UNFINISHED_OF = sa.select(runs.c.id).where(
     runs.c.id.in_(sa.bindparam("ids", expanding=True)), runs.c.status.in_([word(status) for status in UNFINISHED])
@@ -95,7 +99,9 @@ class Situations(StoreBase):
             rows = connection.execute(self.own(_OF_RUNS, runs.c.id), {"ids": list(run_ids)}).all()
             fleet = [_worker(row) for row in connection.execute(_FLEET)]
             sweeping = connection.execute(_SWEEPING).first() is not None
-            made = {one.run.id: one for one in (_situation(tuple(row), fleet, sweeping, pinned) for row in rows)}
+            found = (_situation(tuple(row), fleet, sweeping, pinned) for row in rows)
+            pauses = read_pauses(connection)
+            made = {one.run.id: _with_pause(one, pauses) for one in found}
             unfinished = _unfinished(connection, [one.before for one in made.values() if one.before])
         return [
             one if one.before in unfinished else replace(one, before=None)
@@ -120,6 +126,10 @@ def _situation(row: tuple[object, ...], fleet: list[WorkerRecord], sweeping: boo
         sweeping=sweeping,
         before=waiting_for.get("run") if waiting_for.get("kind") == "session" else None,
     )
+
+
+def _with_pause(one: Situation, pauses: list[PauseRecord]) -> Situation:
+    return replace(one, pause=pause_for(pauses, one.run, one.ask.queue if one.ask else None)) if pauses else one
 
 
 def _unfinished(connection: Connection, ids: list[str]) -> frozenset[str]:

@@ -16,6 +16,7 @@ from turnwise.runs.levels import Levels
 from turnwise.runs.limits import RunLimits
 from turnwise.runs.overlooked import Overlooked
 from turnwise.runs.parking import ParkedAsks
+from turnwise.runs.pauses import Pauses
 from turnwise.runs.providers import Providers
 from turnwise.runs.purging import Purges
 from turnwise.runs.queries import Queries
@@ -55,6 +56,7 @@ class Store(
     Purges,
     Wanted,
     Overlooked,
+    Pauses,
     Checkup,
     Inspection,
     ApiKeys,

@@ -14,6 +14,7 @@ from turnwise.errors import DatabaseUnavailableError
 from turnwise.runs.columns import now, word
 from turnwise.runs.outcomes import Parking
 from turnwise.runs.parking import park_ask
+from turnwise.runs.pause_conditions import ASK_IS_PAUSED
 from turnwise.runs.records import UNFINISHED, AskRecord
 from turnwise.runs.replies import attempted
 from turnwise.runs.reservations import Reservations, settle_lost
@@ -84,6 +85,7 @@ _FORGOTTEN = (
         asks.c.created_at <= now() - PATIENCE,
         sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
         asks.c.bucket.is_(None),  # what waits for a provider is seen to by `next_in_line`
+        sa.not_(ASK_IS_PAUSED),
         sa.or_(asks.c.topup_after.is_(None), asks.c.topup_after <= now()),
     )
     .order_by(asks.c.priority.desc(), asks.c.created_at)

@@ -19,6 +19,7 @@ from turnwise.clock import Clock
 from turnwise.runs import direct
 from turnwise.runs.columns import ONE, word
 from turnwise.runs.database import Database
+from turnwise.runs.pause_conditions import PAUSED_TENANTS
 from turnwise.runs.schema import asks, tenant_shares
 
 _queue = sa.bindparam("queue", type_=sa.Text)
@@ -30,6 +31,7 @@ _tenants = _first.union_all(sa.select(_next.scalar_subquery()).where(_first.c.te
 _SEVERAL = sa.select(
     sa.select(sa.func.min(asks.c.tenant)).where(*_mine).scalar_subquery(),
     sa.select(sa.func.max(asks.c.tenant)).where(*_mine).scalar_subquery(),
+    sa.exists(PAUSED_TENANTS.with_only_columns(sa.literal(1))),
 )
 _PRESENT = sa.select(sa.func.max(tenant_shares.c.began)).where(tenant_shares.c.queue == _queue).scalar_subquery()
 
@@ -56,12 +58,15 @@ class TenantLine:
         self._seen: dict[str, tuple[float, bool]] = {}
 
     def has_several(self, connection: Connection, queue: str) -> bool:
-        """Whether more than one tenant has asks in the queue; looked up once a second."""
+        """Whether more than one tenant has asks in the queue; looked up once a second.
+
+        Also while a tenant is paused: a claim then skips all its asks at once, and not one by one.
+        """
         now = self._clock.monotonic()
         seen_at, several = self._seen.get(queue, (-_TRUSTED, False))
         if now - seen_at >= _TRUSTED:
-            first, last = direct.fetch(connection, _SEVERAL, {"queue": queue})[0]
-            several = bool(first != last)
+            first, last, paused = direct.fetch(connection, _SEVERAL, {"queue": queue})[0]
+            several = bool(paused or first != last)
             self._seen[queue] = (now, several)
         return several
 
@@ -93,7 +98,7 @@ def line(claimable: sa.ColumnElement[bool]) -> sa.Select[tuple[str, int, float, 
         best.with_only_columns(asks.c.created_at).scalar_subquery(),
         sa.func.coalesce(ends.scalar_subquery(), 0.0),
         sa.func.coalesce(_PRESENT, 0.0),
-    ).where(_tenants.c.tenant.is_not(None))
+    ).where(_tenants.c.tenant.is_not(None), _tenants.c.tenant.not_in(PAUSED_TENANTS))
 
 
 def whose_turn(connection: Connection, claimable: sa.ColumnElement[bool], queue: str) -> list[Turn]:

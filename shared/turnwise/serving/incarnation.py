@@ -65,6 +65,14 @@ class Incarnation:
             self._store.note_deaf(self._id, deaf)
             self._deaf = deaf
 
+    def note_draining(self) -> None:
+        """Let those who look at the fleet know that this process is about to end."""
+        try:
+            if self._id:
+                self._store.note_draining(self._id)
+        except EnvironmentFault as error:
+            logger.warning("The drain is not on record: %s", error, extra={"action": "drain_not_noted"})
+
     def current(self) -> str | None:
         """The id to claim with; None while the lease could not be renewed for its whole length."""
         return self._id if self._clock.monotonic() - self._renewed < self._lease else None

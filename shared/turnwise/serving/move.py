@@ -32,6 +32,7 @@ from turnwise.runs.records import Json, NewAsk, RunRecord
 from turnwise.runs.transaction import RunTransaction
 from turnwise.serving.ending import error_record, run_status
 from turnwise.serving.history_edits import apply_edit
+from turnwise.serving.pausing import hold_if_paused
 from turnwise.serving.run_documents import RunDocuments
 from turnwise.serving.served_agent import over_template
 from turnwise.serving.tracing import MoveSpan
@@ -92,6 +93,8 @@ class Mover:
             return Moved(run=tx.run)
         if tx.run.started_at is None and (before := tx.run_before()) is not None:
             wait_in_line(tx, before)
+            return Moved(run=tx.run)
+        if tx.run.started_at is None and hold_if_paused(tx):
             return Moved(run=tx.run)
         try:
             tree = self.app.tree(tx.run.task)

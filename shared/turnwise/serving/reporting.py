@@ -46,9 +46,11 @@ class Reporter:
         """Publish a permit for the ask."""
         self._try("publish", ask.run, lambda: self._bus.publish_ask(ask))
 
-    def wake(self, run_id: str) -> None:
-        """Wake a coordinator."""
-        self._try("wake", run_id, lambda: self._bus.wake(run_id))
+    def wake(self, run_id: str, version: str | None = None) -> None:
+        """Wake a coordinator, of that version of the application if it is given."""
+        self._try(
+            "wake", run_id, lambda: self._bus.wake(run_id) if version is None else self._bus.wake(run_id, version)
+        )
 
     def replied(self, claim: Claim, reply: Reply, accepted: bool, started: float, answered: float) -> None:
         """Count a reply; `started` and `answered` are monotonic times around the responder's own work."""

@@ -10,6 +10,7 @@ provider    a provider's limit has to allow the call
 budget      a budget has to grow or begin anew
 parked      a person has to say what became of a call
 version     a process of the run's application version has to be started
+paused      a pause of its queue, task or tenant has to end (`scope`, `name`, `reason`)
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from turnwise.runs.pauses import PauseRecord
 from turnwise.runs.records import AskRecord, Json
 from turnwise.runs.situation import COORDINATOR, Situation
 
@@ -47,12 +49,25 @@ def why_waiting(now: Situation) -> Json | None:
 
 def _not_begun(now: Situation) -> Json:
     run = now.run
+    if now.before is None and now.pause is not None:
+        return _paused(now.pause)
     if now.before is not None:
         sentence = f"The run {now.before}, which is before it in its session, has to end first"
         return _cause("session", sentence, run.created_at, run=now.before)
     if (run.waiting_for or {}).get("kind") == "session":
         return _move(now, "turn", run.created_at, "the run before it in its session has ended")
+    if (run.waiting_for or {}).get("kind") == "paused":
+        return _move(now, "resumed", None, "its pause has ended")
     return _move(now, "accepted", run.created_at, "it was accepted")
+
+
+def _paused(pause: PauseRecord) -> Json:
+    why = f" ({_short(pause.reason)})" if pause.reason else ""
+    sentence = (
+        f"The {pause.kind} {pause.name} is paused since {_time(pause.since)}{why}; an operator ends that with "
+        f"turnwise resume {pause.kind} {pause.name}"
+    )
+    return _cause("paused", sentence, pause.since, scope=pause.kind, name=pause.name, reason=pause.reason)
 
 
 def _asked(now: Situation, ask: AskRecord) -> Json:
@@ -66,6 +81,8 @@ def _asked(now: Situation, ask: AskRecord) -> Json:
         return _parked(now, ask)
     if ask.status != "runnable":
         return _move(now, "answered", ask.closed_at, "its last question has been answered")
+    if now.pause is not None:
+        return _paused(now.pause)
     if _is_put_off(now, ask):
         return _PUT_OFF.get(kind, _put_off)(now, ask)
     return _queued(now, ask)
