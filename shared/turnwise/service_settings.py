@@ -57,6 +57,11 @@ class ServiceSettings(BaseSettings):
         False, description="Take messages without a signature, while keys are rolled out."
     )
     bind: str = Field("127.0.0.1:8080", description="HOST:PORT of the gateway.")
+    root_path: str = Field(
+        "",
+        pattern=r"^(/[A-Za-z0-9._~-]+)*$",
+        description="Path that proxies put in front of everything, /turnwise; they may take it off or leave it.",
+    )
     metrics_bind: str | None = Field(
         None, description="HOST:PORT of /metrics in services without another port; 0: any."
     )

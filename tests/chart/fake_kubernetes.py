@@ -32,6 +32,7 @@ _KINDS: dict[str, dict[str, bool]] = {
     "apps/v1": {"Deployment": True, "StatefulSet": True},
     "autoscaling/v2": {"HorizontalPodAutoscaler": True},
     "batch/v1": {"Job": True},
+    "gateway.networking.k8s.io/v1": {"HTTPRoute": True},
     "keda.sh/v1alpha1": {"ScaledObject": True, "TriggerAuthentication": True},
     "monitoring.coreos.com/v1": {"PodMonitor": True, "PrometheusRule": True, "ServiceMonitor": True},
     "networking.k8s.io/v1": {"Ingress": True, "NetworkPolicy": True},

@@ -1,6 +1,7 @@
 """The custom resources that the chart makes, as far as it uses their fields; Kubernetes' own schemas do not have them.
 
-Names and types follow the definitions of KEDA 2.20 and of the Prometheus operator; a field that is not here is refused.
+Names and types follow the definitions of KEDA 2.20, the Prometheus operator and the Gateway API 1.2; a field
+that is not here is refused.
 """
 
 from __future__ import annotations
@@ -124,10 +125,21 @@ class _ScaledObject(_Part):
         return self
 
 
+class _Relabeling(_Part):
+    source_labels: list[str] | None = None
+    regex: str | None = None
+    target_label: str | None = None
+    replacement: str | None = None
+    action: str | None = None
+
+
 class _Endpoint(_Part):
     port: str
     path: str
     interval: str = Field(pattern=r"^\d+(ms|s|m)$")
+    scrape_timeout: str | None = Field(None, pattern=r"^\d+(ms|s|m)$")
+    relabelings: list[_Relabeling] = []
+    metric_relabelings: list[_Relabeling] = []
 
 
 class _ServiceMonitor(_Part):
@@ -166,7 +178,50 @@ class _PrometheusRule(_Part):
     groups: list[_Group] = Field(min_length=1)
 
 
+class _ParentRef(_Part):
+    name: str = Field(min_length=1)
+    namespace: str | None = None
+    section_name: str | None = None
+
+
+class _PathMatch(_Part):
+    type: Literal["Exact", "PathPrefix", "RegularExpression"]
+    value: str = Field(pattern="^/")
+
+
+class _Match(_Part):
+    path: _PathMatch
+
+
+class _Filter(_Part):
+    type: Literal["URLRewrite", "RequestHeaderModifier", "ResponseHeaderModifier"]
+    url_rewrite: dict[str, Any] | None = Field(None, alias="urlRewrite")
+
+
+class _Timeouts(_Part):
+    request: str = Field(pattern=r"^([0-9]{1,5}(h|m|s|ms)){1,4}$")
+
+
+class _Backend(_Part):
+    name: str = Field(min_length=1)
+    port: int = Field(gt=0, le=65535)
+
+
+class _RouteRule(_Part):
+    matches: list[_Match] = Field(min_length=1)
+    filters: list[_Filter] = []
+    timeouts: _Timeouts
+    backend_refs: list[_Backend] = Field(min_length=1)
+
+
+class _HTTPRoute(_Part):
+    parent_refs: list[_ParentRef] = Field(min_length=1)
+    hostnames: list[str] = []
+    rules: list[_RouteRule] = Field(min_length=1)
+
+
 SPECS: dict[tuple[str, str], type[BaseModel]] = {
+    ("gateway.networking.k8s.io/v1", "HTTPRoute"): _HTTPRoute,
     ("keda.sh/v1alpha1", "TriggerAuthentication"): _TriggerAuthentication,
     ("keda.sh/v1alpha1", "ScaledObject"): _ScaledObject,
     ("monitoring.coreos.com/v1", "ServiceMonitor"): _ServiceMonitor,

@@ -16,7 +16,9 @@ from tests.chart.values_table import README, SETTINGS, readme, setting_names, va
 VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
 # What Kubernetes is given as it is: its own schema says what may be in there.
-PASSED_ON = {"affinity", "valueFrom", "claims", "tolerations", "gatewayFrom", "metricsFrom", "egress", "global"}
+PASSED_ON = {"affinity", "valueFrom", "claims", "tolerations", "gatewayFrom", "metricsFrom", "egress", "global"} | {
+    *("passedOn", "extraSpec", "behavior", "sysctls"),
+}
 
 
 def objects(schema: Any, name: str = "") -> list[tuple[str, dict[str, Any]]]:
@@ -111,7 +113,7 @@ def test_the_chart_and_the_distribution_have_one_version() -> None:
         ),
         (
             {"autoscaling": {"kind": "keda"}, "workerDefaults": {"scaling": {"minReplicas": 20}}},
-            "pool llm has scaling.maxReplicas 10",
+            "pool llm: scaling.maxReplicas is 10, less than its minReplicas, 20",
         ),
         (
             {"autoscaling": {"kind": "hpa"}, "workerDefaults": {"scaling": {"minReplicas": 0}}},
@@ -126,6 +128,51 @@ def test_the_chart_and_the_distribution_have_one_version() -> None:
         ),
         ({"evaluation": {"enabled": True}, "brokerTls": {"secret": "tls"}}, "speaks no TLS"),
         ({"brokerTls": {"secret": "tls", "key": "tls.key"}}, "brokerTls.cert is not"),
+        # Less than it seems: the pool is not scaled, and would be refused only on the day that it is.
+        ({"workerDefaults": {"scaling": {"minReplicas": 20}}}, "scaling.maxReplicas is 10, less than"),
+        ({"gateway": {"autoscaling": {"minReplicas": 7}}}, "gateway.autoscaling.maxReplicas is 6, less than"),
+        ({"workers": [{"name": "llm", "queues": ["llm"]}]}, "no pool of workers serves the queue agent"),
+        ({"settings": {"LLM_QUEUES": '{"writer": "slow"}'}}, "no pool of workers serves the queue llm-slow"),
+        ({"workerDefaults": {"replicas": 0}}, "no pool of workers serves the queue llm"),
+        ({"workers": [{"name": "all", "queues": ["llm", "agent", "llm-slow"]}]}, "llm-slow, which no agent is given"),
+        ({"settings": {"LLM_QUEUES": "slow"}}, "settings.LLM_QUEUES is slow, which is not JSON"),
+        (
+            {
+                "autoscaling": {"kind": "keda"},
+                "workers": [{"name": "a", "queues": ["llm"]}, {"name": "b", "queues": ["llm", "agent"]}],
+            },
+            "pools a and b are both scaled by the whole backlog of the queue llm",
+        ),
+        ({"workers": [{"name": "a" * 31, "queues": ["llm"]}]}, "/workers/0/name"),
+        ({"workers": [{"name": "-llm", "queues": ["llm"]}]}, "/workers/0/name"),
+        ({"fullnameOverride": "1st"}, "/fullnameOverride"),
+        ({"fullnameOverride": "My_Desk"}, "/fullnameOverride"),
+        ({"nameOverride": "x" * 64}, "/nameOverride"),
+        ({"commonLabels": {"team": "x" * 64}}, "/commonLabels/team"),
+        ({"pod": {"annotations": {"-bad": "x"}}}, "/pod/annotations"),
+        ({"secrets": {"databaseUrl": {"name": "a..b"}}}, "/secrets/databaseUrl/name"),
+        ({"secrets": {"databaseUrl": {"key": "a/b"}}}, "/secrets/databaseUrl/key"),
+        ({"ingress": {"hosts": ["https://example.com"]}}, "/ingress/hosts/0"),
+        ({"ingress": {"path": "/a//b"}}, "/ingress/path"),
+        ({"images": {"digests": {"gateway": "sha256:short"}}}, "/images/digests/gateway"),
+        ({"images": {"tag": "a b"}}, "/images/tag"),
+        ({"pod": {"extraSpec": {"containers": []}}}, "/pod/extraSpec/containers"),
+        ({"pod": {"securityContext": {"runAsRoot": True}}}, "/pod/securityContext"),
+        ({"deployment": {"strategy": {"type": "Blue"}}}, "/deployment/strategy/type"),
+        ({"settings": {"DRAIN_SECONDS": "5"}}, "/settings/DRAIN_SECONDS"),
+        ({"httpRoute": {"enabled": True}}, "httpRoute.parentRefs is empty"),
+        (
+            {
+                "ingress": {"enabled": True, "path": "/a"},
+                "httpRoute": {"enabled": True, "path": "/b", "parentRefs": [{"name": "public"}]},
+            },
+            "another path in front of the gateway is",
+        ),
+        ({"monitoring": {"rules": {"alerts": {"TurnwiseQueueSlwo": {"for": "1m"}}}}}, "there is no such alert"),
+        (
+            {"monitoring": {"rules": {"enabled": True, "alerts": {"TurnwiseQueueSlow": {"thresholds": [1, 2]}}}}},
+            "has 2 thresholds, but its expression compares with 1 numbers",
+        ),
     ],
     ids=str,
 )

@@ -18,6 +18,8 @@ from turnwise.service_settings import ServiceSettings
 from turnwise.setting_names import known_names
 
 _KEY = re.compile(r"^(?P<indent> *)(?P<key>[A-Za-z][\w-]*):(?P<rest>.*)$")
+# Maps that are passed on to Kubernetes, and explained as one.
+_WHOLE = {"resources", "securityContext", "containerSecurityContext"}
 README = CHART / "README.md"
 SETTINGS = CHART / "files" / "settings.txt"
 BEGIN, END = "<!-- values: begin -->", "<!-- values: end -->"
@@ -78,9 +80,9 @@ def _walk(lines: list[str], tree: dict[str, Any]) -> Iterator[Value]:
         found: Any = tree
         for part in path:
             found = found.get(part) if isinstance(found, dict) else None
-        inside = any(part in ("requests", "limits") for part in path) or (path[0] == "workers" and depth > 0)
+        inside = any(part in _WHOLE for part in path[:-1]) or (path[0] == "workers" and depth > 0)
         if not inside and found is not None:
-            is_section = not match["rest"].strip() and isinstance(found, dict) and path[-1] != "resources"
+            is_section = not match["rest"].strip() and isinstance(found, dict) and path[-1] not in _WHOLE
             yield Value(path=".".join(path), comment=" ".join(comment), default=found, is_section=is_section)
         comment = []
 

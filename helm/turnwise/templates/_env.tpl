@@ -44,10 +44,35 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if eq .Values.app "turnwise.demo.app:app" }}
+# The demo's books: the root file system cannot be written to.
+- name: TURNWISE_DEMO_DIR
+  value: /tmp/demo
+{{- end }}
+{{- if include "turnwise.scripted" . }}
+- name: TURNWISE_DEMO_MODEL
+  value: turnwise-fake
+{{- end }}
 {{- range $name, $value := .Values.settings }}
 {{- include "turnwise.checkVariable" (dict "root" $ "name" (printf "TURNWISE_%s" $name)) }}
 - name: TURNWISE_{{ $name }}
   value: {{ $value | quote }}
+{{- end }}
+{{- end }}
+
+{{/* Where the models are, for workers; takes the root. */}}
+{{- define "turnwise.modelEnv" -}}
+{{- if include "turnwise.scripted" . -}}
+- name: OPENAI_API_KEY
+  value: not-needed-by-the-scripted-model
+- name: OPENAI_BASE_URL
+  value: http://{{ include "turnwise.fullname" . }}-model:8090/v1
+{{- else -}}
+{{ include "turnwise.secretEnv" (dict "name" "OPENAI_API_KEY" "ref" .Values.secrets.openaiApiKey "optional" true) }}
+{{- with .Values.openaiBaseUrl }}
+- name: OPENAI_BASE_URL
+  value: {{ . | quote }}
+{{- end }}
 {{- end }}
 {{- end }}
 

@@ -7,47 +7,52 @@
 {{- $pod | toJson }}
 {{- end }}
 
-{{/* Labels and annotations of a pod; takes a dict of root, component, values and port, that of /metrics. */}}
+{{/* Labels and annotations of a pod; takes a dict of root, component, values and port, that of /metrics if it has one. */}}
 {{- define "turnwise.podMetadata" -}}
 {{- $pod := include "turnwise.podValues" . | fromJson -}}
 labels:
   # Without the chart's version: a new chart with the same images is no reason to start pods anew.
   {{- include "turnwise.selector" . | nindent 2 }}
-  {{- with $pod.labels }}
+  {{- with merge (dict) $pod.labels .root.Values.commonLabels }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- $annotations := dict }}
-{{- if .root.Values.monitoring.annotations }}
+{{- if and .port .root.Values.monitoring.annotations }}
 {{- $annotations = dict "prometheus.io/scrape" "true" "prometheus.io/path" "/metrics" "prometheus.io/port" (toString .port) }}
 {{- end }}
-{{- if .root.Values.evaluation.enabled }}
+{{- if and .port .root.Values.evaluation.enabled }}
 {{- $_ := set $annotations "checksum/evaluation" (.root.Values.evaluation | toJson | sha256sum) }}
 {{- end }}
-{{- with merge (deepCopy $pod.annotations) $annotations }}
+{{- with merge (dict) $pod.annotations $annotations .root.Values.commonAnnotations }}
 annotations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* What no pod of ours may do without. */}}
-{{- define "turnwise.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 10001
-runAsGroup: 10001
-fsGroup: 10001
-seccompProfile: {type: RuntimeDefault}
+{{/* A Deployment but for its replicas, selector and pods; takes what "turnwise.podValues" takes. */}}
+{{- define "turnwise.deployment" -}}
+{{- $deployment := deepCopy .root.Values.deployment }}
+{{- range $key, $value := .values.deployment }}
+{{- $_ := set $deployment $key $value }}
+{{- end -}}
+revisionHistoryLimit: {{ $deployment.revisionHistoryLimit }}
+minReadySeconds: {{ $deployment.minReadySeconds }}
+progressDeadlineSeconds: {{ $deployment.progressDeadlineSeconds }}
+strategy: {{- toYaml $deployment.strategy | nindent 2 }}
 {{- end }}
 
-{{/* A pod but for its containers; takes a dict of root, component, values and account ("": the namespace's default). */}}
+{{/*
+A pod but for its containers; takes a dict of root, component, values and account ("": the namespace's default), and of a
+pool that has an account of its own, accountName.
+*/}}
 {{- define "turnwise.pod" -}}
 {{- $pod := include "turnwise.podValues" . | fromJson -}}
 {{- $scope := . -}}
-{{- if .account }}serviceAccountName: {{ include "turnwise.serviceAccount" . }}
+{{- if .account }}serviceAccountName: {{ include "turnwise.serviceAccount" (dict "root" .root "account" .account "name" .accountName) }}
 {{ end -}}
 automountServiceAccountToken: false
 # A Service called turnwise would otherwise set variables that begin like our settings.
 enableServiceLinks: false
-securityContext:
-  {{- include "turnwise.podSecurity" . | nindent 2 }}
+securityContext: {{- toYaml $pod.securityContext | nindent 2 }}
 {{- with .root.Values.images.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
@@ -77,6 +82,9 @@ topologySpreadConstraints:
         {{- include "turnwise.selector" $scope | nindent 8 }}
   {{- end }}
 {{- end }}
+{{- with $pod.extraSpec }}
+{{ toYaml . }}
+{{- end }}
 volumes:
   - name: tmp
     emptyDir: {}
@@ -99,10 +107,10 @@ volumes:
 {{- define "turnwise.container" -}}
 {{- $pod := include "turnwise.podValues" . | fromJson -}}
 imagePullPolicy: {{ .root.Values.images.pullPolicy }}
-securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities: {drop: [ALL]}
+securityContext: {{- toYaml $pod.containerSecurityContext | nindent 2 }}
+{{- with $pod.extraEnvFrom }}
+envFrom: {{- toYaml . | nindent 2 }}
+{{- end }}
 volumeMounts:
   - name: tmp
     mountPath: /tmp
@@ -120,9 +128,16 @@ volumeMounts:
   {{- end }}
 {{- end }}
 
+{{/* Containers beside ours, in pods that run for ever; takes what "turnwise.pod" takes. */}}
+{{- define "turnwise.extraContainers" -}}
+{{- with (include "turnwise.podValues" . | fromJson).extraContainers }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
+
 {{/*
-Ports and probes; takes a dict of name and port. A process that is deaf, so that its broker brings it nothing, is not
-ready; one that only a restart can help is not alive either (docs/operations.md).
+Ports and probes; takes what "turnwise.pod" takes, and name and port. A process that is deaf, so that its broker brings it
+nothing, is not ready; one that only a restart can help is not alive either (docs/operations.md).
 */}}
 {{- define "turnwise.probes" -}}
 ports:
@@ -132,7 +147,7 @@ startupProbe:
   httpGet: {path: /health/live, port: {{ .name }}}
   periodSeconds: 2
   timeoutSeconds: 3
-  failureThreshold: 30
+  failureThreshold: {{ div (add (include "turnwise.podValues" . | fromJson).startupSeconds 1) 2 }}
 readinessProbe:
   httpGet: {path: /health/ready, port: {{ .name }}}
   periodSeconds: 5
@@ -145,12 +160,19 @@ livenessProbe:
 {{- end }}
 
 {{/*
-Where no hook brings the schema up to date, each pod does before it starts: that is safe to run from many at once.
-The evaluation's servers start with the pods, so these wait for them. Takes what "turnwise.pod" takes, and image.
+Yours come first: what they bring (a proxy to the database, a file) is what the migration may need. Where no hook brings the
+schema up to date, each pod does before it starts: that is safe to run from many at once. The evaluation's servers start
+with the pods, so these wait for them. Takes what "turnwise.pod" takes, and image.
 */}}
 {{- define "turnwise.initContainers" -}}
-{{- if eq (include "turnwise.migrateMode" .root) "init" -}}
+{{- $migrates := eq (include "turnwise.migrateMode" .root) "init" }}
+{{- $extra := (include "turnwise.podValues" . | fromJson).extraInitContainers }}
+{{- if or $migrates $extra }}
 initContainers:
+  {{- with $extra }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+  {{- if $migrates }}
   - name: migrate
     image: {{ include "turnwise.image" . }}
     {{- if .root.Values.evaluation.enabled }}
@@ -170,5 +192,6 @@ initContainers:
       {{- . | nindent 6 }}
       {{- end }}
     resources: {{- toYaml .root.Values.migrate.resources | nindent 6 }}
+  {{- end }}
 {{- end }}
 {{- end }}

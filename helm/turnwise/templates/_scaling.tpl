@@ -47,3 +47,20 @@ scaleUp:
   policies: [{type: Percent, value: 100, periodSeconds: 15}, {type: Pods, value: 4, periodSeconds: 15}]
   selectPolicy: Max
 {{- end }}
+
+{{/*
+The most connections that all processes of the release may hold to PostgreSQL: of each its pool, and one for the heartbeat. The
+children of a prefork worker count each. Takes the root.
+*/}}
+{{- define "turnwise.connections" -}}
+{{- $each := add1 (default "20" (get .Values.settings "DATABASE_CONNECTIONS") | int) }}
+{{- $gateways := ternary .Values.gateway.autoscaling.maxReplicas .Values.gateway.replicas .Values.gateway.autoscaling.enabled }}
+{{- $processes := add $gateways .Values.coordinator.replicas }}
+{{- range .Values.workers }}
+{{- $worker := include "turnwise.worker" (dict "root" $ "worker" .) | fromJson }}
+{{- $scaled := and $worker.scaling.enabled (ne $.Values.autoscaling.kind "none") }}
+{{- $replicas := ternary $worker.scaling.maxReplicas $worker.replicas $scaled | int }}
+{{- $processes = add $processes (mul $replicas (ternary (add1 $worker.concurrency) 1 (eq $worker.pool "prefork"))) }}
+{{- end }}
+{{- mul $processes $each }}
+{{- end }}

@@ -19,6 +19,7 @@ from turnwise_gateway.answers import take_answer
 from turnwise_gateway.bodies import Fork, Retry
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.problem import problems
+from turnwise_gateway.root_path import public
 from turnwise_gateway.runs import IdempotencyKey, known_form, version_of, wake
 from turnwise_gateway.scopes import WRITES
 from turnwise_gateway.views import RunView, run_view
@@ -58,7 +59,7 @@ def fork_run(
     if body.message is not None and run.started_at is not None:
         _answer(gateway, run, body.message)
     _go_on(gateway, run, ask)
-    response.headers["Location"] = f"/v1/runs/{run.id}"
+    response.headers["Location"] = public(f"/v1/runs/{run.id}")
     return run_view(gateway.situation(run.id))
 
 

@@ -42,6 +42,7 @@ from turnwise_gateway.problem import handle_problems
 from turnwise_gateway.rates import Rates
 from turnwise_gateway.refused import Refused
 from turnwise_gateway.request_id import RequestId
+from turnwise_gateway.root_path import RootPath, check_root, without_root
 from turnwise_gateway.scopes import check_declared
 from turnwise_gateway.watch import Watch
 
@@ -69,7 +70,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
         lifespan=lifespan,
         redoc_url=None,
         description=_DESCRIPTION,
-        telemetry=_telemetry(),
+        telemetry=_telemetry(settings.root_path),
         generate_unique_id_function=lambda route: route.name,
     )
     api.state.gateway = gateway
@@ -79,6 +80,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
         api.include_router(part.router)
     api.include_router(health.router)
     check_declared(api)
+    check_root(api, settings.root_path)
     describe(api, guarded=settings.auth != "none")
     return api
 
@@ -86,7 +88,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
 _DESCRIPTION = "Durable conversations between LLM agents, tools and humans. Every error is an RFC 9457 problem."
 
 
-def _telemetry() -> TelemetryConfig:
+def _telemetry(root: str) -> TelemetryConfig:
     """FastAPI traces requests, where somebody takes that; the probes and scrapes of a cluster are nobody's business."""
     return {
         "tracer_provider": tracer_provider(),
@@ -94,7 +96,7 @@ def _telemetry() -> TelemetryConfig:
         "operation_spans": False,
         "logs": False,
         "auto_configure": False,
-        "exclude": lambda scope: str(scope.get("path", "")).startswith(("/health/", "/metrics")),
+        "exclude": lambda scope: without_root(str(scope.get("path", "")), root).startswith(("/health/", "/metrics")),
     }
 
 
@@ -106,6 +108,8 @@ def _add_middleware(api: FastAPI, store: Store, settings: ServiceSettings) -> No
     api.add_middleware(Rates, settings=settings)
     api.add_middleware(Door, store=store, identity=identity(store, settings))
     api.add_middleware(RequestId)
+    if settings.root_path:
+        api.add_middleware(RootPath, root=settings.root_path)
 
 
 def identity(store: Store, settings: ServiceSettings) -> Identity | None:

@@ -12,6 +12,7 @@ from turnwise.runs.store import Store
 from turnwise_gateway.identity import Identity, limits_of
 from turnwise_gateway.local_only import check_local
 from turnwise_gateway.problem import refusal
+from turnwise_gateway.root_path import inner_path
 
 # Where the caller stands in a request's scope.
 CALLER = "turnwise.caller"
@@ -45,7 +46,7 @@ class Door:
         headers = Headers(scope=scope)
         if self._identity is None:
             check_local(scope["method"], headers)
-        if is_open(scope["path"]):
+        if is_open(inner_path(scope)):
             return None
         if self._identity is None:
             return Caller(name="anybody", limits=await limits_of(self._store, DEFAULT_TENANT))

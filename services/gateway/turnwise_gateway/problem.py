@@ -27,6 +27,7 @@ from turnwise.errors import (
 )
 from turnwise.redaction import redact
 from turnwise_gateway.readable import readable
+from turnwise_gateway.root_path import public
 
 logger = logging.getLogger(__name__)
 
@@ -139,15 +140,15 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
 
 def _told(fault: dict[str, Any]) -> str:
     if fault["type"] == "extra_forbidden":
-        return "no such field; see /docs for those that there are"
+        return f"no such field; see {public('/docs')} for those that there are"
     return str(fault["msg"]).removeprefix("Value error, ")
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     detail = {
-        404: f"there is nothing at {request.url.path}; see /docs for what there is",
-        405: f"{request.method} is not possible at {request.url.path}; see /docs for what is",
+        404: f"there is nothing at {request.url.path}; see {public('/docs')} for what there is",
+        405: f"{request.method} is not possible at {request.url.path}; see {public('/docs')} for what is",
     }.get(error.status_code, str(error.detail))
     code = _CODES.get(error.status_code, "error")
     return problem(error.status_code, code, detail, headers=dict(error.headers or {}) or None)

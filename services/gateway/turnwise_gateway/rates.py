@@ -19,6 +19,7 @@ from turnwise.errors import QuotaExceededError
 from turnwise.service_settings import ServiceSettings
 from turnwise_gateway.auth import CALLER, is_open
 from turnwise_gateway.problem import refusal
+from turnwise_gateway.root_path import inner_path
 
 if TYPE_CHECKING:
     from limits.aio.strategies import SlidingWindowCounterRateLimiter
@@ -47,7 +48,7 @@ class Rates:
             await self._live(scope, receive, send)
             return
         caller = scope.get(CALLER)
-        if not isinstance(caller, Caller) or is_open(scope["path"]):
+        if not isinstance(caller, Caller) or is_open(inner_path(scope)):
             await self._app(scope, receive, send)
             return
         own = caller.limits.requests_per_minute

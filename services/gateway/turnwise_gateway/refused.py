@@ -12,6 +12,7 @@ from turnwise.errors import DatabaseUnavailableError
 from turnwise.runs.store import Store
 from turnwise_gateway.auth import CALLER
 from turnwise_gateway.request_id import REQUEST_ID
+from turnwise_gateway.root_path import inner_path
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ class Refused:
 
         await self._app(scope, receive, look)
         if 400 <= status < 500:
-            await run_in_threadpool(self._note, deed_in(scope, caller), scope["path"][:_LONGEST], status)
+            await run_in_threadpool(self._note, deed_in(scope, caller), inner_path(scope)[:_LONGEST], status)
 
     def _note(self, deed: Deed, path: str, status: int) -> None:
         try:

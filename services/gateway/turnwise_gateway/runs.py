@@ -23,6 +23,7 @@ from turnwise.telemetry.context import current_traceparent
 from turnwise_gateway.bodies import RunChange, Submission
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.problem import problems
+from turnwise_gateway.root_path import public
 from turnwise_gateway.scopes import READS, WRITES
 from turnwise_gateway.views import Page, RunView, RunWithTree, Status, fresh, run_view, run_with_tree
 
@@ -71,7 +72,7 @@ async def submit(
     run = await run_in_threadpool(_submit, gateway, body, idempotency_key)
     if wait:
         await _wait(gateway, run, wait)
-    response.headers["Location"] = f"/v1/runs/{run.id}"
+    response.headers["Location"] = public(f"/v1/runs/{run.id}")
     # Of a run that was just accepted no more is known than it says itself, so nothing is read.
     begun = wait or run.started_at is not None
     return run_view(await run_in_threadpool(gateway.situation, run.id) if begun else fresh(run))

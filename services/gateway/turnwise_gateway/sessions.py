@@ -16,6 +16,7 @@ from turnwise_gateway.bodies import SESSION_ID
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.problem import problems
 from turnwise_gateway.readable import readable
+from turnwise_gateway.root_path import public
 from turnwise_gateway.scopes import READS, WRITES
 from turnwise_gateway.views import UsageView, money, when
 
@@ -104,7 +105,7 @@ def _view(session: SessionRecord) -> SessionView:
             SessionTaskView(task=task.task, runs=task.runs, agents=[_agent(agent) for agent in task.agents])
             for task in session.tasks
         ],
-        links=SessionLinks(self=f"/v1/sessions/{session.id}", runs=f"/v1/runs?session={session.id}"),
+        links=SessionLinks(self=public(f"/v1/sessions/{session.id}"), runs=public(f"/v1/runs?session={session.id}")),
     )
 
 

@@ -15,6 +15,7 @@ from turnwise.runs.records import EventRecord, Frame, Json, RunRecord
 from turnwise.runs.situation import Situation
 from turnwise.serving.waiting import why_waiting
 from turnwise_gateway.readable import readable
+from turnwise_gateway.root_path import public
 
 T = TypeVar("T")
 Status = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
@@ -165,7 +166,7 @@ def fresh(run: RunRecord) -> Situation:
 
 def _fields(now: Situation) -> Json:
     run = now.run
-    here = f"/v1/runs/{run.id}"
+    here = public(f"/v1/runs/{run.id}")
     return {
         "id": run.id,
         "task": run.task,
