@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from prometheus_client import CollectorRegistry
+from tests.e2e.waiting import until
 
 from turnwise import App, Entity
+from turnwise.bus.base import OnNotice
+from turnwise.bus.envelope import WatchNotice
 from turnwise.bus.in_process import InProcessBus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.ids import new_id
@@ -57,6 +60,12 @@ class Desk:
         message = encode_document(ChatDocument(content=text, metadata=metadata))
         run, _ = self.store.submit(NewRun(id=new_id("run"), task=task, version="1", message=message, **limits))
         return run.id
+
+    def watch(self, run_id: str, callback: OnNotice) -> None:
+        """Let `callback` hear what a gateway would that watches the run; returns once the responders know."""
+        listener = self.bus.listen(callback)
+        self.bus.notify(WatchNotice(listener=listener.address, runs=[run_id], seconds=60))
+        until(lambda: bool(self.responders.watched.listeners(run_id)), "the responders to hear of the watch")
 
     def go_on(self, run_id: str) -> RunRecord:
         """Move and answer until the run has ended or waits for a human."""

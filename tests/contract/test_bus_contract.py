@@ -8,7 +8,17 @@ from collections.abc import Callable, Iterator
 import pytest
 from tests.contract.brokers import BusUnderTest, an_ask, broker, in_process, over_broker, until
 
-from turnwise.bus.envelope import AskEnvelope, CancelNotice, MoveEnvelope, Notice, RunNotice, TokenNotice, Work
+from turnwise.bus.envelope import (
+    AskEnvelope,
+    CancelNotice,
+    MoveEnvelope,
+    Notice,
+    RunNotice,
+    TextNotice,
+    TokenNotice,
+    WatchNotice,
+    Work,
+)
 
 KINDS = [
     "in-process",
@@ -150,16 +160,39 @@ def test_a_notice_reaches_every_listener(under_test: BusUnderTest) -> None:
     assert heard == [notices, notices, notices]
 
 
-def test_who_listens_to_cancellations_hears_nothing_else(under_test: BusUnderTest) -> None:
+def test_a_worker_hears_of_cancellations_and_watched_runs_and_nothing_else(under_test: BusUnderTest) -> None:
     heard: list[Notice] = []
     all_heard: list[Notice] = []
-    assert under_test.bus.listen(heard.append, cancellations_only=True).wait_ready(10)
+    assert under_test.bus.listen(heard.append, as_worker=True).wait_ready(10)
     assert under_test.bus.listen(all_heard.append).wait_ready(10)
     notices: list[Notice] = [RunNotice(run="run_1", seq=3), CancelNotice(run="run_1"), RunNotice(run="run_1", seq=4)]
-    for notice in [*notices, CancelNotice(run="run_2")]:
+    for notice in [*notices, CancelNotice(run="run_2"), (watch := WatchNotice(listener="l", runs=["r"], seconds=5))]:
         under_test.bus.notify(notice)
-    assert until(lambda: len(heard) == 2 and len(all_heard) == 4)
-    assert heard == [CancelNotice(run="run_1"), CancelNotice(run="run_2")]
+    assert until(lambda: len(heard) == 3 and len(all_heard) == 4)
+    assert heard == [CancelNotice(run="run_1"), CancelNotice(run="run_2"), watch]
+
+
+def test_text_reaches_the_listener_that_it_is_for_and_no_other(under_test: BusUnderTest) -> None:
+    heard: list[list[Notice]] = [[], []]
+    first, second = (under_test.bus.listen(each.append) for each in heard)
+    assert first.wait_ready(10) and second.wait_ready(10)
+    text = TextNotice(pieces=[TokenNotice(run="r", ask="a", attempt=1, offset=0, text="Grüße")])
+    under_test.bus.tell(second.address, text)
+    under_test.bus.notify(RunNotice(run="run_1", seq=1))
+    assert until(lambda: len(heard[0]) == 1 and len(heard[1]) == 2)
+    assert heard[0] == [RunNotice(run="run_1", seq=1)]
+    assert text in heard[1]
+
+
+def test_text_for_a_listener_that_is_gone_is_gone_as_well(under_test: BusUnderTest) -> None:
+    gone, heard = under_test.bus.listen(lambda _: None), []  # type: ignore[var-annotated]
+    other = under_test.bus.listen(heard.append)
+    assert gone.wait_ready(10) and other.wait_ready(10)
+    gone.close()
+    text = TextNotice(pieces=[TokenNotice(run="r", ask="a", attempt=1, offset=0, text="x")])
+    under_test.bus.tell(gone.address, text)
+    under_test.bus.tell(other.address, text)
+    assert until(lambda: heard == [text])
 
 
 def test_a_notice_that_nobody_hears_is_gone(under_test: BusUnderTest) -> None:

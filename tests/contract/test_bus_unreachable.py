@@ -73,7 +73,8 @@ def test_what_is_no_envelope_is_refused_with_its_fault(data: object, said: str) 
 
 
 def test_the_schema_tells_the_envelopes_apart_by_kind() -> None:
-    assert set(schema()["discriminator"]["mapping"]) == {"ask", "move", "run", "cancel", "llm.delta"}
+    kinds = {"ask", "move", "run", "cancel", "watch", "llm.delta", "llm.deltas"}
+    assert set(schema()["discriminator"]["mapping"]) == kinds
 
 
 def test_an_agents_name_is_one_word_of_the_routing_key() -> None:

@@ -29,6 +29,7 @@ from turnwise import (
     Task,
     ToolMessage,
 )
+from turnwise.bus.envelope import Notice, TextNotice
 from turnwise.errors import CallTimeoutError, ModelRateLimitError, ModelRequestError, ModelUnavailableError
 from turnwise.fake_llm.answer import Answer, Fault
 from turnwise.fake_llm.request import ChatRequest
@@ -471,9 +472,17 @@ def test_what_was_streamed_before_a_break_is_void(serving: Any, store: Store) ->
     server = serving(Model("disconnect", times=1))
     pieces: list[tuple[int, int]] = []
     with Desk(store, app_of(lambda: agent_of(server, stream=True))) as desk:
-        desk.bus.listen(lambda notice: pieces.append((notice.attempt, notice.offset)))  # type: ignore[union-attr]
-        ended(desk, desk.submit("desk"))
-        until(lambda: {attempt for attempt, _ in pieces} == {1, 2}, "pieces of both tries")
+        run_id = desk.submit("desk")
+        heard: list[Notice] = []
+        desk.watch(run_id, heard.append)
+        ended(desk, run_id)
+
+        def both() -> bool:
+            texts = [piece for notice in heard if isinstance(notice, TextNotice) for piece in notice.pieces]
+            pieces[:] = [(piece.attempt, piece.offset) for piece in texts]
+            return {attempt for attempt, _ in pieces} == {1, 2}
+
+        until(both, "pieces of both tries")
         assert min(offset for attempt, offset in pieces if attempt == 2) == 0
 
 

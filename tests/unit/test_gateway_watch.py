@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from turnwise.bus.envelope import CancelNotice, RunNotice, TokenNotice
+import pytest
+
+import turnwise_gateway.announcing as announcing
+from turnwise.bus.envelope import CancelNotice, Notice, RunNotice, TextNotice, TokenNotice, WatchNotice
 from turnwise.bus.in_process import InProcessBus
 from turnwise_gateway.watch import Watch
+
+
+def _piece(run: str, offset: int, text: str) -> TokenNotice:
+    return TokenNotice(run=run, ask="a", attempt=1, offset=offset, text=text)
 
 
 def test_a_watcher_is_woken_by_its_own_run_and_gets_the_text_in_order() -> None:
@@ -16,8 +23,8 @@ def test_a_watcher_is_woken_by_its_own_run_and_gets_the_text_in_order() -> None:
         watch.open()
         with watch.of("run_1") as mine, watch.of("run_2") as other:
             bus.notify(CancelNotice(run="run_1"))
-            for offset, text in enumerate("ab"):
-                bus.notify(TokenNotice(run="run_1", ask="a", attempt=1, offset=offset, text=text))
+            pieces = [_piece("run_1", 0, "a"), _piece("run_other", 0, "x"), _piece("run_1", 1, "b")]
+            bus.tell(watch.address, TextNotice(pieces=pieces))
             bus.notify(RunNotice(run="run_1", seq=2))
             texts: list[str] = []
             while len(texts) < 2:
@@ -33,6 +40,53 @@ def test_a_watcher_is_woken_by_its_own_run_and_gets_the_text_in_order() -> None:
     assert texts == ["a", "b"]
     assert nothing_left
     assert not other_woken
+
+
+def test_workers_hear_which_runs_are_watched_for_their_text_for_as_long_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(announcing, "_AGAIN", 0.05)
+
+    async def scenario() -> tuple[str, list[WatchNotice]]:
+        bus, heard = InProcessBus(), list[Notice]()
+        bus.listen(heard.append, as_worker=True)
+        watch = Watch(bus)
+        watch.open()
+        with watch.of("run_1"):  # it waits for the end only
+            with watch.of("run_2", text=True), watch.of("run_2", text=True), watch.of("run_3", text=True):
+                while not [one for one in heard if isinstance(one, WatchNotice) and len(one.runs) == 2]:
+                    await asyncio.sleep(0.01)
+            # Announced by the next repetition as well, unless it is forgotten.
+            heard.clear()
+            with watch.of("run_4", text=True):
+                while len(heard) < 3:
+                    await asyncio.sleep(0.01)
+        await watch.close()
+        bus.close()
+        return watch.address, [one for one in heard if isinstance(one, WatchNotice)]
+
+    address, announced = asyncio.run(asyncio.wait_for(scenario(), 20))
+
+    assert {one.listener for one in announced} == {address}
+    assert announced[-1].runs == ["run_4"]
+
+
+def test_a_worker_that_comes_later_hears_of_the_watch_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(announcing, "_AGAIN", 0.05)
+
+    async def scenario() -> None:
+        bus, heard = InProcessBus(), list[Notice]()
+        watch = Watch(bus)
+        watch.open()
+        with watch.of("run_1", text=True):
+            await asyncio.sleep(0.01)
+            bus.listen(heard.append, as_worker=True)
+            while not heard:
+                await asyncio.sleep(0.01)
+        await watch.close()
+        bus.close()
+
+    asyncio.run(asyncio.wait_for(scenario(), 20))
 
 
 def test_a_watcher_that_nobody_wakes_looks_again_after_its_timeout() -> None:

@@ -12,7 +12,7 @@ from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
-from turnwise.bus.envelope import Notice, TokenNotice
+from turnwise.bus.envelope import Notice, TextNotice
 from turnwise.display import current_settings
 from turnwise.runs.store import Store
 
@@ -75,7 +75,7 @@ def _texts(notices: SimpleQueue[Notice], n: int) -> list[str]:
     texts: list[str] = []
     while len(texts) < n:
         notice = notices.get(timeout=10)
-        texts += [notice.text] if isinstance(notice, TokenNotice) else []
+        texts += [piece.text for piece in notice.pieces] if isinstance(notice, TextNotice) else []
     return texts
 
 
@@ -83,12 +83,12 @@ def test_callbacks_are_called_where_things_happen_and_watchers_hear_the_text_as_
     seen: list[Any] = []
     notices: SimpleQueue[Notice] = SimpleQueue()
     with Desk(store, desk_app(seen)) as desk:
-        listener = desk.bus.listen(notices.put)
+        run_id = desk.submit("desk")
+        desk.watch(run_id, notices.put)
 
-        run = desk.go_on(desk.submit("desk"))
+        run = desk.go_on(run_id)
 
         heard = _texts(notices, 4)
-        listener.close()
     assert run.status == "completed"
     assert seen == [
         ("Clerk", "token", "Scout, look!"),

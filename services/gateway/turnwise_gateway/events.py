@@ -41,10 +41,14 @@ async def watch_events(
 
 
 async def _events(gateway: Gateway, run_id: str, seq: int) -> AsyncIterator[ServerSentEvent]:
-    with gateway.watch.of(run_id) as watcher:
+    with gateway.watch.of(run_id, text=True) as watcher:
         while not gateway.watch.stopping:
             # The watcher was there before this look, so whatever it does not see will wake it.
+            deltas = watcher.take_deltas()
             found = await run_in_threadpool(gateway.store.events, run_id, seq, _PAGE)
+            # What was told before the look is older than most that it finds: an answer's text comes before its event.
+            for notice in deltas:
+                yield ServerSentEvent(data=_delta(notice), event=notice.kind)
             for event in found:
                 seq = event.seq
                 data = event_view(event).model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -54,8 +58,6 @@ async def _events(gateway: Gateway, run_id: str, seq: int) -> AsyncIterator[Serv
                     return
             if len(found) == _PAGE:
                 continue
-            for notice in watcher.take_deltas():
-                yield ServerSentEvent(data=_delta(notice), event=notice.kind)
             if not found and await _is_over(gateway, run_id, seq):
                 return
             await watcher.wait(gateway.watch.poll_seconds)

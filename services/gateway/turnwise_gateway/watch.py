@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from turnwise.bus.base import Bus, Subscription
-from turnwise.bus.envelope import Notice, RunNotice, TokenNotice
+from turnwise.bus.envelope import Notice, RunNotice, TextNotice, TokenNotice
+from turnwise_gateway.announcing import Announcer
 
 # A watcher looks into the record this often (seconds) even if nothing woke it, because notices may get lost.
 POLL_SECONDS = 3.0
@@ -47,12 +48,21 @@ class Watch:
         self._watchers: dict[str, set[Watcher]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._subscription: Subscription | None = None
+        # How many of a run's watchers want its text.
+        self._readers: Counter[str] = Counter()
+        self._announcer: Announcer | None = None
         self.stopping = False
 
     def open(self) -> None:
         """Begin to listen; called on the event loop."""
         self._loop = asyncio.get_running_loop()
         self._subscription = self._bus.listen(self._hear)
+        self._announcer = Announcer(self._bus, self._subscription.address, self._readers.keys)
+
+    @property
+    def address(self) -> str:
+        """Where workers send text to; empty while this is not open."""
+        return self._subscription.address if self._subscription is not None else ""
 
     def stop(self) -> None:
         """Send all watchers home; called on the event loop. Their clients come back, to a process that stays."""
@@ -64,32 +74,45 @@ class Watch:
     async def close(self) -> None:
         """Stop listening."""
         self.stop()
+        if self._announcer is not None:
+            await self._announcer.close()
         if self._subscription is not None:
             await asyncio.to_thread(self._subscription.close)
 
     @contextmanager
-    def of(self, run_id: str) -> Iterator[Watcher]:
-        """A watcher of the run; what is told after this begins wakes it."""
+    def of(self, run_id: str, *, text: bool = False) -> Iterator[Watcher]:
+        """A watcher of the run; what is told after this begins wakes it. With `text` it gets answers as they grow."""
         watcher = Watcher()
         self._watchers.setdefault(run_id, set()).add(watcher)
+        if text:
+            self._read(run_id)
         try:
             yield watcher
         finally:
+            if text:
+                self._readers -= Counter([run_id])
             watchers = self._watchers[run_id]
             watchers.discard(watcher)
             if not watchers:
                 del self._watchers[run_id]
 
+    def _read(self, run_id: str) -> None:
+        self._readers[run_id] += 1
+        if self._announcer is not None and self._readers[run_id] == 1:
+            self._announcer.add(run_id)
+
     def _hear(self, notice: Notice) -> None:
         """Called on the bus's thread; most notices are about runs that nobody watches here."""
+        pieces = notice.pieces if isinstance(notice, TextNotice) else [notice]
+        meant = [piece for piece in pieces if isinstance(piece, (RunNotice, TokenNotice))]
+        told = [piece for piece in meant if piece.run in self._watchers]
         loop = self._loop
-        if notice.run in self._watchers and loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(self._deliver, notice)
+        if told and loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._deliver, told)
 
-    def _deliver(self, notice: Notice) -> None:
-        if not isinstance(notice, (RunNotice, TokenNotice)):
-            return
-        for watcher in self._watchers.get(notice.run, ()):
-            if isinstance(notice, TokenNotice):
-                watcher.deltas.append(notice)
-            watcher.changed.set()
+    def _deliver(self, told: list[RunNotice | TokenNotice]) -> None:
+        for notice in told:
+            for watcher in self._watchers.get(notice.run, ()):
+                if isinstance(notice, TokenNotice):
+                    watcher.deltas.append(notice)
+                watcher.changed.set()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from turnwise.bus.base import Bus, Subscription
-from turnwise.bus.envelope import CancelNotice, Notice
+from turnwise.bus.envelope import CancelNotice, Notice, WatchNotice
 from turnwise.cancellation import Cancellation, Cause
 from turnwise.clock import Thread
 from turnwise.errors import EnvironmentFault
@@ -28,8 +28,9 @@ class InFlight:
     A notice tells of a cancellation at once; the record is looked at for the rest, once for all that takes long.
     """
 
-    def __init__(self, store: Store, bus: Bus) -> None:
+    def __init__(self, store: Store, bus: Bus, heard_of_watch: Callable[[WatchNotice], None]) -> None:
         self._store, self._bus = store, bus
+        self._heard_of_watch = heard_of_watch
         self._clock = store.clock
         self._stopping = self._clock.event()
         self._lock = threading.Lock()
@@ -39,7 +40,7 @@ class InFlight:
 
     def start(self) -> None:
         """Begin to listen and to look, each on a thread of its own."""
-        self._subscription = self._bus.listen(self.heard, cancellations_only=True)
+        self._subscription = self._bus.listen(self.heard, as_worker=True)
         self._thread = self._clock.start("turnwise-in-flight", self._work)
 
     def stop(self) -> None:
@@ -74,7 +75,12 @@ class InFlight:
         return len(works)
 
     def heard(self, notice: Notice) -> None:
-        """Look at once what is still wanted of a run of which a cancellation is told; the notice alone ends nothing."""
+        """Look at once what is still wanted of a run of which a cancellation is told; the notice alone ends nothing.
+
+        One process has one listener, so a notice of what is watched comes here as well, and is passed on.
+        """
+        if isinstance(notice, WatchNotice):
+            self._heard_of_watch(notice)
         if not isinstance(notice, CancelNotice):
             return
         with self._lock:

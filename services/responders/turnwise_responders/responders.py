@@ -8,10 +8,9 @@ from dataclasses import replace
 
 from turnwise.app import App
 from turnwise.bus.base import Bus
-from turnwise.bus.envelope import AskEnvelope, TokenNotice
+from turnwise.bus.envelope import AskEnvelope
 from turnwise.cancellation import Cause
 from turnwise.errors import (
-    BrokerUnavailableError,
     DatabaseUnavailableError,
     EnvironmentFault,
     NotFoundError,
@@ -39,6 +38,8 @@ from turnwise.serving.versions import taken_over
 from turnwise_responders.holdings import Holdings
 from turnwise_responders.in_flight import InFlight
 from turnwise_responders.leased_record import LeasedRecord
+from turnwise_responders.streaming import Streaming
+from turnwise_responders.watched_runs import WatchedRuns
 
 logger = logging.getLogger(__name__)
 
@@ -66,9 +67,10 @@ class Responders:
     ) -> None:
         self._store = store
         self._app = app
-        self._bus = bus
-        self._in_flight = InFlight(store, bus)
         self._clock = store.clock
+        self.watched = WatchedRuns(self._clock)
+        self._streaming = Streaming(bus, self.watched, self._clock)
+        self._in_flight = InFlight(store, bus, self.watched.heard)
         self._reporter = Reporter(bus, metrics, self._clock)
         self._mover = (
             Mover(
@@ -105,6 +107,7 @@ class Responders:
         """Register this process as a holder of leases; call it after a fork."""
         self._incarnation.start()
         self._in_flight.start()
+        self._streaming.start()
 
     def drain(self) -> None:
         """Claim nothing more; after the time that answers may still take, cut them short and give them back.
@@ -126,6 +129,7 @@ class Responders:
         """Sign off. Answers that are being worked on should have ended before."""
         self._stopping.set()
         self._in_flight.stop()
+        self._streaming.stop()
         self._incarnation.stop()
 
     @property
@@ -167,8 +171,8 @@ class Responders:
         """Answer what was claimed, or put it off, or give it back."""
         started = self._clock.monotonic()
         try:
-            with self._in_flight.work(claim) as cancellation:
-                outcome = self._answering.answer(claim, self._token_sink(claim), cancellation)
+            with self._in_flight.work(claim) as cancellation, self._streaming.answer(claim) as text:
+                outcome = self._answering.answer(claim, text, cancellation)
         except DatabaseUnavailableError as error:
             logger.warning(
                 "Could not read for %s, it is given back: %s", claim.ask.id, error, extra={"action": "release"}
@@ -297,23 +301,6 @@ class Responders:
                 self._reporter.publish(permit(ask))
         except DatabaseUnavailableError as error:
             logger.debug("Who waits for a provider was not looked up: %s", error)
-
-    def _token_sink(self, claim: Claim) -> Callable[[str], None]:
-        """Passes pieces of a model's text on to whoever watches; a piece that is lost is lost."""
-        sent = 0
-        # Above that of every earlier try, whether its worker was lost or it was put off.
-        attempt = max(1, claim.ask.attempts) + claim.ask.deferrals
-
-        def send(text: str) -> None:
-            nonlocal sent
-            notice = TokenNotice(run=claim.run.id, ask=claim.ask.id, attempt=attempt, offset=sent, text=text)
-            sent += len(text)
-            try:
-                self._bus.notify(notice)
-            except BrokerUnavailableError as error:
-                logger.debug("A piece of text was not told: %s", error)
-
-        return send
 
 
 def _refused(claim: Claim, outcome: Outcome, error: Exception) -> Reply:

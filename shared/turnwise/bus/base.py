@@ -11,7 +11,9 @@ OnNotice = Callable[[Notice], None]
 
 
 class Subscription(Protocol):
-    """A listener on a thread of its own."""
+    """A listener on a thread of its own; `tell` reaches it alone by its `address`."""
+
+    address: str
 
     def wait_ready(self, timeout: float) -> bool:
         """Wait until notices arrive here, at most `timeout` seconds; whether they do."""
@@ -25,8 +27,8 @@ class Subscription(Protocol):
 class Bus(Protocol):
     """Wakes the processes of a served run. Every method may be called from any thread.
 
-    `publish_ask`, `wake` and `notify` raise `BrokerUnavailableError` when the broker does not answer. What they were
-    to tell is in the database already, so a caller logs it and goes on: the sweeper tells it again.
+    `publish_ask`, `wake`, `notify` and `tell` raise `BrokerUnavailableError` when the broker does not answer.
+    What they were to tell is in the database already, so a caller logs it and goes on: the sweeper tells it again.
     """
 
     def publish_ask(self, envelope: AskEnvelope) -> None:
@@ -38,13 +40,18 @@ class Bus(Protocol):
         ...
 
     def notify(self, notice: Notice) -> None:
-        """Tell every listener; a notice that nobody hears is gone."""
+        """Tell every listener that the kind of notice is for; one that nobody hears is gone."""
         ...
 
-    def listen(self, callback: OnNotice, *, cancellations_only: bool = False) -> Subscription:
+    def tell(self, listener: str, notice: Notice) -> None:
+        """Tell the listener with this address; the notice is gone if there is no such listener any more."""
+        ...
+
+    def listen(self, callback: OnNotice, *, as_worker: bool = False) -> Subscription:
         """Call `callback` with every notice, on a thread of its own that reconnects by itself.
 
-        With `cancellations_only` nothing else is even sent here, which spares a worker the notices of every turn.
+        With `as_worker` only the notices that workers need are sent here: cancellations, and which runs are watched.
+        That spares them the notices of every turn. Other listeners do not get the announcements of watched runs.
         Returns at once. A callback that raises is logged, and listening goes on.
         """
         ...

@@ -79,11 +79,13 @@ class CeleryBus:
         """Publish to the fan-out."""
         self._notices.use(lambda publisher: publisher.send_notice(notice))
 
-    def listen(self, callback: OnNotice, *, cancellations_only: bool = False) -> Listener:
-        """Subscribe to the fan-out, or to that of cancellations alone."""
-        listener = Listener(
-            self._broker, callback, self._keys, cancellations_only=cancellations_only, heartbeat=self._heartbeat
-        )
+    def tell(self, listener: str, notice: Notice) -> None:
+        """Publish to the queue of one listener."""
+        self._notices.use(lambda publisher: publisher.send_to_listener(listener, notice))
+
+    def listen(self, callback: OnNotice, *, as_worker: bool = False) -> Listener:
+        """Subscribe to the fan-out and to what is sent here alone, or to the fan-outs for workers."""
+        listener = Listener(self._broker, callback, self._keys, as_worker=as_worker, heartbeat=self._heartbeat)
         self._listeners.append(listener)
         return listener
 

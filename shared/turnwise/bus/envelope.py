@@ -4,7 +4,9 @@ AskEnvelope     to one work queue     somebody is asked; a permit to claim one a
 MoveEnvelope    to `coordinator`      a run may be able to move
 RunNotice       to every listener     a run's record has got an event with this number
 CancelNotice    to every listener     a run was cancelled: stop what you do for it
-TokenNotice     to every listener     a piece of text of an answer that is still being written
+WatchNotice     to every worker       these runs are watched by that listener for the next seconds
+TextNotice      to one listener       pieces of text of answers that are still being written
+TokenNotice     within a TextNotice   one of these pieces; earlier versions send it to every listener
 """
 
 from __future__ import annotations
@@ -29,10 +31,13 @@ class _Wire(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     v: Literal[1] = 1
+
+
+class _OfRun(_Wire):
     run: str = Field(min_length=1, description="Id of the run.")
 
 
-class AskEnvelope(_Wire):
+class AskEnvelope(_OfRun):
     """Somebody is asked; published to exactly one work queue.
 
     A `document` of more than 64 KB of JSON is left out (None) when the envelope is made: the copy is for observers.
@@ -56,26 +61,26 @@ class AskEnvelope(_Wire):
         return None
 
 
-class MoveEnvelope(_Wire):
+class MoveEnvelope(_OfRun):
     """Wakes a coordinator: the run may be able to move."""
 
     kind: Literal["move"] = "move"
 
 
-class RunNotice(_Wire):
+class RunNotice(_OfRun):
     """The run's record has got its event number `seq`; read from there."""
 
     kind: Literal["run"] = "run"
     seq: int = Field(ge=0)
 
 
-class CancelNotice(_Wire):
+class CancelNotice(_OfRun):
     """The run was cancelled: whoever works for it may stop."""
 
     kind: Literal["cancel"] = "cancel"
 
 
-class TokenNotice(_Wire):
+class TokenNotice(_OfRun):
     """A piece of an answer being written; never stored, and void once another attempt writes.
 
     `offset` counts the characters of this attempt before `text`, so that a reader sees what was lost on the way.
@@ -88,8 +93,27 @@ class TokenNotice(_Wire):
     text: str
 
 
+class TextNotice(_Wire):
+    """Text of any number of answers, for one listener that watches their runs."""
+
+    kind: Literal["llm.deltas"] = "llm.deltas"
+    pieces: list[TokenNotice] = Field(min_length=1)
+
+
+class WatchNotice(_Wire):
+    """Somebody watches these runs: the text of their answers is wanted at the address `listener`, for `seconds`.
+
+    It is repeated as long as it is true, so a listener that is gone needs no word.
+    """
+
+    kind: Literal["watch"] = "watch"
+    listener: str = Field(pattern=r"^[0-9A-Za-z]{1,64}$", description="Address of the listener.")
+    runs: list[str] = Field(min_length=1, max_length=1_000, description="Ids of the runs.")
+    seconds: float = Field(gt=0, le=60)
+
+
 Work = AskEnvelope | MoveEnvelope
-Notice = RunNotice | CancelNotice | TokenNotice
+Notice = RunNotice | CancelNotice | TokenNotice | TextNotice | WatchNotice
 Envelope = Work | Notice
 
 _ENVELOPE: TypeAdapter[Envelope] = TypeAdapter(Annotated[Envelope, Field(discriminator="kind")])

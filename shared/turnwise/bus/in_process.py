@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
+import uuid
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 
 from turnwise.bus.base import OnNotice
 from turnwise.bus.delivery import Delivery
-from turnwise.bus.envelope import AskEnvelope, CancelNotice, MoveEnvelope, Notice, Work
+from turnwise.bus.envelope import AskEnvelope, CancelNotice, MoveEnvelope, Notice, WatchNotice, Work
 from turnwise.bus.outage import left_to_a_sweep
 from turnwise.bus.routing import COORDINATOR_QUEUE
 
@@ -36,16 +37,23 @@ class InProcessBus:
         self._put(COORDINATOR_QUEUE, MoveEnvelope(run=run))
 
     def notify(self, notice: Notice) -> None:
-        """Hand the notice to every listener's thread."""
+        """Hand the notice to the thread of every listener that it is for."""
         with self._changed:
             listeners = list(self._listeners)
         for listener in listeners:
-            if isinstance(notice, CancelNotice) or not listener.cancellations_only:
+            if isinstance(notice, CancelNotice) or isinstance(notice, WatchNotice) == listener.as_worker:
                 listener.put(notice)
 
-    def listen(self, callback: OnNotice, *, cancellations_only: bool = False) -> _Listener:
+    def tell(self, listener: str, notice: Notice) -> None:
+        """Hand the notice to that listener's thread."""
+        with self._changed:
+            listeners = [one for one in self._listeners if one.address == listener]
+        for one in listeners:
+            one.put(notice)
+
+    def listen(self, callback: OnNotice, *, as_worker: bool = False) -> _Listener:
         """Start a listener; it hears whatever is told after this returns."""
-        listener = _Listener(callback, self._forget, cancellations_only)
+        listener = _Listener(callback, self._forget, as_worker)
         with self._changed:
             self._listeners.append(listener)
         return listener
@@ -143,10 +151,9 @@ class Consumption:
 class _Listener:
     """A listener of an `InProcessBus`."""
 
-    def __init__(
-        self, callback: OnNotice, forget: Callable[[_Listener], None], cancellations_only: bool = False
-    ) -> None:
-        self.cancellations_only = cancellations_only
+    def __init__(self, callback: OnNotice, forget: Callable[[_Listener], None], as_worker: bool = False) -> None:
+        self.address = uuid.uuid4().hex
+        self.as_worker = as_worker
         self._forget = forget
         self._delivery = Delivery(callback)
         self.put = self._delivery.put

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import logging
 import threading
+import uuid
 from contextlib import suppress
 
 from kombu.connection import Connection
+from kombu.entity import Queue
 from kombu.exceptions import OperationalError
 from kombu.message import Message
 from kombu.messaging import Consumer
@@ -19,7 +21,7 @@ from turnwise.bus.delivery import Delivery
 from turnwise.bus.inspection import notice_in
 from turnwise.bus.pulse import Pulse
 from turnwise.bus.signing import NO_KEYS, WireKeys
-from turnwise.bus.topology import CANCELLATION_EXCHANGE, NOTICE_EXCHANGE, notice_queue
+from turnwise.bus.topology import CANCELLATION_EXCHANGE, NOTICE_EXCHANGE, WATCH_EXCHANGE, notice_queue, text_exchange
 from turnwise.errors import InvalidRequestError
 
 logger = logging.getLogger(__name__)
@@ -43,13 +45,15 @@ class Listener:
         callback: OnNotice,
         keys: WireKeys = NO_KEYS,
         *,
-        cancellations_only: bool = False,
+        as_worker: bool = False,
         heartbeat: float = HEARTBEAT,
     ) -> None:
         self._broker = broker
         self._keys = keys
         self._heartbeat = heartbeat
-        self._exchange = CANCELLATION_EXCHANGE if cancellations_only else NOTICE_EXCHANGE
+        self._as_worker = as_worker
+        # Part of a channel's name on Redis, where some characters have a meaning.
+        self.address = uuid.uuid4().hex
         self._delivery = Delivery(callback)
         self._stopping = threading.Event()
         self._ready = threading.Event()
@@ -101,9 +105,7 @@ class Listener:
 
     def _hear(self, connection: Connection) -> None:
         connection.connect()
-        with Consumer(
-            connection.channel(), queues=[notice_queue(self._exchange)], on_message=self._receive, no_ack=True
-        ):
+        with Consumer(connection.channel(), queues=self._queues(), on_message=self._receive, no_ack=True):
             first, pulse = True, Pulse(connection, self._heartbeat)
             while not self._stopping.is_set():
                 with suppress(TimeoutError):
@@ -113,6 +115,13 @@ class Listener:
                 if first:
                     first = False
                     self._ready.set()
+
+    def _queues(self) -> list[Queue]:
+        """New ones for each connection, because a broker may not have noticed yet that the last one is gone."""
+        if self._as_worker:
+            return [notice_queue(CANCELLATION_EXCHANGE), notice_queue(WATCH_EXCHANGE)]
+        own = text_exchange(routed=self._broker.is_rabbitmq)
+        return [notice_queue(NOTICE_EXCHANGE), notice_queue(own, self.address)]
 
     def _receive(self, message: Message) -> None:
         try:

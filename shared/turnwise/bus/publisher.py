@@ -17,9 +17,16 @@ from kombu.messaging import Producer
 
 from turnwise.bus import protocol
 from turnwise.bus.broker_url import ANSWER_TIMEOUT, CONNECT_TIMEOUT, BrokerURL
-from turnwise.bus.envelope import CancelNotice, Notice, Work
+from turnwise.bus.envelope import CancelNotice, Notice, WatchNotice, Work
 from turnwise.bus.signing import NO_KEYS, WireKeys
-from turnwise.bus.topology import CANCELLATION_EXCHANGE, NOTICE_EXCHANGE, WORK_EXCHANGE, work_queue
+from turnwise.bus.topology import (
+    CANCELLATION_EXCHANGE,
+    NOTICE_EXCHANGE,
+    WATCH_EXCHANGE,
+    WORK_EXCHANGE,
+    text_exchange,
+    work_queue,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -67,22 +74,29 @@ class Publisher:
 
     def send_notice(self, notice: Notice) -> None:
         """Publish to whoever listens now."""
-        exchanges = [NOTICE_EXCHANGE]
+        exchanges = [WATCH_EXCHANGE if isinstance(notice, WatchNotice) else NOTICE_EXCHANGE]
         if isinstance(notice, CancelNotice):
             exchanges.append(CANCELLATION_EXCHANGE)
-        body = notice.model_dump_json()
         for exchange in exchanges:
-            self._declare_exchange(exchange)
-            self._producer.publish(
-                body,
-                exchange=exchange.name,
-                routing_key="",
-                content_type="application/json",
-                content_encoding="utf-8",
-                headers=self._keys.headers("notice", "", body),
-                delivery_mode=1,
-                retry=False,
-            )
+            self._send_transient(exchange, "", notice)
+
+    def send_to_listener(self, listener: str, notice: Notice) -> None:
+        """Publish to one listener, if it is still there."""
+        self._send_transient(text_exchange(routed=self._broker.is_rabbitmq), listener, notice)
+
+    def _send_transient(self, exchange: Exchange, key: str, notice: Notice) -> None:
+        self._declare_exchange(exchange)
+        body = notice.model_dump_json()
+        self._producer.publish(
+            body,
+            exchange=exchange.name,
+            routing_key=key,
+            content_type="application/json",
+            content_encoding="utf-8",
+            headers=self._keys.headers("notice", "", body),
+            delivery_mode=1,
+            retry=False,
+        )
 
     def count(self, queue: str) -> int:
         """Messages ready in the queue; 0 where the broker knows no such queue (on Redis: an empty one)."""

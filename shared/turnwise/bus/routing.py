@@ -13,6 +13,8 @@ from urllib.parse import quote
 EXCHANGE = "turnwise"
 NOTICES = "turnwise.notices"
 CANCELLATIONS = "turnwise.cancellations"
+WATCHES = "turnwise.watches"
+TEXTS = "turnwise.texts"
 COORDINATOR_QUEUE = "coordinator"
 LLM_QUEUE = "llm"
 AGENT_QUEUE = "agent"

@@ -8,13 +8,23 @@ import uuid
 
 from kombu.entity import Exchange, Queue
 
-from turnwise.bus.routing import CANCELLATIONS, EXCHANGE, NOTICES, binding_key
+from turnwise.bus.routing import CANCELLATIONS, EXCHANGE, NOTICES, TEXTS, WATCHES, binding_key
 
 WORK_EXCHANGE = Exchange(EXCHANGE, type="topic", durable=True)
 NOTICE_EXCHANGE = Exchange(NOTICES, type="fanout", durable=False, delivery_mode="transient")
 
 # Cancellations once more, for workers: of all notices they need no others.
 CANCELLATION_EXCHANGE = Exchange(CANCELLATIONS, type="fanout", durable=False, delivery_mode="transient")
+# Which runs are watched, for workers.
+WATCH_EXCHANGE = Exchange(WATCHES, type="fanout", durable=False, delivery_mode="transient")
+
+
+def text_exchange(*, routed: bool) -> Exchange:
+    """Carries text to the one listener whose address is the routing key.
+
+    On Redis only a fan-out is a publication that is gone if nobody subscribes; kombu makes the key part of its channel.
+    """
+    return Exchange(TEXTS, type="direct" if routed else "fanout", durable=False, delivery_mode="transient")
 
 
 def work_queue(name: str, *, quorum: bool) -> Queue:
@@ -24,7 +34,7 @@ def work_queue(name: str, *, quorum: bool) -> Queue:
     return Queue(name, exchange=WORK_EXCHANGE, routing_key=key, durable=True, queue_arguments=arguments)
 
 
-def notice_queue(exchange: Exchange) -> Queue:
+def notice_queue(exchange: Exchange, key: str = "") -> Queue:
     """A listener's own queue, gone with its connection."""
     name = f"{exchange.name}.{uuid.uuid4().hex}"
-    return Queue(name, exchange=exchange, durable=False, exclusive=True, auto_delete=True)
+    return Queue(name, exchange=exchange, routing_key=key, durable=False, exclusive=True, auto_delete=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from math import inf
 
 from turnwise.bus.base import OnNotice
@@ -14,7 +15,9 @@ from turnwise.bus.envelope import (
     MoveEnvelope,
     Notice,
     RunNotice,
+    TextNotice,
     TokenNotice,
+    WatchNotice,
     Work,
     parse_envelope,
 )
@@ -40,6 +43,7 @@ class SimulatedBroker:
         self._queues: dict[str, list[_Message]] = {}
         self._takers: list[Actor] = []
         self._listeners: list[_Listening] = []
+        self._numbers = count(1)
 
     def put(self, queue: str, text: str) -> None:
         """Keep a message for one taker, as far as messages are kept."""
@@ -79,14 +83,23 @@ class SimulatedBroker:
         """Pass a notice on to who listens."""
         text = notice.model_dump_json()
         for listening in list(self._listeners):
-            if listening.cancellations_only and not isinstance(notice, CancelNotice):
-                continue
-            for due in self._fates(text):
-                listening.put(due, text)
+            if isinstance(notice, CancelNotice) or isinstance(notice, WatchNotice) == listening.as_worker:
+                self._pass_on(listening, text)
 
-    def listen(self, host: Host, callback: OnNotice, cancellations_only: bool) -> _Listening:
+    def tell_one(self, address: str, notice: Notice) -> None:
+        """Pass a notice on to one who listens."""
+        text = notice.model_dump_json()
+        for listening in list(self._listeners):
+            if listening.address == address:
+                self._pass_on(listening, text)
+
+    def _pass_on(self, listening: _Listening, text: str) -> None:
+        for due in self._fates(text):
+            listening.put(due, text)
+
+    def listen(self, host: Host, callback: OnNotice, as_worker: bool) -> _Listening:
         """Call `callback` with each notice, on an actor of the process."""
-        listening = _Listening(self, host, callback, cancellations_only)
+        listening = _Listening(self, host, callback, as_worker, f"listener{next(self._numbers)}")
         self._listeners.append(listening)
         return listening
 
@@ -139,8 +152,12 @@ class SimulatedBus:
         self._reach("a notice")
         self._broker.tell(notice)
 
-    def listen(self, callback: OnNotice, *, cancellations_only: bool = False) -> _Listening:
-        return self._broker.listen(self._host, callback, cancellations_only)
+    def tell(self, listener: str, notice: Notice) -> None:
+        self._reach("a notice")
+        self._broker.tell_one(listener, notice)
+
+    def listen(self, callback: OnNotice, *, as_worker: bool = False) -> _Listening:
+        return self._broker.listen(self._host, callback, as_worker)
 
     def waiting(self, queue: str) -> int:
         self._reach("a count")
@@ -169,8 +186,9 @@ class SimulatedBus:
 class _Listening:
     """A subscription to the notices."""
 
-    def __init__(self, broker: SimulatedBroker, host: Host, callback: OnNotice, cancellations_only: bool) -> None:
-        self.cancellations_only = cancellations_only
+    def __init__(self, broker: SimulatedBroker, host: Host, callback: OnNotice, as_worker: bool, address: str) -> None:
+        self.as_worker = as_worker
+        self.address = address
         self._broker = broker
         self._schedule: Schedule = broker.world.schedule
         self._callback = callback
@@ -200,7 +218,7 @@ class _Listening:
                 for message in [message for message in self._notices if message.due <= now]:
                     self._notices.remove(message)
                     notice = parse_envelope(json.loads(message.text))
-                    assert isinstance(notice, (CancelNotice, RunNotice, TokenNotice))
+                    assert isinstance(notice, (CancelNotice, RunNotice, TextNotice, TokenNotice, WatchNotice))
                     self._callback(notice)
                 following = min((message.due for message in self._notices), default=inf)
                 self._schedule.wait(following - self._schedule.now)

@@ -1,0 +1,47 @@
+"""The runs that are watched now, as gateways announce them."""
+
+from __future__ import annotations
+
+import threading
+
+from turnwise.bus.envelope import WatchNotice
+from turnwise.clock import Clock
+
+# No more are remembered. The text of another run is not streamed until some of these have expired.
+_MOST = 100_000
+
+
+class WatchedRuns:
+    """Soft state: an announcement holds for its seconds, and gateways repeat it. Safe to use from many threads.
+
+    A gateway that dies just stops announcing. Nothing of this is stored: an unwatched run costs one look into a dict.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        # By run, the moment up to which each listener watches it.
+        self._until: dict[str, dict[str, float]] = {}
+
+    def heard(self, notice: WatchNotice) -> None:
+        """Take down an announcement, and drop what has expired."""
+        now = self._clock.monotonic()
+        with self._lock:
+            kept = {run: left for run, watching in self._until.items() if (left := _after(now, watching))}
+            for run in notice.runs:
+                if run in kept or len(kept) < _MOST:
+                    # A new dict each time: readers take no lock.
+                    kept[run] = {**kept.get(run, {}), notice.listener: now + notice.seconds}
+            self._until = kept
+
+    def listeners(self, run: str) -> tuple[str, ...]:
+        """Addresses of the listeners that watch the run."""
+        watching = self._until.get(run)
+        if watching is None:
+            return ()
+        now = self._clock.monotonic()
+        return tuple(listener for listener, until in watching.items() if until > now)
+
+
+def _after(now: float, watching: dict[str, float]) -> dict[str, float]:
+    return {listener: until for listener, until in watching.items() if until > now}
