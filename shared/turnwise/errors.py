@@ -11,6 +11,7 @@ TurnwiseError
 │   │   └── UnwritableError       ... because no database can keep it
 │   ├── NotFoundError             no such run, question, ...
 │   ├── ConflictError             the thing exists, but not in a state that allows this
+│   │   └── RepeatedRequestError  ... because the same request was done before
 │   ├── UnauthorizedError         nobody knows who asks: no key or token, or not a valid one
 │   ├── PermissionDeniedError     who asks is known, and may not do this
 │   └── QuotaExceededError        a tenant asks more often, or for more at a time, than it may
@@ -110,6 +111,14 @@ class ConflictError(UsageError):
     def __init__(self, message: str, code: str = "conflict") -> None:
         super().__init__(message)
         self.code = code
+
+
+class RepeatedRequestError(ConflictError):
+    """A request with this idempotency key was done before, to `resource`; nothing was done again."""
+
+    def __init__(self, message: str, *, resource: str = "") -> None:
+        super().__init__(message, "already_done")
+        self.resource = resource
 
 
 class UnauthorizedError(UsageError):

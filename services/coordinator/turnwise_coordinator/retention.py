@@ -27,7 +27,8 @@ _BUDGETS_REST = 3_600.0
 class RetentionSweep:
     """One coordinator of an installation deletes at a time, in short transactions, for a part of each sweep.
 
-    Where no retention is set, only the budgets of days and months that are over are deleted.
+    Where no retention is set, only the budgets of days and months that are over are deleted, and idempotency keys of
+    requests of a week ago.
     """
 
     def __init__(self, store: Store, settings: ServiceSettings, metrics: Metrics) -> None:
@@ -56,7 +57,8 @@ class RetentionSweep:
             return
         if now >= self._next_budgets:
             self._store.forget_old_budgets()
-            self._next_budgets = now + _BUDGETS_REST
+            more = self._store.forget_old_requests(_AUDIT_ROWS) == _AUDIT_ROWS
+            self._next_budgets = now if more else now + _BUDGETS_REST
         if self._audit_retention is not None and audit_due:
             deleted = self._store.forget_old_audit(self._audit_retention, _AUDIT_ROWS)
             self._next_audit = now if deleted == _AUDIT_ROWS else now + _REST

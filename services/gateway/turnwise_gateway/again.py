@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Response
 
-from turnwise.errors import BrokerUnavailableError, ConflictError
+from turnwise.errors import BrokerUnavailableError
 from turnwise.ids import new_id
 from turnwise.messages.wire import encode_document
 from turnwise.runs.records import AskRecord, NewFork, RunRecord
 from turnwise.runs.retrying import NewLimits
+from turnwise.runs.transaction import RunTransaction
 from turnwise.serving.permits import permit
 from turnwise.tasks.entry import document_of
 from turnwise.telemetry.context import current_traceparent, link_current_to
-from turnwise_gateway.answers import take_answer
+from turnwise_gateway.answers import answer_in
 from turnwise_gateway.bodies import Fork, Retry
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.problem import problems
@@ -54,10 +56,8 @@ def fork_run(
     """
     origin = gateway.store.run(known_form(run_id))
     new = _new_fork(gateway, origin, body, idempotency_key)
-    run, ask, _ = gateway.store.fork(run_id, new)
+    run, ask, _ = gateway.store.fork(run_id, new, partial(_answer, gateway, body.message))
     link_current_to(origin.traceparent)
-    if body.message is not None and run.started_at is not None:
-        _answer(gateway, run, body.message)
     _go_on(gateway, run, ask)
     response.headers["Location"] = public(f"/v1/runs/{run.id}")
     return run_view(gateway.situation(run.id))
@@ -85,13 +85,10 @@ def _new_fork(gateway: Gateway, origin: RunRecord, body: Fork, key: str | None) 
     )
 
 
-def _answer(gateway: Gateway, run: RunRecord, text: str) -> None:
-    """Answer the fork's question; a repeated request finds it answered."""
-    try:
-        take_answer(gateway, run.id, text, run.awaiting)
-    except ConflictError as error:
-        if error.code not in ("already_answered", "no_open_question"):
-            raise
+def _answer(gateway: Gateway, text: str | None, transaction: RunTransaction) -> None:
+    """Answer the question of a new fork, in the transaction that makes it."""
+    if text is not None and transaction.run.started_at is not None:
+        answer_in(gateway, transaction, text, transaction.run.awaiting)
 
 
 def _go_on(gateway: Gateway, run: RunRecord, ask: AskRecord | None) -> None:

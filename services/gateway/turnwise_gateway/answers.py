@@ -11,6 +11,7 @@ from turnwise.messages.document import ChatDocument
 from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
 from turnwise.runs.records import AskRecord, NewDocument
+from turnwise.runs.transaction import RunTransaction
 from turnwise.telemetry.context import current_traceparent, link_current_to
 from turnwise_gateway.bodies import HumanText
 from turnwise_gateway.gateway import Gateway, Here
@@ -33,27 +34,33 @@ def answer_question(run_id: str, body: HumanText, gateway: Here) -> RunView:
 
 def take_answer(gateway: Gateway, run_id: str, text: str, question: str | None) -> None:
     """Take a human's answer; raises what `Store.answer` raises."""
-    asked = _asked(gateway, run_id, question)
-    said = _as_document(gateway, asked, text)
-    named = question or (asked[0].id if asked else None)
-    ask = gateway.store.answer(run_id, said, named, traceparent=current_traceparent())
+    with gateway.store.locked(run_id) as transaction:
+        ask = answer_in(gateway, transaction, text, question)
+        gateway.store.audited(transaction.connection, run_id)
     link_current_to(ask.traceparent)
+
+
+def answer_in(gateway: Gateway, transaction: RunTransaction, text: str, question: str | None) -> AskRecord:
+    """Take a human's answer within a transaction over the run; the caller commits it."""
+    asked = _asked(transaction, question)
+    said = _as_document(asked, text)
+    named = question or (asked[0].id if asked else None)
+    return gateway.store.answer_in(transaction, said, named, traceparent=current_traceparent())
 
 
 Asked = tuple[AskRecord, dict[str, Any] | None, AgentRecord]
 
 
-def _asked(gateway: Gateway, run_id: str, question: str | None) -> Asked | None:
+def _asked(transaction: RunTransaction, question: str | None) -> Asked | None:
     """The question, its document and the memory of the agent that asks; None if it is for the store to refuse."""
-    with gateway.store.locked(run_id) as transaction:
-        ask = transaction.ask(question) if question else transaction.open_ask()
-        if ask is None or ask.responder != "user":
-            return None
-        document = transaction.documents([ask.message_id]).get(ask.message_id) if ask.message_id else None
-        return ask, document, AgentRecord.model_validate(transaction.agent(ask.agent).record or {})
+    ask = transaction.ask(question) if question else transaction.open_ask()
+    if ask is None or ask.responder != "user":
+        return None
+    document = transaction.documents([ask.message_id]).get(ask.message_id) if ask.message_id else None
+    return ask, document, AgentRecord.model_validate(transaction.agent(ask.agent).record or {})
 
 
-def _as_document(gateway: Gateway, asked: Asked | None, text: str) -> NewDocument | None:
+def _as_document(asked: Asked | None, text: str) -> NewDocument | None:
     """The answer as a message; None for an empty one, which lets others answer."""
     question: ChatDocument | None = None
     default, calls = None, []

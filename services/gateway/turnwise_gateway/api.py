@@ -36,7 +36,7 @@ from turnwise_gateway import (
 from turnwise_gateway.auth import Door
 from turnwise_gateway.body_limit import BodyLimit
 from turnwise_gateway.description import describe
-from turnwise_gateway.gateway import Gateway
+from turnwise_gateway.gateway import Gateway, check_keys_taken
 from turnwise_gateway.identity import AnyOf, Identity, Keys, SharedToken
 from turnwise_gateway.problem import handle_problems
 from turnwise_gateway.rates import Rates
@@ -81,6 +81,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
     api.include_router(health.router)
     check_declared(api)
     check_root(api, settings.root_path)
+    check_keys_taken(api)
     describe(api, guarded=settings.auth != "none")
     return api
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from turnwise_gateway import once
 from turnwise_gateway.problem import Problem, problems
 
 # What the door may answer to a request that needs a caller, and where nobody has to say who he is.
@@ -22,7 +23,9 @@ def describe(api: FastAPI, *, guarded: bool) -> None:
             return api.openapi_schema
         document = made()
         _add_problems(document)
-        for operation in (one for path in document["paths"].values() for one in path.values()):
+        for method, operation in (one for path in document["paths"].values() for one in path.items()):
+            if method.upper() in once.METHODS:
+                _add_key(operation)
             _add_answers(operation, guarded)
         if not guarded:
             document["components"].pop("securitySchemes", None)
@@ -40,6 +43,15 @@ def _add_problems(document: dict[str, Any]) -> None:
     # FastAPI's own form of a validation error, which this API never sends.
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
+
+
+def _add_key(operation: dict[str, Any]) -> None:
+    """Say that the operation takes an idempotency key, as all do that change something with POST or PATCH."""
+    named = operation.setdefault("parameters", [])
+    if not any(one["name"] == once.KEY.lower() for one in named):
+        named.append(once.parameter())
+    for status, answer in problems(409, 422).items():
+        operation["responses"][str(status)] = answer
 
 
 def _add_answers(operation: dict[str, Any], guarded: bool) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends, FastAPI, Request
+from fastapi.routing import APIRoute
 from prometheus_client import CollectorRegistry
 
 from turnwise.access.caller import Caller, Deed
@@ -14,6 +15,7 @@ from turnwise.bus.base import Bus
 from turnwise.runs.situation import Situation
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings
+from turnwise_gateway.once import METHODS, check_not_done, once_of
 from turnwise_gateway.refused import deed_in
 from turnwise_gateway.scopes import caller_of, is_operator
 from turnwise_gateway.watch import Watch
@@ -41,21 +43,48 @@ def _whole(request: Request) -> Gateway:
     return found
 
 
-def _of_caller(request: Request) -> Gateway:
+async def _of_caller(request: Request) -> Gateway:
     gateway, caller = _whole(request), caller_of(request)
     most = caller.limits.max_unfinished_runs
     store = gateway.store.of(
         caller.tenant,
         max_unfinished_runs=gateway.settings.tenant_max_unfinished_runs if most is None else most,
         deed=deed_of(request),
+        once=await once_of(request, caller.tenant),
     )
+    await _check_not_done(request, gateway, store)
     return replace(gateway, store=store)
 
 
-def _of_administrator(request: Request) -> Gateway:
+async def _of_administrator(request: Request) -> Gateway:
     gateway, caller = _whole(request), caller_of(request)
     reach = None if is_operator(caller, gateway.settings) else caller.tenant
-    return replace(gateway, store=gateway.store.of(reach, deed=deed_of(request)))
+    store = gateway.store.of(reach, deed=deed_of(request), once=await once_of(request, caller.tenant))
+    await _check_not_done(request, gateway, store)
+    return replace(gateway, store=store)
+
+
+async def _check_not_done(request: Request, gateway: Gateway, store: Store) -> None:
+    if store.once is not None:
+        await check_not_done(request, store, store.once, pinned=gateway.settings.pinned)
+
+
+def check_keys_taken(api: FastAPI) -> None:
+    """See that no route was forgotten: a request with an idempotency key that changes something is done once."""
+    for route in api.routes:
+        if isinstance(route, APIRoute) and (route.methods or set()).intersection(METHODS):
+            assert _takes_keys(route), f"{route.path} does not get its record by Here or Administered"
+
+
+def _takes_keys(route: APIRoute) -> bool:
+    """Return whether a request of the route with an idempotency key is done once."""
+    waiting = [route.dependant]
+    while waiting:
+        one = waiting.pop()
+        if one.call in (_of_caller, _of_administrator):
+            return True
+        waiting += one.dependencies
+    return False
 
 
 def deed_of(request: Request) -> Deed | None:

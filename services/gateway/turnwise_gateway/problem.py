@@ -20,12 +20,14 @@ from turnwise.errors import (
     NotFoundError,
     PermissionDeniedError,
     QuotaExceededError,
+    RepeatedRequestError,
     RequestTooLargeError,
     TurnwiseError,
     UnauthorizedError,
     UnknownTaskError,
 )
 from turnwise.redaction import redact
+from turnwise_gateway.once import answer_again, done_meanwhile
 from turnwise_gateway.readable import readable
 from turnwise_gateway.root_path import public
 
@@ -96,8 +98,13 @@ def handle_problems(api: FastAPI) -> None:
     api.add_exception_handler(Exception, _unexpected)
 
 
-async def _own(_request: Request, error: Exception) -> JSONResponse:
+async def _own(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TurnwiseError)
+    repeated: TurnwiseError | None = error
+    if isinstance(error, (ConflictError, NotFoundError)) and not isinstance(error, RepeatedRequestError):
+        repeated = await done_meanwhile(request)
+    if isinstance(repeated, RepeatedRequestError):
+        return await answer_again(request, repeated) or refusal(repeated)
     return refusal(error)
 
 

@@ -22,6 +22,7 @@ from turnwise.tasks.entry import document_of
 from turnwise.telemetry.context import current_traceparent
 from turnwise_gateway.bodies import RunChange, Submission
 from turnwise_gateway.gateway import Gateway, Here
+from turnwise_gateway.once import LONGEST, PRINTABLE
 from turnwise_gateway.problem import problems
 from turnwise_gateway.root_path import public
 from turnwise_gateway.scopes import READS, WRITES
@@ -33,13 +34,12 @@ router = APIRouter(prefix="/v1/runs", tags=["runs"])
 
 _MAX_WAIT = 300.0
 _RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 IdempotencyKey = Annotated[
     str | None,
-    Header(min_length=1, max_length=255, pattern=_PRINTABLE, description="The same key and body give the same run."),
+    Header(min_length=1, max_length=LONGEST, pattern=PRINTABLE, description="The same key and body give the same run."),
 ]
 Cursor = Annotated[str | None, Query(max_length=200, pattern=r"^[A-Za-z0-9_-]+$", description="Of the page before.")]
-Filter = Annotated[str | None, Query(max_length=200, pattern=_PRINTABLE)]
+Filter = Annotated[str | None, Query(max_length=200, pattern=PRINTABLE)]
 
 
 def existing_run(run_id: str, gateway: Here) -> RunRecord:

@@ -58,6 +58,19 @@ usage_days = sa.Table(
     sa.Column("cost", Money, nullable=False),
 )
 
+# Of requests that make no run; a run has its key in its own row.
+idempotency_keys = sa.Table(
+    "idempotency_keys",
+    metadata,
+    sa.Column("tenant", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("digest", sa.Text, nullable=False),  # of the request
+    sa.Column("resource", sa.Text, nullable=False),  # the id of what it was done to
+    sa.Column("at", Seconds, nullable=False),
+)
+# What is kept no longer, the oldest first.
+sa.Index("ix_idempotency_keys_at", idempotency_keys.c.at)
+
 # Rows are only added: the database refuses to change one. Old ones may be deleted.
 audit = sa.Table(
     "audit",

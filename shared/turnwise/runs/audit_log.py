@@ -9,6 +9,7 @@ from turnwise.runs.access_schema import audit
 from turnwise.runs.audit import AUDIT, AuditRecord, audit_of, write_deed
 from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import now
+from turnwise.runs.once import forget_old
 
 
 class AuditLog(StoreBase):
@@ -35,3 +36,8 @@ class AuditLog(StoreBase):
         first = old.order_by(audit.c.at).limit(limit)
         with self.database.begin() as connection:
             return connection.execute(sa.delete(audit).where(audit.c.id.in_(first))).rowcount
+
+    def forget_old_requests(self, limit: int) -> int:
+        """Delete idempotency keys that are kept no longer, at most `limit`; how many they were."""
+        with self.database.begin() as connection:
+            return forget_old(connection, limit)

@@ -18,6 +18,7 @@ from turnwise.runs import direct
 from turnwise.runs.audit import write_deed
 from turnwise.runs.columns import now
 from turnwise.runs.database import Database
+from turnwise.runs.once import Once, done_before, write_once
 from turnwise.runs.rows import RUN, names, run_of
 from turnwise.runs.schema import runs
 from turnwise.runs.tenant_line import TenantLine
@@ -58,15 +59,25 @@ class StoreBase:
         self.tenant: str | None = None
         self.max_unfinished_runs: int | None = None
         self.deed: Deed | None = None
+        self.once: Once | None = None
 
-    def of(self, tenant: str | None, *, max_unfinished_runs: int | None = None, deed: Deed | None = None) -> Self:
+    def of(
+        self,
+        tenant: str | None,
+        *,
+        max_unfinished_runs: int | None = None,
+        deed: Deed | None = None,
+        once: Once | None = None,
+    ) -> Self:
         """This record as one tenant has it: whatever is another's is not there; None: as it is.
 
         Its new runs are the tenant's; they are refused while so many of its runs have not ended (None, 0: no limit).
-        Whatever it changes, it writes `deed` into the audit log in the same transaction.
+        Whatever it changes, it writes `deed` into the audit log in the same transaction, and the idempotency key of
+        `once`, so that the same change is not made twice.
         """
         made = copy(self)
         made.tenant, made.max_unfinished_runs, made.deed = tenant, max_unfinished_runs or None, deed
+        made.once = once
         return made
 
     @contextmanager
@@ -113,9 +124,19 @@ class StoreBase:
             raise unknown_run(run_id)
 
     def audited(self, connection: Connection, resource: str) -> None:
-        """Write into the audit log what this transaction does, where it is done on somebody's behalf."""
+        """Write into the audit log what this transaction does, where it is done on somebody's behalf.
+
+        Raises `RepeatedRequestError`, and nothing is done, if it was done before for the same request.
+        """
+        if self.once is not None:
+            write_once(self.database, connection, self.once, resource)
         if self.deed is not None:
             write_deed(connection, self.deed, resource)
+
+    def check_not_done(self, once: Once) -> None:
+        """Raise `RepeatedRequestError` if the request was done, `ConflictError` if its key was used for another."""
+        with self.database.read() as connection:
+            done_before(connection, once)
 
     def tell(self, run_id: str, seq: int) -> None:
         """Pass on that the run has event `seq`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from turnwise.runs.retrying import waits_for
 from turnwise.runs.rows import ASK, RUN, ask_of, run_of
 from turnwise.runs.schema import asks, events, runs, sessions
 from turnwise.runs.submission import Submissions
+from turnwise.runs.transaction import RunTransaction
 
 _SET = sa.update(runs).where(runs.c.id == sa.bindparam("of_run"))
 _ASK = sa.select(*ASK).where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
@@ -32,11 +34,14 @@ _SESSION = sa.select(sa.literal(1)).where(
 class Forks(Submissions):
     """Makes forks."""
 
-    def fork(self, run_id: str, new: NewFork) -> tuple[RunRecord, AskRecord | None, bool]:
+    def fork(
+        self, run_id: str, new: NewFork, then: Callable[[RunTransaction], None] | None = None
+    ) -> tuple[RunRecord, AskRecord | None, bool]:
         """Keep a fork of a run; the fork, the ask to be published if it is one, and whether the fork is new.
 
         It has the events, documents, frames, agents and histories of the other as they were after the last move or
-        reply that ended at `new.at` or before, and was not the end of the run. It has used nothing yet.
+        reply that ended at `new.at` or before, and was not the end of the run. It has used nothing yet. `then` runs in
+        the same transaction on a fork that is new.
 
         Raises `NotFoundError`; `InvalidRequestError` for an event that there is not; `ConflictError` with one of the
         codes `past_unknown`, `session_exists`, `idempotency_mismatch`; `QuotaExceededError` (`too_many_runs`).
@@ -61,12 +66,22 @@ class Forks(Submissions):
                 return known, None, False
             if most:
                 require_room(connection, origin.tenant, most)
-            run, ask = self._write(connection, _Fork(record, past, new, origin))
+            made = self._write(connection, _Fork(record, past, new, origin))
+            if made is None:  # the same request, sent at the same time, was a moment faster
+                known = self.known(connection, origin.tenant, new.idempotency_key, new.body_hash)
+                assert known is not None, "only a known key keeps a fork from being written"
+                return known, None, False
+            run, ask = made
+            if then is not None:
+                transaction = RunTransaction(self.database, connection, run, self.database.now(connection))
+                then(transaction)
+                transaction.flush()
+                run = transaction.run
             self.audited(connection, run.id)
         self.tell(run.id, run.last_seq)
         return run, ask, True
 
-    def _write(self, connection: Connection, fork: _Fork) -> tuple[RunRecord, AskRecord | None]:
+    def _write(self, connection: Connection, fork: _Fork) -> tuple[RunRecord, AskRecord | None] | None:
         new = fork.new
         if new.session_id is not None:
             given = {"tenant": fork.origin.tenant, "session_id": new.session_id}
@@ -76,7 +91,7 @@ class Forks(Submissions):
                 )
         run = self.insert(connection, fork.row())
         if run is None:
-            raise ConflictError("the same request was made a moment ago; repeat it", "idempotency_mismatch")
+            return None
         fork.write_events(connection, run.created_at)
         write_past(connection, fork.record, fork.past, run.id)
         if fork.past.started:

@@ -53,22 +53,34 @@ class Inbox(StoreBase):
         `no_open_question`, `already_answered`, `ambiguous_question`.
         """
         with self.locked(run_id) as transaction:
-            ask = self._named(transaction, question_id) if question_id else self._only(transaction)
-            if document is not None:
-                transaction.put_document(document.id, document.body, document.parent_id)
-            kind: Literal["nothing", "answer"] = "nothing" if document is None else "answer"
-            reply = Reply(kind=kind, document=document, traceparent=traceparent)
-            transaction.add_reply(reply_row(transaction, ask, reply, token=ask.token))
-            transaction.event(
-                "human.answered",
-                path=ask.path,
-                turn=ask.turn,
-                try_no=ask.try_no,
-                ask_id=ask.id,
-                data={"document": document.id} if document is not None else {},
-            )
-            transaction.change(move_due_at=transaction.now)
+            ask = self.answer_in(transaction, document, question_id, traceparent=traceparent)
             self.audited(transaction.connection, run_id)
+        return ask
+
+    def answer_in(
+        self,
+        transaction: RunTransaction,
+        document: NewDocument | None,
+        question_id: str | None = None,
+        *,
+        traceparent: str | None = None,
+    ) -> AskRecord:
+        """`answer`, within a transaction over the run; the caller commits it."""
+        ask = self._named(transaction, question_id) if question_id else self._only(transaction)
+        if document is not None:
+            transaction.put_document(document.id, document.body, document.parent_id)
+        kind: Literal["nothing", "answer"] = "nothing" if document is None else "answer"
+        reply = Reply(kind=kind, document=document, traceparent=traceparent)
+        transaction.add_reply(reply_row(transaction, ask, reply, token=ask.token))
+        transaction.event(
+            "human.answered",
+            path=ask.path,
+            turn=ask.turn,
+            try_no=ask.try_no,
+            ask_id=ask.id,
+            data={"document": document.id} if document is not None else {},
+        )
+        transaction.change(move_due_at=transaction.now)
         return ask
 
     def _named(self, transaction: RunTransaction, question_id: str) -> AskRecord:

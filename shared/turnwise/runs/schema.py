@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from turnwise.runs.columns import Document, Money, Seconds, Tags
 
-SCHEMA_VERSION = "0008"
+SCHEMA_VERSION = "0009"
 
 metadata = sa.MetaData()
 _unfinished = sa.text("status IN ('queued', 'running', 'waiting')")

@@ -11,6 +11,7 @@ from turnwise.errors import ConflictError
 from turnwise.runs.admission import require_room, stand_in_line
 from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import now
+from turnwise.runs.once import mismatch, used_for
 from turnwise.runs.records import NewRun, RunRecord
 from turnwise.runs.rows import RUN, as_row, run_of
 from turnwise.runs.schema import events, runs
@@ -43,6 +44,7 @@ class Submissions(StoreBase):
             run = self.insert(connection, new) if known is None else None
             if run is None:
                 return _same(known or _of_key(connection, new), new.idempotency_key, new.body_hash), False
+            _refuse_used(connection, new.tenant, new.idempotency_key)
             self._accept(connection, run)
             self.audited(connection, run.id)
         self.tell(run.id, 1)
@@ -67,7 +69,10 @@ class Submissions(StoreBase):
         if key is None:
             return None
         row = connection.execute(_BY_KEY, {"tenant": tenant, "idempotency_key": key}).first()
-        return _same(run_of(row), key, body_hash) if row is not None else None
+        if row is None:
+            _refuse_used(connection, tenant, key)
+            return None
+        return _same(run_of(row), key, body_hash)
 
     def insert(self, connection: Connection, new: NewRun) -> RunRecord | None:
         """Write the row of a new run, None if its idempotency key is known."""
@@ -101,12 +106,15 @@ def _of_key(connection: Connection, new: NewRun) -> RunRecord | None:
     return run_of(row) if row is not None else None
 
 
+def _refuse_used(connection: Connection, tenant: str, key: str | None) -> None:
+    """Raise `ConflictError` for a key that was used for a request that made no run."""
+    other = None if key is None else used_for(connection, tenant, key)
+    if key is not None and other is not None:
+        raise mismatch(key, other)
+
+
 def _same(run: RunRecord | None, key: str | None, body_hash: str | None) -> RunRecord:
     assert run is not None, "only a known key keeps a run from being written"
     if run.body_hash != body_hash:
-        raise ConflictError(
-            f"the idempotency key {key!r} was used with another request body, for {run.id}; send that "
-            "body again or choose a new key",
-            code="idempotency_mismatch",
-        )
+        raise mismatch(str(key), run.id)
     return run

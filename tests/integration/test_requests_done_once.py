@@ -1,0 +1,202 @@
+"""A request with an idempotency key is done once, whatever it does and however often it is sent."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import sqlalchemy as sa
+from tests.access_parts import ALL, OPERATOR, OWNER, Example, Operation, World, operations, world
+from tests.either_database import database, postgres_url
+from tests.gateway_parts import Served, make_app, served
+from tests.integration.test_access import EXAMPLES
+from tests.served_parts import Desk
+
+from turnwise.runs.access_schema import api_keys, idempotency_keys
+from turnwise.runs.database import Database
+from turnwise.runs.schema import asks, documents, events, replies, runs
+from turnwise.runs.store import Store
+from turnwise.serving.move import fail
+
+__all__ = ["database", "postgres_url"]
+
+# What is done by PUT and DELETE is done once as it is.
+CHANGING = [operation for operation in operations(auth="keys") if operation.method in ("POST", "PATCH")]
+_SECRETS = ("create_key", "rotate_key")
+_OTHER_BODIES: dict[str, Any] = {
+    "cancel_run": {"why": "another body"},
+    "retry_run": {"limits": {"max_tokens": 5}},
+    "rotate_key": {"overlap": 5.0},
+    "fork_run": {"at": 1, "message": "another"},
+    "resolve": {"outcome": "fail"},
+    "answer_question": {"text": "no"},
+    "change_run": {"limits": {"max_cost": "3.00"}},
+    "submit": {"task": "desk", "message": "another"},
+    "create_key": {"name": "another", "scopes": ["runs:read"]},
+}
+
+
+@pytest.fixture
+def here(database: Database, tmp_path: Path) -> Iterator[World]:
+    with world(tmp_path, database=database) as made:
+        yield made
+
+
+def _example(here: World, operation: Operation) -> tuple[str, Example]:
+    """The path and the request; runs that have failed are needed by a retry alone."""
+    example = EXAMPLES.get(operation.id, Example())
+    if operation.id == "retry_run":
+        run = _submitted(here)
+        with here.gateway.store.locked(run) as transaction:
+            fail(transaction, {"type": "Broken", "message": "broken"})
+            transaction.mark()
+        return operation.path.replace("{run_id}", run), example
+    if example.named is not None:
+        name = operation.path[operation.path.index("{") : operation.path.index("}") + 1]
+        return operation.path.replace(name, here.owned[example.named]), example
+    return operation.path, example
+
+
+def _submitted(here: World) -> str:
+    return str(_send(here.gateway, "POST", "/v1/runs", {"task": "desk", "message": "hi"}, _bearer(here)).json()["id"])
+
+
+def _bearer(here: World, tenant: str = OWNER) -> dict[str, str]:
+    return {"Authorization": f"Bearer {here.key(tenant, *ALL)[1]}"}
+
+
+def _send(gateway: Served, method: str, path: str, body: Any, headers: dict[str, str]) -> httpx2.Response:
+    return gateway.http.request(method, path, json=body, headers=headers)
+
+
+def _effects(database: Database) -> dict[str, Any]:
+    """All that a second effect would change."""
+    with database.read() as connection:
+        counts = {
+            table.name: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+            for table in (runs, events, asks, replies, documents, api_keys, idempotency_keys)
+        }
+        last = connection.execute(sa.select(runs.c.id, runs.c.last_seq, runs.c.status).order_by(runs.c.id)).all()
+    return counts | {"runs": last}
+
+
+@pytest.mark.parametrize("operation", CHANGING, ids=lambda operation: operation.id)
+def test_a_repeated_request_has_one_effect(here: World, database: Database, operation: Operation) -> None:
+    path, example = _example(here, operation)
+    operators = {"Authorization": f"Bearer {here.key(OPERATOR, *ALL)[1]}"}
+    headers = operators if example.operators else _bearer(here)
+    headers |= {"Idempotency-Key": f"once-{here.owned['waiting']}"}
+
+    first = _send(here.gateway, operation.method, path, example.body, headers)
+    assert first.status_code < 300, f"{operation.id}: {first.text}; give it a request that is fine in EXAMPLES"
+    after_first = _effects(database)
+    again = _send(here.gateway, operation.method, path, example.body, headers)
+    other = _send(here.gateway, operation.method, path, _OTHER_BODIES.get(operation.id, {"a": "b"}), headers)
+
+    assert _effects(database) == after_first
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch"), other.text
+    if operation.id in _SECRETS:  # nobody is told a secret twice
+        assert (again.status_code, again.json()["code"]) == (409, "already_done")
+        assert first.json()["secret"] not in again.text
+    else:
+        assert (again.status_code, again.json()["id"]) == (first.status_code, first.json()["id"]), again.text
+
+
+@pytest.mark.parametrize("operation", CHANGING, ids=lambda operation: operation.id)
+def test_the_same_request_sent_many_times_at_once_has_one_effect(
+    here: World, database: Database, operation: Operation
+) -> None:
+    path, example = _example(here, operation)
+    tenant = OPERATOR if example.operators else OWNER
+    headers = _bearer(here, tenant) | {"Idempotency-Key": f"at-once-{here.owned['waiting']}"}
+    answers: list[httpx2.Response] = []
+
+    def send() -> None:
+        answers.append(_send(here.gateway, operation.method, path, example.body, headers))
+
+    before = _effects(database)["events"]
+    threads = [threading.Thread(target=send) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    good = {answer.json()["id"] for answer in answers if answer.status_code < 300}
+    others = {(answer.status_code, answer.json()["code"]) for answer in answers if answer.status_code >= 300}
+    assert len(good) == 1, [answer.text for answer in answers]
+    assert others <= ({(409, "already_done")} if operation.id in _SECRETS else set())
+    assert _effects(database)["events"] - before <= 3
+
+
+def test_a_repeated_fork_with_a_message_answers_one_question(database: Database, tmp_path: Path) -> None:
+    """The second request answered the fork's next question with the same text."""
+    with Desk(Store(database), make_app()) as desk, served(tmp_path, database=database) as gateway:
+        run = desk.go_on(desk.submit("desk"))
+        asked = next(event.seq for event in desk.store.events(run.id) if event.type == "human.asked")
+        headers, body = {"Idempotency-Key": f"fork-{run.id}"}, {"at": asked, "message": "answer one"}
+
+        first = _send(gateway, "POST", f"/v1/runs/{run.id}/fork", body, headers)
+        assert first.status_code == 202, first.text
+        fork = first.json()["id"]
+        assert desk.go_on(fork).status == "waiting"
+        before = desk.events(fork)
+        again = _send(gateway, "POST", f"/v1/runs/{run.id}/fork", body, headers)
+
+        assert (again.status_code, again.json()["id"]) == (202, fork)
+        assert desk.events(fork) == before
+        assert before.count("human.answered") == 1
+        assert before.count("human.asked") == 2
+
+
+def test_a_key_is_one_key_for_every_kind_of_request(here: World, database: Database) -> None:
+    run, headers = here.owned["waiting"], _bearer(here)
+    cancelled = headers | {"Idempotency-Key": f"a-{run}"}
+    submitted = headers | {"Idempotency-Key": f"b-{run}"}
+    new = {"task": "desk", "message": "hello"}
+    assert _send(here.gateway, "POST", f"/v1/runs/{run}/cancel", None, cancelled).status_code == 202
+    assert _send(here.gateway, "POST", "/v1/runs", new, submitted).status_code == 202
+    before = _effects(database)
+
+    answers = [
+        _send(here.gateway, "POST", "/v1/runs", new, cancelled),
+        _send(here.gateway, "POST", f"/v1/runs/{run}/cancel", None, submitted),
+    ]
+
+    assert [answer.json()["code"] for answer in answers] == ["idempotency_mismatch"] * 2
+    assert _effects(database) == before
+
+
+def test_another_tenant_has_keys_of_its_own_and_old_ones_are_forgotten(here: World, database: Database) -> None:
+    path, body, key = "/v1/keys", {"name": "mine", "scopes": ["runs:read"]}, f"shared-{here.owned['waiting']}"
+    for tenant in (OWNER, "rival"):
+        headers = _bearer(here, tenant) | {"Idempotency-Key": key}
+        assert _send(here.gateway, "POST", path, body, headers).status_code == 201
+
+    with database.begin() as connection:
+        connection.execute(sa.update(idempotency_keys).where(idempotency_keys.c.tenant == "rival").values(at=0.0))
+    here.gateway.store.forget_old_requests(1_000)
+
+    with database.read() as connection:
+        kept = connection.execute(sa.select(idempotency_keys.c.tenant).where(idempotency_keys.c.key == key)).all()
+    assert [row[0] for row in kept] == [OWNER]
+
+
+def test_every_operation_that_changes_something_takes_a_key(here: World) -> None:
+    described = here.gateway.http.get("/openapi.json").json()
+    for path, methods in described["paths"].items():
+        for method in {"post", "patch"} & set(methods):
+            named = {one["name"] for one in methods[method].get("parameters", ())}
+            assert "idempotency-key" in {name.lower() for name in named}, f"{method} {path}"
+
+
+@pytest.mark.parametrize("key", ["", "k" * 256, "a\x7fb"])
+def test_a_key_that_is_none_is_refused(here: World, key: str) -> None:
+    path = f"/v1/runs/{here.owned['waiting']}/cancel"
+
+    refused = _send(here.gateway, "POST", path, None, _bearer(here) | {"Idempotency-Key": key})
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")
