@@ -230,7 +230,7 @@ def test_an_async_handler_is_cut_and_a_synchronous_one_can_look() -> None:
 
     for kind in (Desk, Looking):
         begun.clear()
-        agent = kind(ChatAgentConfig(name="front"))
+        agent = kind(ChatAgentConfig(name="front", llm=None))
         agent.enable_message(AskOther)
         task = Task(agent, interactive=False)
         running = InThread(lambda task=task: task.run(AskOther(text="x")))  # type: ignore[misc]

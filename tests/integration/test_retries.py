@@ -243,7 +243,7 @@ def test_a_handler_may_take_so_long_as_its_tool_says(awaited: bool) -> None:
             await asyncio.sleep(HOURS)
             return "never"
 
-    agent = Sleeper(ChatAgentConfig(name="desk"))
+    agent = Sleeper(ChatAgentConfig(name="desk", llm=None))
     agent.enable_message(Slow)
     task = Task(agent, interactive=False)
     with pytest.raises(CallTimeoutError, match=r"the handler of the tool 'slow' took longer than 0\.2 s"):

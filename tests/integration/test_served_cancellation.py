@@ -43,7 +43,7 @@ def app_of(model: FakeLLMServer) -> App:
     @app.task
     def desk() -> Task:
         llm = OpenAIGPTConfig(api_base=model.base_url, api_key=SecretStr("k"))
-        top = Task(ChatAgent(ChatAgentConfig(name="top")), interactive=False)
+        top = Task(ChatAgent(ChatAgentConfig(name="top", llm=None)), interactive=False)
         top.add_sub_task(Task(ChatAgent(ChatAgentConfig(name="desk", llm=llm)), interactive=False))
         return top
 

@@ -83,7 +83,7 @@ def messages() -> None:
     Square(number="two")  # type: ignore[arg-type]
     Square()  # type: ignore[call-arg]
     SendTool(content="x")  # type: ignore[call-arg]
-    DoneTool(content=3)  # type: ignore[arg-type]
+    DoneTool(contents=3)  # type: ignore[call-arg]
     AgentDoneTool(tools=[Square])  # type: ignore[list-item]
     ChatDocument(text="x")  # type: ignore[call-arg]
     ChatDocMetaData(sender="LLM")  # type: ignore[arg-type]

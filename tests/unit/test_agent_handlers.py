@@ -416,3 +416,25 @@ def test_an_object_without_a_name_is_the_only_handled_tool_that_it_fits() -> Non
         request: str = "halve"
 
     assert answer(agent_with(Double, Halve), '{"n": 4}') is None
+
+
+def test_a_handler_is_given_an_agent_whose_class_only_this_function_knows() -> None:
+    class Clerk(ChatAgent):
+        pass
+
+    class Call(ToolMessage):
+        request: str = "call"
+        purpose: str = "To see who is given."
+
+        def handle(self, who: Clerk) -> str:
+            return type(who).__name__
+
+    clerk = agent_with(Call, kind=Clerk)
+    assert content(clerk, '{"request": "call"}') == "Clerk"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(5, "5"), (None, ""), ({"a": [1]}, '{"a": [1]}'), (["x"], '["x"]'), ("as it is", "as it is")]
+)
+def test_any_value_ends_a_task_as_text(value: object, text: str) -> None:
+    assert DoneTool(content=value).content == text

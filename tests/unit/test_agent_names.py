@@ -294,7 +294,7 @@ def test_messages_can_be_answered_apart_from_the_conversation() -> None:
 
 def test_an_agent_without_a_model_says_so() -> None:
     with pytest.raises(ConfigurationError, match="no model"):
-        ChatAgent().llm_response_messages([])
+        ChatAgent(ChatAgentConfig(llm=None)).llm_response_messages([])
 
 
 def test_tokens_are_counted_of_texts_and_of_messages() -> None:

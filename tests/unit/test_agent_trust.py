@@ -382,7 +382,7 @@ def test_a_tool_that_a_handler_takes_out_of_a_typed_one_is_still_what_a_human_ty
         def response(self, agent: ChatAgent) -> ChatDocument:
             return agent.create_agent_response("unpacked", tool_messages=self.inside["first"])
 
-    root = Task(ChatAgent(ChatAgentConfig(name="Root")), interactive=False)
+    root = Task(ChatAgent(ChatAgentConfig(name="Root", llm=None)), interactive=False)
     root.agent.enable_message(Launch, use=False, handle=False)
     root.agent.enable_message(Unpack)
     root.add_sub_task(Task(agent_that_launches("Sub"), interactive=False, done_if_response=[Entity.AGENT]))
@@ -405,3 +405,20 @@ def test_what_is_said_of_an_unknown_recipient_is_as_tainted_as_the_message_to_it
         # then the answer holds the name that was typed, and its mark
         assert answers[-1].content == "Invalid recipient: Nobody"
         assert answers[-1].metadata.tainted is tainted
+
+
+def test_a_tool_in_a_message_made_in_the_humans_name_is_handled_only_if_the_model_may_use_it() -> None:
+    class Fire(ToolMessage):
+        request: str = "fire"
+        purpose: str = "To fire."
+
+        def handle(self) -> str:
+            return "fired"
+
+    agent = ChatAgent(ChatAgentConfig(name="Bot", llm=None))
+    agent.enable_message(Fire, use=False)
+    assert agent.agent_response(agent.create_user_response(tool_messages=[Fire()])) is None
+    agent.enable_message(Fire)
+    answer = agent.agent_response(agent.create_user_response(tool_messages=[Fire()]))
+    assert answer is not None
+    assert answer.content == "fired"

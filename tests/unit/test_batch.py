@@ -123,7 +123,7 @@ def test_each_run_has_limits_of_its_own() -> None:
 
 
 def test_results_that_are_none_are_mapped_too() -> None:
-    silent = Task(ChatAgent(ChatAgentConfig(name="Silent")), interactive=False)
+    silent = Task(ChatAgent(ChatAgentConfig(name="Silent", llm=None)), interactive=False)
     assert run_batch_tasks(silent, ["a", "b"], output_map=lambda result: result is None) == [True, True]
 
 

@@ -80,7 +80,7 @@ def talking(sent: list[int], **more: Any) -> Task[Any]:
 
 
 def consulting(sent: list[int]) -> Task[Any]:
-    boss = Boss(ChatAgentConfig(name="Boss"))
+    boss = Boss(ChatAgentConfig(name="Boss", llm=None))
     boss.llm = Talker(sent, '{"request": "consult"}')
     boss.enable_message(Consult)
     boss.expert = talking(sent)

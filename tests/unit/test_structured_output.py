@@ -24,6 +24,7 @@ from turnwise import (
 from turnwise.errors import ConfigurationError
 from turnwise.fake_llm.request import ChatRequest
 from turnwise.fake_llm.server import FakeLLMServer
+from turnwise.llm.openai_chat import OpenAIGPT
 
 
 class Country(BaseModel):
@@ -341,8 +342,10 @@ def test_one_function_may_be_forced_by_a_message_or_for_good(server: FakeLLMServ
     assert sent(server).model_dump()["tool_choice"] == one
 
 
-def test_an_agent_without_settings_has_no_model() -> None:
-    agent = ChatAgent()
+def test_an_agent_has_no_model_only_if_its_settings_say_so() -> None:
+    agent = ChatAgent(ChatAgentConfig(llm=None))
 
     assert agent.llm is None
     assert agent.llm_response("hi") is None
+    assert isinstance(ChatAgent().llm, OpenAIGPT)
+    assert isinstance(ChatAgent(ChatAgentConfig(name="Bot")).config.llm, OpenAIGPTConfig)

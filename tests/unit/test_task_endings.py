@@ -109,7 +109,7 @@ def test_a_killed_run_ends_before_anybody_else_is_asked() -> None:
 
 
 def test_a_task_that_nobody_answers_is_stalled_and_has_no_result() -> None:
-    assert Task(ChatAgent(ChatAgentConfig()), interactive=False, max_stalled_steps=2).run("go") is None
+    assert Task(ChatAgent(ChatAgentConfig(llm=None)), interactive=False, max_stalled_steps=2).run("go") is None
 
 
 def test_the_same_messages_again_and_again_are_a_loop() -> None:

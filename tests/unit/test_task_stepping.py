@@ -100,7 +100,7 @@ def test_a_step_without_init_begins_with_the_model() -> None:
 def test_a_sub_task_runs_whole_within_a_step_and_its_steps_can_be_bounded() -> None:
     # a turn of the model, one of the human, and so on
     for turns, expected in ((-1, "four"), (3, "two")):
-        root = Task(ChatAgent(ChatAgentConfig(name="Root")), interactive=False)
+        root = Task(ChatAgent(ChatAgentConfig(name="Root", llm=None)), interactive=False)
         sub = speaker("Sub", "one", "two", "three", "DONE four")
         root.add_sub_task(Task(sub, interactive=True, only_user_quits_root=False, default_human_response="on"))
         root.init("go")
@@ -180,7 +180,7 @@ def test_a_run_with_a_caller_is_that_of_a_sub_task() -> None:
 
 def test_a_called_task_keeps_its_history_unless_it_restarts_as_a_sub_task() -> None:
     for afresh, expected in ((False, 5), (True, 3)):
-        root = Task(ChatAgent(ChatAgentConfig(name="Root")), interactive=False)
+        root = Task(ChatAgent(ChatAgentConfig(name="Root", llm=None)), interactive=False)
         sub = Task(speaker("Sub", "DONE one", "DONE two"), interactive=False)
         config = sub.config.model_copy(update={"restart_as_subtask": afresh})
         root.add_sub_task((sub, config))
@@ -217,7 +217,7 @@ def test_an_empty_session_id_kills_nothing() -> None:
 
 
 def test_killing_a_sub_task_or_a_session_ends_the_whole_run_and_runs_of_its_handlers() -> None:
-    inner = Task(ChatAgent(ChatAgentConfig(name="Inner")), interactive=False)
+    inner = Task(ChatAgent(ChatAgentConfig(name="Inner", llm=None)), interactive=False)
 
     class Outer(ChatAgent):
         def double(self, _: Double) -> str:
@@ -240,7 +240,7 @@ def test_killing_a_sub_task_or_a_session_ends_the_whole_run_and_runs_of_its_hand
 def test_a_clone_runs_beside_its_original_with_tools_and_sub_tasks() -> None:
     # given a team that has talked
     root = calculator(name="Desk")
-    helper = Task(ChatAgent(ChatAgentConfig(name="Helper")), interactive=False)
+    helper = Task(ChatAgent(ChatAgentConfig(name="Helper", llm=None)), interactive=False)
     root.add_sub_task(helper)
     root.run("double 4", turns=2)
     # when it is cloned

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 
+import pytest
+
 from turnwise import ChatAgent, ChatAgentConfig, ToolMessage
+from turnwise.errors import ConfigurationError
 from turnwise.messages.toolset import _in_use
 
 
@@ -58,3 +61,12 @@ def test_sets_that_nobody_has_any_more_are_let_go() -> None:
     del made, held
     gc.collect()
     assert len(_in_use) == before - 1
+
+
+def test_a_second_tool_that_is_not_in_a_list_is_refused() -> None:
+    class Pong(ToolMessage):
+        request: str = "pong"
+        purpose: str = "To pong."
+
+    with pytest.raises(ConfigurationError, match="one list"):
+        agent().enable_message(Ping, Pong)  # type: ignore[arg-type]

@@ -154,9 +154,10 @@ class Agent:
     ) -> None:
         """Make tools known to the agent: `use` by its model, `handle` by itself; None for all it knows already.
 
-        `force` makes the model's API call exactly this tool (with `use_functions_api`). `require_recipient` adds a
-        field that the model must fill in. `include_defaults` tells the model of fields with defaults, too. Raises
-        `ConfigurationError` for a tool without a name.
+        `force` makes the model's API call exactly this tool (with `use_functions_api`), until it is enabled without.
+        `require_recipient` adds a field that the model must fill in. `include_defaults` tells the model of fields with
+        defaults, too. Raises `ConfigurationError` for a tool without a name, and for a second tool that is not in a
+        list.
         """
         for tool in self._classes(message_class):
             self.toolbox.enable(
@@ -168,6 +169,8 @@ class Agent:
             )
             if force:
                 self.record.forced_tool = tool.name()
+            elif self.record.forced_tool == tool.name():
+                self.record.forced_tool = None
 
     def enable_message_handling(self, message_class: ToolClasses = None) -> None:
         """Let the agent handle the tool (None: every known one), and leave open whether its model may use it."""

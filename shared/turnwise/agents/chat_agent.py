@@ -57,6 +57,13 @@ class ChatAgent(ToolHandling):
         """Whether the agent has a model, and handles no tool in the message."""
         return self._llm is not None and not self.get_tool_messages(message)
 
+    def brings_own_llm(self) -> bool:
+        mine = type(self)
+        return (
+            mine.llm_response is not ChatAgent.llm_response
+            or mine.llm_response_async is not ChatAgent.llm_response_async
+        )
+
     def llm_response(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
         """What the model answers to `message`; both are appended to the history. None if it can not answer.
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, SerializeAsAny
 
 from turnwise.configuration import Configuration
 from turnwise.llm.base import LLMConfig
+from turnwise.llm.openai_config import OpenAIGPTConfig
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
 from turnwise.retrieval.config import VectorStoreConfig
@@ -32,7 +33,7 @@ class AgentConfig(Configuration):
     """Settings of any agent.
 
     - `name`: the agent's name, and that of its task unless the task is given one.
-    - `llm`: settings of its model, such as `OpenAIGPTConfig`; None for an agent without a model.
+    - `llm`: settings of its model; by default those of `OpenAIGPTConfig()`. None for an agent without a model.
     - `respond_tools_only`: as a sub-task's agent it is not asked to answer a message without a tool.
     - `accept_user_tools=False`: what a human typed is never searched for tools, it is text for the model.
     - `fallback_effect`: what code of the agent's own does outside that answers as AGENT without being a tool's handler:
@@ -54,7 +55,7 @@ class AgentConfig(Configuration):
     }
 
     name: str = "LLM-Agent"
-    llm: SerializeAsAny[LLMConfig] | None = None
+    llm: SerializeAsAny[LLMConfig] | None = Field(default_factory=OpenAIGPTConfig)
     respond_tools_only: bool = False
     accept_user_tools: bool = True
     fallback_effect: ToolEffect = "once"

@@ -84,9 +84,28 @@ def handled(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
 def asked(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDocument | None]:
     """What the agent says as AGENT in a task, whoever wrote its `agent_response`."""
     call = Effect(sync=lambda: agent.agent_response(message), awaited=lambda: agent.agent_response_async(message))
-    own = _overridden(agent, "agent_response", "agent_response_async")
-    value: ChatDocument | None = (yield from _own_code(agent, "agent_response", call)) if own else (yield call)
-    return value
+    if not _overridden(agent, "agent_response", "agent_response_async"):
+        value: ChatDocument | None = yield call
+        return value
+    value = yield from _own_code(agent, "agent_response", call)
+    made = said(agent, Entity.AGENT, value)
+    if isinstance(value, ToolMessage) and made is not None and isinstance(message, ChatDocument):
+        made.metadata.tainted = _forbidden(agent, value, message)
+    return made
+
+
+def said(agent: ChatAgent, entity: Entity, value: Any) -> ChatDocument | None:
+    """What an application's own responder returned, as a message from `entity`."""
+    made = agent.to_ChatDocument(value, author_entity=entity)
+    if made is not None and made is not value:
+        # In the human's place it is what a human says.
+        made.metadata.tainted = entity is Entity.USER
+    return made
+
+
+def _forbidden(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> bool:
+    """Whether the tool grew out of what a human typed, and is none that may come of it."""
+    return untrusted(doc) and tool.request not in agent.toolbox.usable
 
 
 def bare(result: ChatDocument | None) -> Any:
@@ -173,18 +192,19 @@ def _as_document(
         handled = value.request in agent.toolbox.handled and not isinstance(value, FinalResultTool)
         same = tool is not None and value.request == tool.request
         # A tool that grew out of what a human typed is under the same filter as what he typed.
-        forbidden = untrusted(doc) and value.request not in agent.toolbox.usable
+        forbidden = _forbidden(agent, value, doc)
         if handled and not same and not forbidden:
             result = yield from _handled(agent, value, doc)
             return result
-        attached = agent.create_agent_response("", tool_messages=[value])
+        attached = agent.to_ChatDocument(value)
+        assert attached is not None, "only None stays None"
         attached.metadata.tainted = forbidden
         return attached
     if isinstance(value, dict) and tool is None and value and value.keys() <= {c.id for c in agent.record.open_calls}:
         by_id = agent.create_agent_response("")
         by_id.oai_tool_id2result = {key: value_as_text(result) for key, result in value.items()}
         return by_id
-    return agent.create_agent_response(value_as_text(value), content_any=value)
+    return agent.to_ChatDocument(value)
 
 
 def _text(agent: ChatAgent, doc: ChatDocument, text: str) -> ChatDocument:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnwise.agents.handler_calls import idempotency_key
 from turnwise.effects import Effect, Steps, finished, waited_for
 from turnwise.ids import new_id
+from turnwise.messages.annotations import offered_by_type
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
 
@@ -123,7 +124,8 @@ def _bound(
 ) -> Callable[[], Any]:
     offered: dict[str, Callable[[], Any]] = {"agent": lambda: agent, "chat_doc": lambda: doc, "idempotency_key": _key}
     function = getattr(method, "__func__", None)
-    wanted = _wanted(function, len(first) + 1) if function is not None else _wanted(method, len(first))
+    kind: Any = type(agent)  # of a class, mypy does not see that it is hashable
+    wanted = _wanted(function, len(first) + 1, kind) if function is not None else _wanted(method, len(first), kind)
     # Called late, because the key is that of the call.
     return lambda: method(*first, **{parameter: offered[kind]() for parameter, kind in wanted.items()})
 
@@ -134,25 +136,21 @@ def _key() -> str:
 
 
 @lru_cache(maxsize=4096)
-def _wanted(function: Callable[..., Any], skip: int) -> dict[str, str]:
+def _wanted(function: Callable[..., Any], skip: int, agent: type[Any]) -> dict[str, str]:
     """Which parameters after the first ones get the agent, the document or the key: by annotation, else by name."""
+    names = {kind.__name__ for kind in agent.__mro__ if kind is not object}
     wanted: dict[str, str] = {}
     for parameter in list(inspect.signature(function).parameters.values())[skip:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        kind = _kind(parameter)
+        kind = _kind(parameter, function, names)
         if kind:
             wanted[parameter.name] = kind
     return wanted
 
 
-def _kind(parameter: inspect.Parameter) -> str:
+def _kind(parameter: inspect.Parameter, function: Callable[..., Any], agents: Collection[str]) -> str:
     if parameter.name == "idempotency_key":
         return parameter.name
-    annotation = parameter.annotation
-    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-    if "ChatDocument" in text:
-        return "chat_doc"
-    if "Agent" in text:
-        return "agent"
-    return parameter.name if parameter.name in ("agent", "chat_doc") else ""
+    named = parameter.name if parameter.name in ("agent", "chat_doc") else ""
+    return offered_by_type(parameter, function, agents) or named

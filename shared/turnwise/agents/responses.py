@@ -37,7 +37,7 @@ class Responses(Conversation):
 
         - `content`: its text; `content_any`: its value, which is the text if none is given.
         - `tool_messages`: tools that are attached to it. They count as put there by the agent (see `Trust` in the
-          docs), and so does what its model is made to say.
+          docs), and so does what its model is made to say; in a message from USER they count as a human's.
         - `oai_tool_calls` and `function_call`: calls as of a model; `oai_tool_id2result`: results by call id.
         - `oai_tool_choice`: what a model may do that answers it: `auto`, `none`, `required`, or one function as the
           API names it.
@@ -58,7 +58,7 @@ class Responses(Conversation):
                 sender=e,
                 agent_id=self.id,
                 recipient=recipient,
-                tools_from_agent=bool(tool_messages) or e is Entity.LLM,
+                tools_from_agent=e is Entity.LLM or (e is Entity.AGENT and bool(tool_messages)),
             ),
         )
 

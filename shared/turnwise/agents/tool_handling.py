@@ -34,7 +34,12 @@ class ToolHandling(FormatSetting):
             infers_tools=self.answer_format is None or self.answer_format.tool is not None,
             open_calls=tuple(self.record.open_calls),
             history_len=len(self._history or ()),
+            own_llm=self.brings_own_llm(),
         )
+
+    def brings_own_llm(self) -> bool:
+        """Whether the application's own code answers as LLM."""
+        return False
 
     def is_silent(self) -> bool:
         """Whether AGENT certainly answers nothing to a message without a tool that it handles."""

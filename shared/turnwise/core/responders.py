@@ -42,7 +42,7 @@ def may_answer(spec: TaskSpec, responder: str, pending: ChatDocument | None, pen
     if responder == USER and not human_wanted(spec, pending, facts):
         return False
     if pending is None:
-        return responder != LLM or facts.agent(spec.agent).has_llm
+        return responder != LLM or model_may_answer(facts.agent(spec.agent), None)
     sub = None if responder in ENTITIES else spec.sub_task(responder)
     if sub is not None and not accepts(facts.agent(sub.agent), pending):
         return False
@@ -67,13 +67,16 @@ def human_wanted(spec: TaskSpec, pending: ChatDocument | None, facts: Facts) -> 
 def model_may_answer(agent: AgentFacts, pending: ChatDocument | None) -> bool:
     """Whether the model can be sent the message: there is a model, some text, and no tool that the agent handles.
 
-    A tool that trust took away still keeps the model from answering: it was meant for the handler.
+    A tool that trust took away still keeps the model from answering: it was meant for the handler. An application's own
+    `llm_response` is asked whatever the message is, that case apart.
     """
-    if not agent.has_llm:
+    if not (agent.has_llm or agent.own_llm):
         return False
     if pending is None:
         return True
     found = find_tools(pending, agent)
+    if agent.own_llm:
+        return not any(handles(agent, tool) and tool not in found.tools for tool in found.present)
     if any(handles(agent, tool) for tool in found.present):
         return False
     return bool(

@@ -45,13 +45,15 @@ def read_route(text: str, addressing_prefix: str, *, only_at_start: bool) -> Rou
 
 @lru_cache(maxsize=64)
 def _pattern(prefix: str) -> re.Pattern[str]:
-    return re.compile(re.escape(prefix) + r"\s*([\w\-]+)")
+    # A signal may stand apart from its name. A prefix such as "@" may not, because a lonely one is only text.
+    gap = r"\s*" if prefix in (SEND_TO, PASS_TO) else ""
+    return re.compile(re.escape(prefix) + gap + r"([\w\-]+)[,.:;!?]*")
 
 
 def _last_addressed(text: str, prefix: str) -> tuple[str, str]:
+    """The name after the last `prefix`, and the text after it, without the punctuation that ends the name."""
     matches = list(_pattern(prefix).finditer(text))
     if not matches:
         return "", ""
     last = matches[-1]
-    rest = text[last.end() :].strip()
-    return last.group(1), rest if rest.strip(".,:;!?") else ""
+    return last.group(1), text[last.end() :].strip()

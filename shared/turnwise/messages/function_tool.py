@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import NoneType, UnionType
+from types import NoneType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -15,10 +15,8 @@ from typing import (
     Literal,
     TypeAlias,
     TypeVar,
-    Union,
     get_args,
     get_origin,
-    get_type_hints,
 )
 
 from pydantic import BaseModel, Field, create_model
@@ -26,6 +24,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 
 from turnwise.errors import ConfigurationError
+from turnwise.messages.annotations import hint, innermost, offered_by_type
 from turnwise.messages.docstrings import described
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def tool_from_function(
 
     Raises `ConfigurationError` for a function that a model could not be told how to call.
     """
-    inner = _innermost(function)
+    inner = innermost(function)
     name = name or str(getattr(inner, "__name__", type(inner).__name__))
     if not _NAME.fullmatch(name):
         raise ConfigurationError(
@@ -96,8 +95,8 @@ def tool_class(
     """A subclass of `base` with these fields, each a type and a default (`...` for none)."""
     title = "".join(part[:1].upper() + part[1:] for part in re.split(r"[_-]+", name)) or "Tool"
     definitions: dict[str, Any] = {"request": (str, name), "purpose": (str, purpose)}
-    for key, (hint, default) in fields.items():
-        definitions[key] = (hint, Field(...) if default is ... else default)
+    for key, (kind, default) in fields.items():
+        definitions[key] = (kind, Field(...) if default is ... else default)
     if effect is not None:
         definitions["_effect"] = (str, effect)
     with warnings.catch_warnings():
@@ -132,13 +131,6 @@ _NEEDED_BY_TOOLS = frozenset(f"{method}{twin}" for method in ("handle", "respons
     "handle_message_fallback",
     "common_fields",
 }
-
-
-def _innermost(function: Any) -> Any:
-    """What a `functools.partial` calls; any other function itself."""
-    while hasattr(function, "func") and not inspect.isroutine(function):
-        function = function.func
-    return function
 
 
 def _parameters(
@@ -190,63 +182,29 @@ def _from_framework(item: inspect.Parameter, function: Callable[..., Any]) -> Gi
         return "idempotency_key"
     if item.annotation is item.empty:
         return item.name if item.name in ("agent", "chat_doc") else None  # type: ignore[return-value]
-    try:
-        kinds = _types_in(_hint(item, function))
-    except NameError:  # a name that only type checkers import
-        kinds = []
-        words = re.findall(r"\w+", str(item.annotation))
-        if "ChatDocument" in words or "ChatAgent" in words or "Agent" in words:
-            return "chat_doc" if "ChatDocument" in words else "agent"
-    for kind in kinds:
-        homes = {(base.__module__, base.__name__) for base in kind.__mro__}
-        if ("turnwise.messages.document", "ChatDocument") in homes:
-            return "chat_doc"
-        if ("turnwise.agents.agent", "Agent") in homes:
-            return "agent"
-    return None
-
-
-def _types_in(hint: Any) -> list[type]:
-    """The class that the hint is, or those of its union."""
-    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    return [part for part in parts if isinstance(part, type)]
+    return offered_by_type(item, function)
 
 
 def _resolved(item: inspect.Parameter, function: Callable[..., Any], tool: str) -> Any:
     try:
-        hint = _hint(item, function)
+        found = hint(item, function)
     except NameError as error:
         raise ConfigurationError(
             f"tool {tool!r}: the type of parameter {item.name!r} is not known: {error}; "
             "define it at the top of the module, and import it outside of TYPE_CHECKING"
         ) from error
-    return hint | None if item.default is None and NoneType not in get_args(hint) else hint
+    return found | None if item.default is None and NoneType not in get_args(found) else found
 
 
-def _hint(item: inspect.Parameter, function: Callable[..., Any]) -> Any:
-    """The annotation as a type; a text is read where the function was written."""
-    target = inspect.unwrap(_innermost(function))
-    target = target if inspect.isroutine(target) else type(target).__call__
-    target = getattr(target, "__func__", target)
-    names = getattr(target, "__globals__", {})
-    holder = type("Holder", (), {"__annotations__": {item.name: item.annotation}})
-    return get_type_hints(holder, globalns=names, localns=_enclosing(target), include_extras=True)[item.name]
-
-
-def _enclosing(function: Any) -> dict[str, Any]:
-    """What the function took from the function around it."""
-    return dict(inspect.getclosurevars(function).nonlocals) if inspect.isfunction(function) else {}
-
-
-def _worded(hint: Any, default: Any, text: str | None) -> Any:
+def _worded(found: Any, default: Any, text: str | None) -> Any:
     """The hint with the docstring's words, unless it, or the default, brings a description of its own."""
-    for extra in hint.__metadata__ if get_origin(hint) is Annotated else ():
+    for extra in found.__metadata__ if get_origin(found) is Annotated else ():
         if isinstance(extra, str):
             text = extra
     described_already = isinstance(default, FieldInfo) and default.description
-    if not text or described_already or FieldInfo.from_annotation(hint).description:
-        return hint
-    return Annotated[hint, Field(description=text)]
+    if not text or described_already or FieldInfo.from_annotation(found).description:
+        return found
+    return Annotated[found, Field(description=text)]
 
 
 def _add_handler(made: type[Tool], function: Callable[..., Any], parameters: Iterable[_Parameter]) -> None:
@@ -276,5 +234,5 @@ def _add_handler(made: type[Tool], function: Callable[..., Any], parameters: Ite
 
 
 def _is_async(function: Any) -> bool:
-    target = _innermost(function)
+    target = innermost(function)
     return inspect.iscoroutinefunction(target) or inspect.iscoroutinefunction(getattr(target, "__call__", None))  # noqa: B004

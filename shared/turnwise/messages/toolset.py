@@ -53,7 +53,8 @@ class AgentFacts(NamedTuple):
 
     `silent` says that the tool handler certainly answers nothing to a message without a tool of its own: there is
     no fallback and no override. `infers_tools`: an object without `request` that the model wrote may be a tool.
-    `history_len` counts the messages of its history.
+    `history_len` counts the messages of its history. `own_llm`: the application's own code answers as LLM, with a model
+    or without.
     """
 
     name: str
@@ -65,3 +66,4 @@ class AgentFacts(NamedTuple):
     infers_tools: bool = True
     open_calls: tuple[OpenAIToolCall, ...] = ()
     history_len: int = 0
+    own_llm: bool = False

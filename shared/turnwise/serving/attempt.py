@@ -9,11 +9,12 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from turnwise.agents.dispatch import asked
+from turnwise.agents.dispatch import asked, said
 from turnwise.agents.handler_calls import Interruption
 from turnwise.cancellation import Cancellation
 from turnwise.display import quiet_mode
 from turnwise.effects import run_sync
+from turnwise.entity import Entity
 from turnwise.errors import CallCancelledError, DatabaseUnavailableError, LimitReachedError, TurnwiseError
 from turnwise.ledger.gate import through
 from turnwise.ledger.wait import PutOff
@@ -71,7 +72,7 @@ class Attempt:
     def _reply(self, message: ChatDocument | None) -> Reply:
         """The answer, and all that the call has changed."""
         value, refused = self._called(message)
-        document = _as_document(self.served, self.claim.ask.responder, value)
+        document = said(self.served.agent, Entity.LLM if self.claim.ask.responder == "llm" else Entity.AGENT, value)
         body = encode_document(document) if document is not None else None
         record, state = self.served.record(), self.served.state()
         keep, rows = self.served.history_changes()
@@ -181,13 +182,6 @@ class Attempt:
         # A handler seldom calls both; where it does, one name has to stand for all.
         other = agent.other_model if self.claim.ask.responder == "agent" else None
         return usage_of(other or self._model() or "", used)
-
-
-def _as_document(served: ServedAgent, responder: str, value: Any) -> ChatDocument | None:
-    if value is None or isinstance(value, ChatDocument):
-        return value
-    make = served.agent.create_llm_response if responder == "llm" else served.agent.create_agent_response
-    return make(str(value), content_any=value)
 
 
 def _new_document(document: ChatDocument | None, body: Json | None) -> NewDocument | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from turnwise.agents.dispatch import asked
+from turnwise.agents.dispatch import asked, said
 from turnwise.agents.handler_calls import inner_calls
 from turnwise.agents.observed import answering
 from turnwise.cancellation import Cancellation, Cause
@@ -186,15 +186,10 @@ class LocalRun:
         return answering(self.tree.tasks[ask.path].agent, ask.responder.lower(), more)
 
     def received(self, ask: Ask, value: Any) -> ChatDocument | None:
-        """An answer as the machine takes it; an application's own responder may return a plain text."""
+        """An answer as the machine takes it; an application's own responder may return any value."""
         if value is None or isinstance(value, ChatDocument):
             return value
-        agent = self.tree.tasks[ask.path].agent
-        make = {AGENT: agent.create_agent_response, LLM: agent.create_llm_response}
-        doc = make.get(ask.responder, agent.create_user_response)(str(value), content_any=value)
-        # In the human's place it is what a human says.
-        doc.metadata.tainted = doc.metadata.sender is Entity.USER
-        return doc
+        return said(self.tree.tasks[ask.path].agent, Entity(ask.responder), value)
 
     def _counted(self, frame: int, count: Count) -> Counts:
         tally = self.tallies.setdefault(frame, Tally())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ConfigDict, Field, SerializeAsAny
+from pydantic import ConfigDict, Field, SerializeAsAny, field_validator
 
 from turnwise.entity import Entity
 from turnwise.messages.document import ChatDocument
@@ -39,12 +39,22 @@ class AgentDoneTool(ToolMessage):
 
 
 class DoneTool(ToolMessage):
-    """Ends the task with the text `content`; for models and handlers."""
+    """Ends the task with `content`, any value as text; for models and handlers."""
 
     request: str = "done_tool"
     purpose: str = "To end the current task, with <content> as its result."
     content: str = ""
     _effect: ToolEffect = "read_only"
+
+    @field_validator("content", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> str:
+        """Any value is taken, as text."""
+        return value_as_text(value)
+
+    if TYPE_CHECKING:
+        # Without it a type checker would refuse values that are no text.
+        def __init__(self, *, content: Any = "", request: str = ..., purpose: str = ..., id: str = ...) -> None: ...
 
     def response(self, agent: ChatAgent) -> ChatDocument:
         """An AGENT message that holds this tool."""

@@ -7,11 +7,14 @@ from typing import Any
 from pydantic import BaseModel
 from tests.rules.cast import Cast
 from tests.rules.scenario import scenario
+from tests.rules.tools import Value
 from tests.rules.words import tool
 
 from turnwise import (
     ChatAgent,
     ChatDocument,
+    DoneTool,
+    Entity,
     Task,
     TaskConfig,
     ToolMessage,
@@ -142,7 +145,7 @@ class Plain(ChatAgent):
 @scenario(
     "HANDLE-20",
     """
-    Boss Agent: {'heard': 'go'}
+    Boss Agent: {"heard": "go"}
     Boss LLM: DONE said without a model
     Boss = DONE
     => said without a model
@@ -150,3 +153,57 @@ class Plain(ChatAgent):
 )
 def responses_may_be_overridden_and_return_plain_values(cast: Cast) -> Task:
     return cast.task(cast.agent("Boss", "never asked", kind=Plain))
+
+
+class Point(BaseModel):
+    x: int
+
+
+class Own(Counting):
+    """Answers as AGENT and as LLM with what is no message."""
+
+    def agent_response(self, msg: Any = None) -> Any:
+        if not isinstance(msg, ChatDocument) or msg.metadata.sender != Entity.LLM:
+            return None
+        return DoneTool(content=7) if msg.content else super().agent_response(msg)
+
+    def llm_response(self, message: Any = None) -> Any:
+        if isinstance(message, ChatDocument) and message.content == "go":
+            return Count()
+        return Point(x=3)
+
+
+@scenario(
+    "HANDLE-20 WHO-9 ORCH-2",
+    """
+    Boss LLM: + [count n=1]
+    Boss Agent: 1 of 1
+    Boss LLM: {"x":3}
+    Boss Agent: + [done_tool content=7]
+    Boss = DONE
+    => 7
+    """,
+)
+def tools_and_models_that_overrides_return_are_what_handlers_may_return(cast: Cast) -> Task:
+    return cast.task(cast.agent("Boss", kind=Own, tools=[Count]))
+
+
+class Listening(ChatAgent):
+    """Answers as LLM without a model, also to a message that holds nothing but tools."""
+
+    def llm_response(self, message: Any = None) -> Any:
+        assert isinstance(message, ChatDocument)
+        return f"DONE {message.content or [tool.request for tool in message.tool_messages]}"
+
+
+@scenario(
+    "WHO-9",
+    """
+    Boss LLM: DONE ['value']
+    Boss = DONE
+    => ['value']
+    """,
+    says=(Value(it=1),),
+)
+def an_own_llm_response_is_asked_of_tools_alone(cast: Cast) -> Task:
+    return cast.task(cast.agent("Boss", kind=Listening))

@@ -487,6 +487,54 @@ def a_prefix_addresses_a_name(cast: Cast) -> Task:
 
 
 @scenario(
+    "ROUTE-9 ROUTE-4",
+    """
+    Boss LLM -> Bob: 5, please
+    Bob <- 5, please
+    Bob LLM: DONE mine
+    Bob = DONE
+    Boss Bob: mine
+    Boss = FIXED_TURNS
+    => mine
+    """,
+    turns=2,
+)
+def punctuation_after_the_name_is_not_sent(cast: Cast) -> Task:
+    return cast.task("Boss", "__SEND__:Bob: 5, please", subs=[cast.task("Bob", "DONE mine")])
+
+
+@scenario(
+    "ROUTE-9 ROUTE-6",
+    """
+    Boss LLM -> Bob: 5
+    Bob <- 5
+    Bob LLM: DONE mine
+    Bob = DONE
+    Boss Bob: mine
+    Boss = FIXED_TURNS
+    => mine
+    """,
+    turns=2,
+)
+def punctuation_after_a_prefixed_name_is_not_sent(cast: Cast) -> Task:
+    subs = [cast.task("Bob", "DONE mine")]
+    return cast.task("Boss", f"{AT}Bob, 5", subs=subs, config=TaskConfig(addressing_prefix=AT))
+
+
+@scenario(
+    "ROUTE-6",
+    """
+    Boss LLM: we meet @ noon
+    Boss = FIXED_TURNS
+    => we meet @ noon
+    """,
+    turns=1,
+)
+def a_prefix_that_stands_alone_addresses_nobody(cast: Cast) -> Task:
+    return cast.task("Boss", "we meet @ noon", config=TaskConfig(addressing_prefix="@"))
+
+
+@scenario(
     "ROUTE-6",
     """
     Boss LLM: hm |@|Bob look here

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pydantic import BaseModel
 from tests.rules.cast import Cast
 from tests.rules.scenario import scenario
 from tests.rules.tools import Add
@@ -140,6 +141,38 @@ class Named(ToolMessage):
 )
 def handle_is_given_what_annotations_ask_for_then_names(cast: Cast) -> Task:
     return cast.task("Boss", tool("annotated"), tool("named"), tools=[Annotated, Named])
+
+
+class Concierge(ChatAgent):
+    """Its name holds neither Agent nor ChatDocument."""
+
+
+class AgentMood(BaseModel):
+    """No agent, whatever its name says."""
+
+    word: str = "calm"
+
+
+class Mood(ToolMessage):
+    request: str = "mood"
+    purpose: str = "To see what is given."
+
+    def handle(self, desk: Concierge, mood: AgentMood = AgentMood()) -> str:  # noqa: B008 - a value
+        return f"{type(desk).__name__} is {mood.word}"
+
+
+@scenario(
+    "HANDLE-3",
+    """
+    Boss LLM: {mood}
+    Boss Agent: Concierge is calm
+    Boss = FIXED_TURNS
+    => Concierge is calm
+    """,
+    turns=2,
+)
+def what_is_given_goes_by_the_type_and_not_by_its_name(cast: Cast) -> Task:
+    return cast.task(cast.agent("Boss", tool("mood"), kind=Concierge, tools=[Mood]))
 
 
 class Broken(ToolMessage):

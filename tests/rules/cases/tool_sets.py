@@ -240,6 +240,21 @@ def a_forced_tool_is_demanded_of_the_api(cast: Cast) -> Task:
 
 
 @scenario(
+    "TOOL-8",
+    """
+    Boss LLM: auto: add(a, b), say(text)
+    Boss = FIXED_TURNS
+    => auto: add(a, b), say(text)
+    """,
+    turns=1,
+)
+def a_tool_is_no_longer_demanded_once_it_is_enabled_without_force(cast: Cast) -> Task:
+    task = _told(cast, force=True)
+    task.agent.enable_message(Add, force=False)
+    return task
+
+
+@scenario(
     "TOOL-9",
     """
     Boss LLM: auto: add(a), say(text)

@@ -6,13 +6,14 @@ from typing import Any
 
 from pydantic import SerializeAsAny
 from tests.rules.cast import Cast
-from tests.rules.scenario import scenario
+from tests.rules.scenario import done_by_a_handler, scenario
 from tests.rules.tools import Add, Launch, Say
 from tests.rules.words import tool
 
 from turnwise import (
     AgentDoneTool,
     ChatAgent,
+    ChatAgentConfig,
     ChatDocMetaData,
     ChatDocument,
     DoneTool,
@@ -531,3 +532,10 @@ def tools_in_a_document_that_a_handler_made_count(cast: Cast) -> Task:
 )
 def a_document_from_user_given_to_a_run_is_tainted(cast: Cast) -> Task:
     return cast.task("Boss", subs=[cast.task("Bob", "DONE hi")])
+
+
+@done_by_a_handler("TRUST-15", "None")
+def a_program_cannot_call_a_handlers_tool_in_the_humans_name() -> str:
+    agent = ChatAgent(ChatAgentConfig(llm=None))
+    agent.enable_message(Launch)
+    return str(agent.agent_response(agent.create_user_response(tool_messages=[Launch()])))
