@@ -159,6 +159,11 @@ class Agent:
         defaults, too. Raises `ConfigurationError` for a tool without a name, and for a second tool that is not in a
         list.
         """
+        if any(isinstance(given, type) for given in (use, handle)):
+            raise ConfigurationError(
+                "enable_message() was given several tools as arguments, but the second says whether the model may use "
+                "the first; give them as one list: enable_message([A, B])"
+            )
         for tool in self._classes(message_class):
             self.toolbox.enable(
                 tool,
