@@ -16,7 +16,7 @@ from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.routing import lane
 from turnwise.bus.signing import WireKeys
 from turnwise.errors import ConfigurationError
-from turnwise.metrics import Metrics, MetricsServer, serve_metrics, watch_process
+from turnwise.metrics import Metrics, MetricsServer, serve_metrics, watch_broker, watch_database, watch_process
 from turnwise.metrics.multiprocess import ChildrenCollector, counting_folder
 from turnwise.metrics.server import Health
 from turnwise.runs.database import Database
@@ -118,9 +118,11 @@ def open_parts(settings: ServiceSettings, *, app: App | None = None) -> Parts:
         bus.close()
         database.close()
         raise
-    metrics = Metrics(CollectorRegistry())
+    metrics = Metrics(CollectorRegistry(), (application.name, application.version))
     metrics.expect_tasks(application.tasks)
     watch_process(metrics.registry)
+    watch_database(metrics, database.pool)
+    watch_broker(metrics, bus.connections)
     return Parts(database=database, store=store, bus=bus, app=application, metrics=metrics)
 
 

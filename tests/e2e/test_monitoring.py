@@ -33,9 +33,20 @@ _MAY_BE_EMPTY = {
     "Turnwise / Conversations / Oldest runs / A": "all runs have ended",
     "Turnwise / Conversations / Longest waits / A": "no run waits",
     "Turnwise / Queues and autoscaling / Oldest lease / A": "no ask is leased",
+    "Turnwise / Workers / Length of these waits / A": "every process found a connection",
+    "Turnwise / Workers / Broker / B": "the broker was not away",
 }
-# A constant, what a coordinator looks after once a minute, and what there never should be.
-_UNMOVED = {"turnwise_build_info", "turnwise_runs_purged_total", "turnwise_runs_forgotten"}
+# Constants, what a coordinator looks after once a minute, and what happens in worse times (see test_measures.py).
+_UNMOVED = {
+    "turnwise_build_info",
+    "turnwise_database_connections_limit",
+    "turnwise_runs_purged_total",
+    "turnwise_runs_forgotten",
+    "turnwise_broker_connected",
+    "turnwise_broker_reconnects_total",
+    "turnwise_database_pool_timeouts_total",
+    *(f"turnwise_database_pool_wait_seconds_{part}" for part in ("bucket", "sum", "count")),
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,11 +60,13 @@ class Coordinator:
         is away (the sweeper comes back to it).
         """
         with bound_contextvars(run=run_id), MoveSpan() as seen:
+            began = self._store.clock.monotonic()
             try:
                 with self._store.locked(run_id) as tx:
                     moved = self._mover.move(tx, seen)
             except UnwritableError as error:
                 moved = self._end(run_id, error)
+            self._reporter.moved_after(moved, self._store.clock.monotonic() - began)
             self._reporter.moved(moved)
             tell_callbacks(self._app, moved)
         return moved

@@ -38,6 +38,7 @@ from turnwise_gateway.body_limit import BodyLimit
 from turnwise_gateway.description import describe
 from turnwise_gateway.gateway import Gateway, check_keys_taken
 from turnwise_gateway.identity import AnyOf, Identity, Keys, SharedToken
+from turnwise_gateway.measured import Measured
 from turnwise_gateway.problem import handle_problems
 from turnwise_gateway.rates import Rates
 from turnwise_gateway.refused import Refused
@@ -52,9 +53,9 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
 
     `metrics` are those of the process where it does other work too; its registry gets the record's gauges.
     """
-    registry = (metrics or Metrics(CollectorRegistry())).registry
-    watch_record(registry, store, all_queues(settings.llm_queues, settings.agent_queues))
-    gateway = Gateway(store=store, bus=bus, app=app, settings=settings, registry=registry, watch=Watch(bus))
+    metrics = metrics or Metrics(CollectorRegistry())
+    watch_record(metrics.registry, store, all_queues(settings.llm_queues, settings.agent_queues))
+    gateway = Gateway(store=store, bus=bus, app=app, settings=settings, metrics=metrics, watch=Watch(bus))
 
     @asynccontextmanager
     async def lifespan(_api: FastAPI) -> AsyncIterator[None]:
@@ -76,9 +77,29 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
     api.state.gateway = gateway
     handle_problems(api)
     _add_middleware(api, store, settings)
-    for part in (runs, events, timeline, answers, inbox, again, sessions, fleet, pauses, keys, tenants, usage, audit):
-        api.include_router(part.router)
-    api.include_router(health.router)
+    routers = [
+        part.router
+        for part in (
+            runs,
+            events,
+            timeline,
+            answers,
+            inbox,
+            again,
+            sessions,
+            fleet,
+            pauses,
+            keys,
+            tenants,
+            usage,
+            audit,
+            health,
+        )
+    ]
+    # Around all others, which may refuse a request before it gets to a route.
+    api.add_middleware(Measured, routes=[route for router in routers for route in router.routes], metrics=metrics)
+    for router in routers:
+        api.include_router(router)
     check_declared(api)
     check_root(api, settings.root_path)
     check_keys_taken(api)

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.routing import APIRoute
-from prometheus_client import CollectorRegistry
 
 from turnwise.access.caller import Caller, Deed
 from turnwise.app import App
 from turnwise.bus.base import Bus
+from turnwise.metrics import Metrics
 from turnwise.runs.situation import Situation
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings
@@ -29,7 +29,7 @@ class Gateway:
     bus: Bus
     app: App
     settings: ServiceSettings
-    registry: CollectorRegistry
+    metrics: Metrics
     watch: Watch
 
     def situation(self, run_id: str) -> Situation:

@@ -41,4 +41,4 @@ def ready(gateway: Whole) -> HealthView:
 def metrics(request: Request, gateway: Whole) -> Response:
     """What Prometheus scrapes."""
     encode, kind = choose_encoder(request.headers.get("accept", ""))
-    return Response(encode(gateway.registry), headers={"Content-Type": kind})
+    return Response(encode(gateway.metrics.registry), headers={"Content-Type": kind})

@@ -8,7 +8,7 @@ import time
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from turnwise.bus.envelope import CancelNotice
@@ -22,6 +22,7 @@ from turnwise.tasks.entry import document_of
 from turnwise.telemetry.context import current_traceparent
 from turnwise_gateway.bodies import RunChange, Submission
 from turnwise_gateway.gateway import Gateway, Here
+from turnwise_gateway.measured import ARRIVED
 from turnwise_gateway.once import LONGEST, PRINTABLE
 from turnwise_gateway.problem import problems
 from turnwise_gateway.root_path import public
@@ -61,6 +62,7 @@ ExistingRun = Annotated[RunRecord, Depends(existing_run)]
 async def submit(
     body: Submission,
     gateway: Here,
+    request: Request,
     response: Response,
     idempotency_key: IdempotencyKey = None,
     wait: Annotated[float, Query(ge=0, le=_MAX_WAIT, allow_inf_nan=False, description="Seconds.")] = 0,
@@ -70,6 +72,7 @@ async def submit(
     With `wait`, answers when the run has ended or waits for a human, or after so many seconds.
     """
     run = await run_in_threadpool(_submit, gateway, body, idempotency_key)
+    gateway.metrics.run_acceptance_seconds.observe(time.monotonic() - request.scope[ARRIVED])
     if wait:
         await _wait(gateway, run, wait)
     response.headers["Location"] = public(f"/v1/runs/{run.id}")

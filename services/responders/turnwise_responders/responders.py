@@ -163,6 +163,7 @@ class Responders:
             return False
         with self._holdings.claim(queue, worker, self._version) as claim:
             if claim is not None:
+                self._reporter.claimed(claim)
                 with attempting(claim, self._app) as attempted:
                     self._answer(claim, attempted)
         return claim is not None
@@ -212,7 +213,7 @@ class Responders:
             return
         if accepted:
             self._answering.accepted(claim, reply)
-        self._reporter.replied(claim, reply, accepted, started, answered)
+        self._reporter.replied(claim, reply, accepted, started, answered, moved=bool(moves))
         for moved in moves:
             self._reporter.moved(moved)
             tell_callbacks(self._app, moved)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from turnwise.bus.base import OnNotice
 from turnwise.bus.broker_url import HEARTBEAT, BrokerURL, TLSFiles
+from turnwise.bus.connections import Connections
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Notice
 from turnwise.bus.listener import Listener
 from turnwise.bus.protocol import ANSWER_TASK, MOVE_TASK
@@ -44,8 +46,14 @@ class CeleryBus:
         self._version = version
         self._keys = keys
         self._heartbeat = heartbeat
-        self._work = PublisherPool(self._broker, confirm=True, limit=connections, keys=keys)
-        self._notices = PublisherPool(self._broker, confirm=False, limit=connections, keys=keys)
+        self.connections = Connections()
+        noted = self.connections.note
+        self._work = PublisherPool(
+            self._broker, confirm=True, limit=connections, keys=keys, note=partial(noted, "publish")
+        )
+        self._notices = PublisherPool(
+            self._broker, confirm=False, limit=connections, keys=keys, note=partial(noted, "notify")
+        )
         self._listeners: list[Listener] = []
 
     def publish_ask(self, envelope: AskEnvelope) -> None:
@@ -85,7 +93,14 @@ class CeleryBus:
 
     def listen(self, callback: OnNotice, *, as_worker: bool = False) -> Listener:
         """Subscribe to the fan-out and to what is sent here alone, or to the fan-outs for workers."""
-        listener = Listener(self._broker, callback, self._keys, as_worker=as_worker, heartbeat=self._heartbeat)
+        listener = Listener(
+            self._broker,
+            callback,
+            self._keys,
+            as_worker=as_worker,
+            heartbeat=self._heartbeat,
+            note=partial(self.connections.note, "listen"),
+        )
         self._listeners.append(listener)
         return listener
 

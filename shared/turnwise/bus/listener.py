@@ -17,6 +17,7 @@ from kombu.messaging import Consumer
 
 from turnwise.bus.base import OnNotice
 from turnwise.bus.broker_url import CONNECT_TIMEOUT, HEARTBEAT, BrokerURL
+from turnwise.bus.connections import Note
 from turnwise.bus.delivery import Delivery
 from turnwise.bus.inspection import notice_in
 from turnwise.bus.pulse import Pulse
@@ -47,7 +48,9 @@ class Listener:
         *,
         as_worker: bool = False,
         heartbeat: float = HEARTBEAT,
+        note: Note = lambda up: None,
     ) -> None:
+        self._note = note
         self._broker = broker
         self._keys = keys
         self._heartbeat = heartbeat
@@ -89,6 +92,7 @@ class Listener:
             try:
                 self._hear(connection)
             except errors as error:
+                self._note(False)
                 if self._ready.is_set():
                     delay = _RETRY_FIRST
                 logger.warning(
@@ -114,6 +118,7 @@ class Listener:
                 pulse.keep()
                 if first:
                     first = False
+                    self._note(True)
                     self._ready.set()
 
     def _queues(self) -> list[Queue]:

@@ -17,6 +17,7 @@ from kombu.messaging import Producer
 
 from turnwise.bus import protocol
 from turnwise.bus.broker_url import ANSWER_TIMEOUT, CONNECT_TIMEOUT, BrokerURL
+from turnwise.bus.connections import Note
 from turnwise.bus.envelope import CancelNotice, Notice, WatchNotice, Work
 from turnwise.bus.signing import NO_KEYS, WireKeys
 from turnwise.bus.topology import (
@@ -152,7 +153,11 @@ class Publisher:
 class PublisherPool:
     """Publishers for any thread: at most `limit` at work at a time, each kept for the next."""
 
-    def __init__(self, broker: BrokerURL, *, confirm: bool, limit: int, keys: WireKeys = NO_KEYS) -> None:
+    def __init__(
+        self, broker: BrokerURL, *, confirm: bool, limit: int, keys: WireKeys = NO_KEYS, note: Note = lambda up: None
+    ) -> None:
+        """`note` is told, after each use, whether the broker took it."""
+        self._note = note
         self._broker = broker
         self._confirm = confirm
         self._keys = keys
@@ -173,6 +178,7 @@ class PublisherPool:
                 try:
                     return self._use(kept, work)
                 except kept.errors as error:
+                    self._note(False)
                     logger.info("A connection to the broker had died: %s", error, extra={"action": "reconnect"})
             return self._use_fresh(work)
 
@@ -199,6 +205,7 @@ class PublisherPool:
         try:
             return self._use(Publisher(self._broker, confirm=self._confirm, keys=self._keys), work)
         except errors as error:
+            self._note(False)
             raise self._broker.unavailable(error) from error
 
     def _use(self, publisher: Publisher, work: Callable[[Publisher], T]) -> T:
@@ -207,6 +214,7 @@ class PublisherPool:
         except BaseException:
             publisher.close()
             raise
+        self._note(True)
         with self._lock:
             self._idle.append(publisher)
         return result

@@ -16,7 +16,7 @@ from turnwise.bus.in_process import InProcessBus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.cli.services import load_service
 from turnwise.errors import ConfigurationError, DatabaseUnavailableError
-from turnwise.metrics import Metrics, watch_process
+from turnwise.metrics import Metrics, watch_database, watch_process
 from turnwise.runs.database import Database
 from turnwise.runs.lock import EmbeddedLock
 from turnwise.runs.store import Store
@@ -101,9 +101,10 @@ class EmbeddedServer:
 
     def _start_services(self, opening: ExitStack, store: Store, bus: InProcessBus) -> None:
         settings = self._settings
-        metrics = Metrics(CollectorRegistry())
+        metrics = Metrics(CollectorRegistry(), (self._app.name, self._app.version))
         metrics.expect_tasks(self._app.tasks)
         watch_process(metrics.registry)
+        watch_database(metrics, store.database.pool)
         parts = (store, bus, self._app, settings, metrics)
         # The port is taken before there are tables: if it is busy, nothing has been written. It is served after.
         api = load_service("gateway", "api").create_api(*parts)

@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry
 from turnwise.metrics.counters import PREFIX, Metrics, watch_process
 from turnwise.metrics.record import RecordCollector, RecordReader
 from turnwise.metrics.server import MetricsServer, serve_metrics
+from turnwise.metrics.surroundings import watch_broker, watch_database
 from turnwise.metrics.tasks import TaskCollector, TaskReader
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
     "TaskCollector",
     "TaskReader",
     "serve_metrics",
+    "watch_broker",
+    "watch_database",
     "watch_process",
     "watch_record",
 ]

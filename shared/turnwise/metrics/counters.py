@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from prometheus_client import (
     GC_COLLECTOR,
@@ -19,14 +20,17 @@ from prometheus_client import (
 from turnwise import __version__
 
 PREFIX = "turnwise"
+_Mode = Literal["livemax", "livemin", "livesum"]
 
 # Seconds. A turn may be a tool call of milliseconds or a model's long answer; a run may wait a day for a human.
 _TURN = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
-_OVERHEAD = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
+_OVERHEAD = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+_REQUEST = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _RUN = (0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400)
 # Labels that are there at 0 from the beginning: a counter that appears with its first failure has no increase that
 # anyone could see.
 _ENDS = ("completed", "failed", "cancelled")
+_BAD_ENDS = ("ERROR", "TIMEOUT", "STALLED", "INF_LOOP", "MAX_TURNS")
 _ASK_OUTCOMES = ("answer", "nothing", "refused", "error", "discarded", "deferred", "cancelled", "parked")
 _CALL_OUTCOMES = ("ok", "rate_limited", "unavailable", "timeout", "refused", "cancelled", "error")
 
@@ -34,23 +38,31 @@ _CALL_OUTCOMES = ("ok", "rate_limited", "unavailable", "timeout", "refused", "ca
 class Metrics:
     """What one process counts; each instance needs a registry of its own.
 
-    Money is in US dollars and times are in seconds, as the names say.
+    `application` is what the process serves, and its version. Money is in US dollars and times are in seconds, as the
+    names say.
     """
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry, application: tuple[str, str] = ("", "")) -> None:
         self.registry = registry
         self._runs()
         self._turns()
+        self._stages()
         self._model_calls()
-        build = self._gauge("build_info", "Always 1; the labels tell what runs here.", "version", "python")
-        build.labels(__version__, platform.python_version()).set(1)
+        self._requests()
+        self._surroundings()
+        labels = ("version", "python", "application", "application_version")
+        build = self._gauge("build_info", "Always 1; the labels tell what runs here.", *labels)
+        build.labels(__version__, platform.python_version(), *application).set(1)
 
     def expect_tasks(self, tasks: Iterable[str]) -> None:
         """Begin at 0 what is counted of the ends of these tasks' runs."""
         for task in tasks:
             self.runs_started_total.labels(task)
+            self.first_turn_seconds.labels(task)
             for status in _ENDS:
                 self.runs_total.labels(task, status)
+            for code in _BAD_ENDS:
+                self.run_outcomes_total.labels(task, code)
 
     def expect_model(self, model: str) -> None:
         """Begin at 0 what is counted of this model's calls."""
@@ -71,6 +83,9 @@ class Metrics:
         )
         self.run_duration_seconds = self._histogram(
             "run_duration_seconds", "From the acceptance of a run to its end.", _RUN, "task"
+        )
+        self.first_turn_seconds = self._histogram(
+            "first_turn_seconds", "From the acceptance of a run to its first turn that was taken.", _TURN, "task"
         )
         self.runs_purged_total = self._counter("runs_purged_total", "Runs deleted by retention.", "status")
         for status in _ENDS:
@@ -102,6 +117,60 @@ class Metrics:
             self.asks_discarded_total.labels(reason)
         self.tool_calls_total = self._counter("tool_calls_total", "Tools handled.", "tool", "outcome")
 
+    def _stages(self) -> None:
+        """Where the time of a turn goes, by queue."""
+        self.queue_wait_seconds = self._histogram(
+            "queue_wait_seconds", "From when an ask could be claimed to its claim.", _OVERHEAD, "queue"
+        )
+        self.queue_work_seconds = self._histogram(
+            "queue_work_seconds", "The responder's own work on a claimed ask.", _OVERHEAD, "queue"
+        )
+        self.queue_move_seconds = self._histogram(
+            "queue_move_seconds", "From an answer to the run's next move on record.", _OVERHEAD, "queue"
+        )
+        self.tool_duration_seconds = self._histogram(
+            "tool_duration_seconds", "One call of a tool's handler, with the retries within it.", _TURN, "tool"
+        )
+
+    def _requests(self) -> None:
+        self.http_requests_total = self._counter(
+            "http_requests_total", "Requests answered by the gateway.", "method", "route", "status"
+        )
+        self.http_request_duration_seconds = self._histogram(
+            "http_request_duration_seconds",
+            "From a request to the beginning of its answer.",
+            _REQUEST,
+            "method",
+            "route",
+        )
+        self.run_acceptance_seconds = self._histogram(
+            "run_acceptance_seconds", "From a submission over HTTP to the run that is kept.", _REQUEST
+        )
+
+    def _surroundings(self) -> None:
+        """What lies between this process and its database and broker."""
+        self.database_connections_in_use = self._gauge(
+            "database_connections_in_use", "Connections of the process's pool that are at work.", mode="livesum"
+        )
+        self.database_connections_limit = self._gauge(
+            "database_connections_limit", "Connections that the process may have at most.", mode="livesum"
+        )
+        self.database_pool_wait_seconds = self._histogram(
+            "database_pool_wait_seconds", "Waits for a connection, where all were at work.", _REQUEST
+        )
+        self.database_pool_timeouts_total = self._counter(
+            "database_pool_timeouts_total", "Waits for a connection that were given up."
+        )
+        self.broker_connected = self._gauge(
+            "broker_connected",
+            "Whether the last use of a connection to the broker succeeded.",
+            "connection",
+            mode="livemin",
+        )
+        self.broker_reconnects_total = self._counter(
+            "broker_reconnects_total", "Connections to the broker that were made anew.", "connection"
+        )
+
     def _model_calls(self) -> None:
         self.tokens_total = self._counter("tokens_total", "Tokens: prompt, cached or completion.", "model", "type")
         self.cost_usd_total = self._counter("cost_usd_total", "Cost of model calls.", "model", "task")
@@ -118,9 +187,9 @@ class Metrics:
     def _counter(self, name: str, help: str, *labels: str) -> Counter:
         return Counter(f"{PREFIX}_{name}", help, labels, registry=self.registry)
 
-    def _gauge(self, name: str, help: str, *labels: str) -> Gauge:
+    def _gauge(self, name: str, help: str, *labels: str, mode: _Mode = "livemax") -> Gauge:
         # The mode is for prefork workers: one value for all children, without their process ids.
-        return Gauge(f"{PREFIX}_{name}", help, labels, registry=self.registry, multiprocess_mode="livemax")
+        return Gauge(f"{PREFIX}_{name}", help, labels, registry=self.registry, multiprocess_mode=mode)
 
     def _histogram(self, name: str, help: str, buckets: Sequence[float], *labels: str) -> Histogram:
         return Histogram(f"{PREFIX}_{name}", help, labels, registry=self.registry, buckets=buckets)

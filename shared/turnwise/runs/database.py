@@ -18,6 +18,7 @@ from sqlalchemy.engine import URL, Connection, make_url
 from turnwise.errors import ConfigurationError, SchemaVersionError
 from turnwise.redaction import redact
 from turnwise.runs.columns import dump_json, now
+from turnwise.runs.connection_pool import ConnectionPool
 from turnwise.runs.faults import DATABASE_ERRORS, lacks_table, translated
 from turnwise.runs.schema import SCHEMA_VERSION, schema_support
 
@@ -73,6 +74,7 @@ class Database:
             # The connection that was used last knows the plans of its statements, and its server process is warm.
             pool_use_lifo=True,
         )
+        self.pool = ConnectionPool(self.engine, pool_size if self.is_postgres else 2 * pool_size)
         # A reading transaction would end with a rollback, and that makes psycopg forget all that it has prepared.
         self._readers = self.engine.execution_options(isolation_level="AUTOCOMMIT") if self.is_postgres else self.engine
         if self.is_postgres:
@@ -91,7 +93,7 @@ class Database:
     @contextmanager
     def begin(self) -> Iterator[Connection]:
         """A writing transaction, committed at the end and rolled back by an exception."""
-        with self._faults(), self._writer, self.engine.connect() as connection:
+        with self._faults(), self._writer, self.pool.connect(self.engine) as connection:
             if not self.is_postgres:
                 connection = connection.execution_options(turnwise_write=True)
             with connection.begin():
@@ -100,7 +102,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """For statements that only read; on PostgreSQL each is a transaction of its own, and sees the newest state."""
-        with self._faults(), self._readers.connect() as connection:
+        with self._faults(), self.pool.connect(self._readers) as connection:
             try:
                 yield connection
             except DATABASE_ERRORS:

@@ -14,7 +14,7 @@ from typing import Any
 
 from turnwise.app import App
 from turnwise.bus.envelope import AskEnvelope
-from turnwise.bus.routing import queue_for
+from turnwise.bus.routing import COORDINATOR_QUEUE, queue_for
 from turnwise.core import stack
 from turnwise.core.actions import Answer, Ask, Count, Counts, Edit, Finish, Look, Refused, Reply, Trace
 from turnwise.core.facts import Facts
@@ -47,7 +47,9 @@ from turnwise.tasks.tree import TaskTree
 class Moved:
     """What a committed move leaves to be done and told: the ask to publish, the run as it is now, what happened.
 
-    `began` and `ended`: it was this move that did. `next_run` is the run of its session that waited for that.
+    `began` and `ended`: it was this move that did. `next_run` is the run of its session that waited for that. `at` is
+    the time of the move by the database's clock, `late` the seconds that it was due before then (None if no move was
+    due), and `queue` that of the ask whose answer was moved on: the coordinators' own where there was none.
     """
 
     run: RunRecord
@@ -56,6 +58,9 @@ class Moved:
     began: bool = False
     ended: bool = False
     next_run: str | None = None
+    at: float = 0.0
+    late: float | None = None
+    queue: str = COORDINATOR_QUEUE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,12 +84,18 @@ class Mover:
         """
         if tx.run.ended:
             return Moved(run=tx.run)
-        is_new = tx.run.started_at is None
+        is_new, due, waited_for = tx.run.started_at is None, tx.run.move_due_at, tx.run.waiting_for or {}
         seen = seen or MoveSpan()
         moved = self._moved(tx, seen)
         seen.made(moved.run)
         tx.mark()
-        moved = replace(moved, began=is_new and moved.run.started_at is not None)
+        moved = replace(
+            moved,
+            began=is_new and moved.run.started_at is not None,
+            at=tx.now,
+            late=max(0.0, tx.now - due) if due is not None else None,
+            queue=waited_for.get("queue") or COORDINATOR_QUEUE,
+        )
         return replace(moved, ended=True, next_run=tx.run_after()) if moved.run.ended else moved
 
     def _moved(self, tx: RunTransaction, seen: MoveSpan) -> Moved:

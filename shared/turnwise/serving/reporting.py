@@ -52,15 +52,41 @@ class Reporter:
             "wake", run_id, lambda: self._bus.wake(run_id) if version is None else self._bus.wake(run_id, version)
         )
 
-    def replied(self, claim: Claim, reply: Reply, accepted: bool, started: float, answered: float) -> None:
-        """Count a reply; `started` and `answered` are monotonic times around the responder's own work."""
+    def claimed(self, claim: Claim) -> None:
+        """Measure how long the ask could have been claimed before.
+
+        Of one that was taken from a lost worker, or given back, that is not on record: it is left out, as is the wait
+        for a provider's room, which is no worker's fault.
+        """
+        ask = claim.ask
+        first = claim.token == 1
+        if ask.queue is None or ask.claimed_at is None or ask.lost or not (first or ask.due_at is not None):
+            return
+        since = max(ask.created_at, ask.due_at or 0.0)
+        self._metrics.queue_wait_seconds.labels(ask.queue).observe(max(0.0, ask.claimed_at - since))
+
+    def moved_after(self, moved: Moved, seconds: float) -> None:
+        """Measure a move by who does nothing else; `seconds` is what it took, beside how late it began."""
+        if moved.late is not None:
+            self._metrics.queue_move_seconds.labels(moved.queue).observe(moved.late + seconds)
+
+    def replied(
+        self, claim: Claim, reply: Reply, accepted: bool, started: float, answered: float, *, moved: bool = False
+    ) -> None:
+        """Count a reply; `started` and `answered` are monotonic times around the responder's own work.
+
+        `moved`: the next move was made with it, and both are on record now.
+        """
         metrics, ask = self._metrics, claim.ask
         outcome = reply.kind if accepted else "discarded"
         metrics.asks_total.labels(ask.responder, outcome).inc()
         if not accepted:
             metrics.asks_discarded_total.labels("stale").inc()
-        own = answered - started
-        total = own + max(0.0, (ask.claimed_at or ask.created_at) - ask.created_at) + self._clock.monotonic() - answered
+        own, written = answered - started, self._clock.monotonic() - answered
+        total = own + max(0.0, (ask.claimed_at or ask.created_at) - ask.created_at) + written
+        self._count_work(claim, reply, own)
+        if moved and ask.queue is not None:
+            metrics.queue_move_seconds.labels(ask.queue).observe(written)
         metrics.turn_duration_seconds.labels(ask.responder).observe(total)
         metrics.turn_overhead_seconds.observe(max(0.0, total - own))
         error = reply.error if reply.kind == "error" else None
@@ -76,6 +102,7 @@ class Reporter:
         """Count a try that failed, after which the ask was put off; `seconds` is what it took."""
         error = deferral.data.get("error")
         self._metrics.asks_total.labels(claim.ask.responder, "deferred").inc()
+        self._count_work(claim, deferral, seconds)
         self._count_calls(claim, deferral, error)
         if claim.ask.responder == "llm" and error is not None:
             self._metrics.llm_call_duration_seconds.labels(_model(deferral, error)).observe(seconds)
@@ -92,6 +119,7 @@ class Reporter:
             return
         self._count_calls(claim, release, cut)
         self._metrics.asks_total.labels(claim.ask.responder, "cancelled").inc()
+        self._count_work(claim, release, seconds)
         if late:
             self._metrics.asks_discarded_total.labels("lost").inc()
         if claim.ask.responder == "llm":
@@ -100,6 +128,7 @@ class Reporter:
     def parked(self, claim: Claim, parking: Parking) -> None:
         """Count an ask that a person has to decide on."""
         self._count_calls(claim, parking, None)
+        self._count_parts(parking)
         self._metrics.asks_total.labels(claim.ask.responder, "parked").inc()
 
     def expired(self, n: int) -> None:
@@ -133,6 +162,16 @@ class Reporter:
         else:
             metrics.cost_usd_total.labels(model, run.task).inc(float(usage.cost))
 
+    def _count_work(self, claim: Claim, outcome: _Outcome, seconds: float) -> None:
+        if claim.ask.queue is not None:
+            self._metrics.queue_work_seconds.labels(claim.ask.queue).observe(seconds)
+        self._count_parts(outcome)
+
+    def _count_parts(self, outcome: _Outcome) -> None:
+        for part in (outcome.work or {}).get("parts", ()):
+            if part["kind"] == "tool":
+                self._metrics.tool_duration_seconds.labels(part["name"]).observe(part["seconds"])
+
     def _count_tool(self, tool: str, outcome: str) -> None:
         self._metrics.expect_tool(tool)
         self._metrics.tool_calls_total.labels(tool, outcome).inc()
@@ -141,6 +180,9 @@ class Reporter:
         for item in moved.trace:
             if item.kind in ("taken", "passed", "none"):
                 self._metrics.turns_total.labels(item.path, item.kind).inc()
+            if item.kind == "taken" and item.turn == 1 and "/" not in item.path:  # the root's, which has but one
+                waited = max(0.0, moved.at - moved.run.created_at)
+                self._metrics.first_turn_seconds.labels(moved.run.task).observe(waited)
             if item.kind == "none":
                 self._metrics.steps_stalled_total.inc()
 
