@@ -76,8 +76,8 @@ class Engine(Protocol):
         """What Helm says against the chart; empty if nothing."""
         ...
 
-    def install(self, kubernetes: FakeKubernetes, values: Mapping[str, Any]) -> None:
-        """Install as the release `turnwise`; raises `ChartRefusedError`."""
+    def install(self, kubernetes: FakeKubernetes, values: Mapping[str, Any], name: str = "turnwise") -> None:
+        """Install as the release `name`; raises `ChartRefusedError`."""
         ...
 
 
@@ -91,12 +91,12 @@ class HelmProgram:
         done = self._run("lint", str(CHART))
         return "" if done.returncode == 0 and "[WARNING]" not in done.stdout else done.stdout + done.stderr
 
-    def install(self, kubernetes: FakeKubernetes, values: Mapping[str, Any]) -> None:
+    def install(self, kubernetes: FakeKubernetes, values: Mapping[str, Any], name: str = "turnwise") -> None:
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as config:
             config.write(kubernetes.kubeconfig())
             config.flush()
             done = self._run(
-                *("install", "turnwise", str(CHART), "--namespace", NAMESPACE, "--kubeconfig", config.name),
+                *("install", name, str(CHART), "--namespace", NAMESPACE, "--kubeconfig", config.name),
                 *("--timeout", "20s", "--values", "-"),
                 given=yaml.safe_dump(dict(values)),
             )
@@ -120,13 +120,13 @@ class HelmLibrary:
         bad = [message for message in found["Messages"] if message["Severity"] > 1]
         return f"{bad}, {found['Errors']}" if bad or found["Errors"] else ""
 
-    def install(self, kubernetes: FakeKubernetes, values: Mapping[str, Any]) -> None:
+    def install(self, kubernetes: FakeKubernetes, values: Mapping[str, Any], name: str = "turnwise") -> None:
         import helm_sdkpy
 
         config = helm_sdkpy.Configuration(namespace=NAMESPACE, kubeconfig=kubernetes.kubeconfig())
         action = helm_sdkpy.Install(config)
         try:
-            asyncio.run(action.run("turnwise", str(CHART), values=dict(values), wait=False, timeout=20))
+            asyncio.run(action.run(name, str(CHART), values=dict(values), wait=False, timeout=20))
         except helm_sdkpy.InstallError as error:
             raise ChartRefusedError(str(error)) from error
 
@@ -146,12 +146,12 @@ def find_engine() -> Engine:
     return HelmLibrary()
 
 
-def render(engine: Engine, values: Mapping[str, Any]) -> Release:
+def render(engine: Engine, values: Mapping[str, Any], name: str = "turnwise") -> Release:
     """What would be installed; raises `ChartRefusedError` if Helm does not come so far."""
     with FakeKubernetes() as kubernetes:
         kubernetes.refuses = True
         try:
-            engine.install(kubernetes, values)
+            engine.install(kubernetes, values, name)
         except ChartRefusedError:
             if kubernetes.release is None:
                 raise

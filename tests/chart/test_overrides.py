@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.chart.engine import Engine, Release, render
+from tests.chart.engine import ChartRefusedError, Engine, Release, render
 
 from turnwise.service_settings import ServiceSettings
 
@@ -127,6 +127,14 @@ def test_a_long_name_ends_in_a_hash_so_that_two_releases_do_not_share_objects(en
 
     assert not made[0] & made[1]
     assert all(len(name) <= 63 for name in made[0] | made[1])
+
+
+def test_a_releases_name_makes_names_that_kubernetes_takes_or_is_refused(engine: Engine) -> None:
+    dotted = {one["metadata"]["name"] for one in render(engine, {}, "team.desk").everything if one["kind"] == "Service"}
+
+    assert dotted == {"team-desk-turnwise"}
+    with pytest.raises(ChartRefusedError, match="has to begin with a letter"):
+        render(engine, {}, "1st-desk")
 
 
 def test_a_pools_queues_may_be_served_elsewhere(engine: Engine) -> None:
