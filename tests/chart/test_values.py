@@ -62,6 +62,16 @@ def test_the_readme_lists_the_values_as_they_are() -> None:
     assert text == readme(text), "run: python -m tests.chart.values_table"
 
 
+def test_the_readmes_comparison_names_values_that_there_are() -> None:
+    text = README.read_text().partition("## Beside other charts")[2].partition("Deliberately absent")[0]
+    known = {value.path for value in values()}
+
+    named = {name for name in re.findall(r"`([\w.]+)`", text) if name.partition(".")[0] in VALUES}
+
+    assert len(named) > 30
+    assert named <= known
+
+
 def test_every_value_is_used_by_a_template() -> None:
     text = "\n".join(path.read_text() for path in (CHART / "templates").rglob("*.*"))
 
