@@ -39,6 +39,7 @@ from turnwise_gateway.description import describe
 from turnwise_gateway.gateway import Gateway, check_keys_taken
 from turnwise_gateway.identity import AnyOf, Identity, Keys, SharedToken
 from turnwise_gateway.measured import Measured
+from turnwise_gateway.path_check import PathCheck
 from turnwise_gateway.problem import handle_problems
 from turnwise_gateway.rates import Rates
 from turnwise_gateway.refused import Refused
@@ -129,6 +130,7 @@ def _add_middleware(api: FastAPI, store: Store, settings: ServiceSettings) -> No
         api.add_middleware(Refused, store=store)
     api.add_middleware(Rates, settings=settings)
     api.add_middleware(Door, store=store, identity=identity(store, settings))
+    api.add_middleware(PathCheck)
     api.add_middleware(RequestId)
     if settings.root_path:
         api.add_middleware(RootPath, root=settings.root_path)

@@ -8,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from turnwise.access.caller import Caller, Deed
-from turnwise.errors import DatabaseUnavailableError
+from turnwise.errors import DatabaseUnavailableError, UnwritableError
 from turnwise.runs.store import Store
 from turnwise_gateway.auth import CALLER
 from turnwise_gateway.request_id import REQUEST_ID
@@ -50,7 +50,7 @@ class Refused:
     def _note(self, deed: Deed, path: str, status: int) -> None:
         try:
             self._store.note_refused(deed, path, status)
-        except DatabaseUnavailableError as error:
+        except (DatabaseUnavailableError, UnwritableError) as error:
             logger.warning("A refusal is not in the audit log: %s", error, extra={"action": "refusal_not_noted"})
 
 
