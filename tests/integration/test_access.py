@@ -18,6 +18,8 @@ EXAMPLES = {
     "list_runs": Example(),
     "show_run": Example(named="waiting"),
     "change_run": Example(named="waiting", body={"limits": {"max_cost": "2.00"}}),
+    "cancel_runs": Example(body={"filter": {"task": "desk"}, "dry_run": True}),
+    "retry_runs": Example(body={"filter": {"task": "desk"}, "dry_run": True}),
     "cancel_run": Example(named="waiting"),
     "watch_events": Example(named="ended"),
     "show_transcript": Example(named="ended"),

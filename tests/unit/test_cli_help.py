@@ -36,6 +36,8 @@ COMMANDS = [
     "resolve",
     "retry",
     "fork",
+    "workers",
+    "queues",
     "pause",
     "resume",
     "pauses",

@@ -41,7 +41,7 @@ def retry_run(run_id: str, gateway: Here, body: Annotated[Retry, Body()] = Retry
     limits = NewLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
     run, ask = gateway.store.retry(known_form(run_id), limits, traceparent=current_traceparent())
     link_current_to(run.traceparent)
-    _go_on(gateway, run, ask)
+    go_on_with(gateway, run, ask)
     return run_view(gateway.situation(run.id))
 
 
@@ -58,7 +58,7 @@ def fork_run(
     new = _new_fork(gateway, origin, body, idempotency_key)
     run, ask, _ = gateway.store.fork(run_id, new, partial(_answer, gateway, body.message))
     link_current_to(origin.traceparent)
-    _go_on(gateway, run, ask)
+    go_on_with(gateway, run, ask)
     response.headers["Location"] = public(f"/v1/runs/{run.id}")
     return run_view(gateway.situation(run.id))
 
@@ -91,7 +91,7 @@ def _answer(gateway: Gateway, text: str | None, transaction: RunTransaction) -> 
         answer_in(gateway, transaction, text, transaction.run.awaiting)
 
 
-def _go_on(gateway: Gateway, run: RunRecord, ask: AskRecord | None) -> None:
+def go_on_with(gateway: Gateway, run: RunRecord, ask: AskRecord | None) -> None:
     """Wake who is to go on with the run; a sweep would find it."""
     if ask is None or ask.queue is None:
         wake(gateway, run)

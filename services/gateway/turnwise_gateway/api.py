@@ -21,6 +21,7 @@ from turnwise_gateway import (
     again,
     answers,
     audit,
+    bulk,
     events,
     fleet,
     health,
@@ -81,6 +82,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
     routers = [
         part.router
         for part in (
+            bulk,
             runs,
             events,
             timeline,

@@ -5,10 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from turnwise.access.scopes import SCOPES, Scope
@@ -206,6 +216,44 @@ class Rotation(_Body):
     overlap: float = Field(
         86_400.0, ge=0, le=_MAX_OVERLAP, description="Seconds for which the old key can still be used."
     )
+
+
+# JSON has no times, so they are texts.
+Time = Annotated[datetime | None, Field(strict=False)]
+
+
+class RunSelection(_Body):
+    """Which runs are meant; each condition that is given has to hold, and at least one has to be given."""
+
+    status: Literal["queued", "running", "waiting", "completed", "failed", "cancelled"] | None = None
+    task: Annotated[str, AfterValidator(_plain)] | None = Field(None, min_length=1, max_length=200)
+    tag: Tag | None = None
+    session: Annotated[str, AfterValidator(_plain)] | None = Field(None, min_length=1, max_length=200)
+    created_after: Time = None
+    created_before: Time = None
+
+    @model_validator(mode="after")
+    def _not_everything(self) -> RunSelection:
+        if all(getattr(self, name) is None for name in type(self).model_fields):
+            raise ValueError("the filter is empty, and would match every run; give at least one condition")
+        return self
+
+
+class BulkCancel(_Body):
+    """A page of the runs that match."""
+
+    filter: RunSelection
+    dry_run: bool = Field(False, description="Only tell what matches.")
+    limit: int = Field(100, ge=1, le=500, description="Runs of a page.")
+    cursor: str | None = Field(
+        None, max_length=200, pattern=r"^[A-Za-z0-9_-]+$", description="`next_cursor` of the page before."
+    )
+
+
+class BulkRetry(BulkCancel):
+    """A page of the failed runs that match, and how they go on."""
+
+    limits: NewLimits = NewLimits()
 
 
 class PauseRequest(_Body):

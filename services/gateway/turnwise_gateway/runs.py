@@ -161,21 +161,30 @@ def list_runs(
     tag: Filter = None,
     session: Filter = None,
     created_after: datetime | None = None,
+    created_before: datetime | None = None,
     cursor: Cursor = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Page[RunView]:
     """Runs, newest first."""
-    if created_after is not None and created_after.tzinfo is None:
-        raise InvalidRequestError(f"created_after is {created_after.isoformat()}; add Z or an offset from UTC")
     filters = RunFilter(
         status=status,
         task=task,
         tag=tag,
         session_id=session,
-        created_after=created_after.timestamp() if created_after else None,
+        created_after=seconds_of(created_after, "created_after"),
+        created_before=seconds_of(created_before, "created_before"),
     )
     found, following = gateway.store.runs(filters, cursor, limit)
     return Page(items=[run_view(now) for now in _situations(gateway, found)], next_cursor=following)
+
+
+def seconds_of(at: datetime | None, name: str) -> float | None:
+    """The time of a filter in seconds since the epoch; raises `InvalidRequestError` for one without an offset."""
+    if at is None:
+        return None
+    if at.tzinfo is None:
+        raise InvalidRequestError(f"{name} is {at.isoformat()}; add Z or an offset from UTC")
+    return at.timestamp()
 
 
 def _situations(gateway: Gateway, found: list[RunRecord]) -> list[Situation]:
@@ -212,6 +221,12 @@ def change_run(run_id: str, body: RunChange, gateway: Here) -> RunView:
 def cancel_run(run_id: str, gateway: Here) -> RunView:
     """End the run and its sub-tasks; it says `cancelled` once that is done. An answer still being made is discarded."""
     run = gateway.store.request_cancel(known_form(run_id))
+    tell_cancelled(gateway, run)
+    return run_view(gateway.situation(run.id))
+
+
+def tell_cancelled(gateway: Gateway, run: RunRecord) -> None:
+    """Tell a coordinator and the workers that the run is to end."""
     wake(gateway, run)
     try:
         gateway.bus.notify(CancelNotice(run=run.id))
@@ -219,4 +234,3 @@ def cancel_run(run_id: str, gateway: Here) -> RunView:
         logger.warning(
             "Workers were not told to stop for %s: %s", run.id, error, extra={"action": "cancel_notice_failed"}
         )
-    return run_view(gateway.situation(run.id))

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from turnwise.cli.options import DEFAULT_URL, JsonOption, RunArgument, UrlOption, usd
+from turnwise.cli.selection import (
+    CreatedAfter,
+    CreatedBefore,
+    DryRun,
+    OlderThan,
+    SessionFilter,
+    TagOption,
+    TaskOption,
+    Yes,
+    change_all,
+    check_choice,
+    selection,
+)
 
 if TYPE_CHECKING:
     from turnwise.client import Client
@@ -26,7 +40,15 @@ def register(app: typer.Typer) -> None:
 
 
 def retry(
-    run: RunArgument,
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Id of the run; or choose runs by options.")] = None,
+    task: TaskOption = None,
+    tag: TagOption = None,
+    session: SessionFilter = None,
+    older_than: OlderThan = None,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
     wait: _Wait = False,
     max_cost: _MaxCost = None,
     max_tokens: _MaxTokens = None,
@@ -34,14 +56,33 @@ def retry(
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
-    """Have a run that failed go on from where it failed; what came before is not done again.
+    """Have a run that failed, or all failed runs that match, go on from where they failed.
+
+    What came before is not done again.
 
     Example: turnwise retry run_01j... --wait
+
+    Example: turnwise retry --task triage --created-after 2026-11-22T10:00:00Z --yes
     """
     from turnwise.cli.remote import connect
 
     cost = usd(max_cost)
+    chosen = selection(
+        task=task,
+        tag=tag,
+        session=session,
+        older_than=older_than,
+        created_after=created_after,
+        created_before=created_before,
+    )
+    check_choice(run, chosen, dry_run=dry_run)
+    if wait and run is None:
+        raise typer.BadParameter("--wait goes with the id of one run")
     with connect(url) as client:
+        if run is None:
+            change = partial(client.retry_runs, max_cost=cost, max_tokens=max_tokens, deadline=deadline)
+            change_all(change, chosen, "retried", dry_run=dry_run, yes=yes, as_json=as_json)
+            return
         found = client.retry(run, max_cost=cost, max_tokens=max_tokens, deadline=deadline)
         _tell(client, found, f"{run} goes on.", wait=wait, as_json=as_json)
 

@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from turnwise.cli import again, care, demo_command, doctoring, keys, pauses, replaying, running, serving, tenants
+from turnwise.cli import (
+    again,
+    care,
+    demo_command,
+    doctoring,
+    keys,
+    listing,
+    pauses,
+    replaying,
+    running,
+    serving,
+    tenants,
+)
 from turnwise.cli.group import Commands
 
 app = typer.Typer(
@@ -45,6 +57,7 @@ care.register(app)
 replaying.register(app)
 running.register(app)
 again.register(app)
+listing.register(app)
 pauses.register(app)
 keys.register(app)
 tenants.register(app)

@@ -5,27 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rich.console import Console
-from rich.table import Table
 
-from turnwise.cli.message_text import Json, document_text, money, shorten, speaker
+from turnwise.cli.message_text import Json, document_text, money, speaker
 
 
 def console() -> Console:
     """Where results go; as wide as needed where nobody looks, so that no line is cut."""
     found = Console(highlight=False)
     return found if found.is_terminal else Console(highlight=False, width=200)
-
-
-def print_runs(runs: Iterable[Json]) -> None:
-    """A table, one run per line."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("run", "task", "status", "created", "tokens", "cost", "message"):
-        table.add_column(name, justify="right" if name in ("tokens", "cost") else "left", no_wrap=name != "message")
-    for run in runs:
-        message = shorten(document_text(run["message"]), 60)
-        created = str(run["created_at"])[:19]
-        table.add_row(run["id"], run["task"], status(run), created, str(tokens(run)), cost(run), message)
-    console().print(table)
 
 
 def print_run(run: Json) -> None:

@@ -9,7 +9,22 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from turnwise.cli.listing import runs
 from turnwise.cli.options import DEFAULT_URL, JsonOption, RunArgument, SessionOption, UrlOption, usd
+from turnwise.cli.selection import (
+    CreatedAfter,
+    CreatedBefore,
+    DryRun,
+    OlderThan,
+    SessionFilter,
+    StatusOption,
+    TagOption,
+    TaskOption,
+    Yes,
+    change_all,
+    check_choice,
+    selection,
+)
 
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="Name of a task of the application.")]
 
@@ -104,29 +119,6 @@ def chat(
         raise typer.Exit(talk(client, task, message, session))
 
 
-def runs(
-    status: Annotated[str | None, typer.Option(help="Only runs of that status.")] = None,
-    task: Annotated[str | None, typer.Option(help="Only runs of that task.")] = None,
-    session: Annotated[str | None, typer.Option(metavar="ID", help="Only runs of that session.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=200, help="How many, the newest first.")] = 20,
-    as_json: JsonOption = False,
-    url: UrlOption = DEFAULT_URL,
-) -> None:
-    """List runs, the newest first.
-
-    Example: turnwise runs --status waiting
-    """
-    from turnwise.cli.remote import connect
-    from turnwise.cli.run_text import print_runs
-
-    with connect(url) as client:
-        page = client.runs(status=status, task=task, session=session, limit=limit)
-    if as_json:
-        typer.echo(_json(page))
-    else:
-        print_runs(page["items"])
-
-
 def show(
     run: RunArgument,
     html: Annotated[bool, typer.Option("--html", help="As a page that unfolds and can be searched.")] = False,
@@ -191,14 +183,42 @@ def answer(
     typer.echo(_json(taken) if as_json else f"{run} has its answer.")
 
 
-def cancel(run: RunArgument, as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
-    """End a run; what it said so far is kept.
+def cancel(
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Id of the run; or choose runs by options.")] = None,
+    status: StatusOption = None,
+    task: TaskOption = None,
+    tag: TagOption = None,
+    session: SessionFilter = None,
+    older_than: OlderThan = None,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonOption = False,
+    url: UrlOption = DEFAULT_URL,
+) -> None:
+    """End a run, or all unfinished runs that match; what they said so far is kept.
 
     Example: turnwise cancel run_01j...
+
+    Example: turnwise cancel --task triage --older-than 1h --dry-run
     """
     from turnwise.cli.remote import connect
 
+    chosen = selection(
+        status=status,
+        task=task,
+        tag=tag,
+        session=session,
+        older_than=older_than,
+        created_after=created_after,
+        created_before=created_before,
+    )
+    check_choice(run, chosen, dry_run=dry_run)
     with connect(url) as client:
+        if run is None:
+            change_all(client.cancel_runs, chosen, "cancelled", dry_run=dry_run, yes=yes, as_json=as_json)
+            return
         found = client.cancel(run)
     typer.echo(_json(found) if as_json else f"{run} is asked to end.")
 

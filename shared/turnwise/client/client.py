@@ -17,6 +17,7 @@ Json: TypeAlias = dict[str, Any]
 
 # Seconds; a submission may wait longer, and adds what it waits.
 _TIMEOUT = httpx2.Timeout(30.0, connect=5.0)
+_BULK_TIMEOUT = httpx2.Timeout(120.0, connect=5.0)
 
 
 class Client(Administration):
@@ -94,6 +95,7 @@ class Client(Administration):
         tag: str | None = None,
         session: str | None = None,
         created_after: str | None = None,
+        created_before: str | None = None,
         cursor: str | None = None,
         limit: int = 50,
     ) -> Json:
@@ -104,6 +106,7 @@ class Client(Administration):
             "tag": tag,
             "session": session,
             "created_after": created_after,
+            "created_before": created_before,
             "cursor": cursor,
             "limit": limit,
         }
@@ -151,6 +154,35 @@ class Client(Administration):
         """
         limits = _limits(max_cost=max_cost, max_tokens=max_tokens, deadline=deadline)
         return self._call("POST", run_path(run_id, "retry"), json={"limits": limits})
+
+    def cancel_runs(
+        self, filter: Mapping[str, Any], *, dry_run: bool = False, cursor: str | None = None, limit: int = 100
+    ) -> Json:
+        """Ask for the end of a page of the unfinished runs that match `filter`: what matched, changed, was refused.
+
+        `filter` has at least one of `status`, `task`, `tag`, `session`, `created_after` and `created_before`. Send the
+        answer's `created_before` with its `next_cursor`, so that no newer run matches.
+        """
+        return self._bulk("cancel", filter, dry_run=dry_run, cursor=cursor, limit=limit)
+
+    def retry_runs(
+        self,
+        filter: Mapping[str, Any],
+        *,
+        dry_run: bool = False,
+        cursor: str | None = None,
+        limit: int = 100,
+        max_cost: Decimal | None = None,
+        max_tokens: int | None = None,
+        deadline: float | None = None,
+    ) -> Json:
+        """Have a page of the failed runs that match go on, as `retry` does; pages and `filter` as of `cancel_runs`."""
+        limits = _limits(max_cost=max_cost, max_tokens=max_tokens, deadline=deadline)
+        return self._bulk("retry", filter, dry_run=dry_run, cursor=cursor, limit=limit, limits=limits)
+
+    def _bulk(self, action: str, filter: Mapping[str, Any], **more: Any) -> Json:
+        body = {"filter": dict(filter)} | {name: value for name, value in more.items() if value is not None}
+        return self._call("POST", f"/v1/runs/{action}", json=body, timeout=_BULK_TIMEOUT)
 
     def fork(
         self,

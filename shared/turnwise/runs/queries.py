@@ -225,6 +225,10 @@ class Queries(StoreBase):
                 made.append(column == value)
         if filters.created_after is not None:
             made.append(runs.c.created_at > filters.created_after)
+        if filters.created_before is not None:
+            made.append(runs.c.created_at <= filters.created_before)
+        if filters.statuses is not None:
+            made.append(runs.c.status.in_([word(status) for status in filters.statuses]))
         if filters.tag is not None:
             made.append(self._has_tag(filters.tag))
         return made

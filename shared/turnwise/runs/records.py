@@ -416,6 +416,8 @@ class RunFilter:
     tag: str | None = None
     session_id: str | None = None
     created_after: float | None = None
+    created_before: float | None = None
+    statuses: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,0 +1,175 @@
+"""Cancelling and retrying many runs at once, over HTTP and by command."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tests.cli import Terminal, terminal
+from tests.gateway_parts import Served, served
+from tests.store_parts import new_run
+
+from turnwise.client import Client
+from turnwise.errors import InvalidRequestError
+from turnwise.runs.records import WorkerInfo
+from turnwise.runs.transaction import RunTransaction
+from turnwise.serving.move import fail
+
+__all__ = ["terminal"]
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Iterator[Served]:
+    folder = tmp_path / "gateway"
+    folder.mkdir()
+    with served(folder) as made:
+        yield made
+
+
+@pytest.fixture
+def client(gateway: Served) -> Iterator[Client]:
+    with Client(gateway.base_url) as made:
+        yield made
+
+
+def failed(gateway: Served, **changes: object) -> str:
+    """A run that has failed before it began."""
+    run_id = gateway.submit(**changes)
+    with gateway.store.locked(run_id) as transaction:
+        _fail(transaction)
+    return run_id
+
+
+def _fail(transaction: RunTransaction) -> None:
+    fail(transaction, {"type": "Broken", "message": "it is broken", "place": "move"})
+    transaction.mark()
+
+
+def test_the_unfinished_runs_that_match_are_cancelled_page_by_page(gateway: Served, client: Client) -> None:
+    old = [gateway.submit(tags=["nightly"]) for _ in range(3)]
+    other = gateway.submit(tags=["daily"])
+    ended = gateway.submit(tags=["nightly"])
+    gateway.finish(ended)
+
+    dry = client.cancel_runs({"tag": "nightly"}, dry_run=True)
+    bound = {"tag": "nightly", "created_before": dry["created_before"]}
+    late = gateway.submit(tags=["nightly"])
+    first = client.cancel_runs(bound, limit=2)
+    second = client.cancel_runs(bound, limit=2, cursor=first["next_cursor"])
+
+    assert (dry["matched"], dry["changed"], dry["runs"]) == (3, 0, old[::-1])
+    assert [(page["matched"], page["changed"], page["refused"]) for page in (first, second)] == [(2, 2, []), (1, 1, [])]
+    assert second["next_cursor"] is None
+    assert all(gateway.store.run(run).cancel_requested_at is not None for run in old)
+    assert [gateway.store.run(run).cancel_requested_at for run in (other, ended, late)] == [None] * 3
+
+
+def test_repeating_a_bulk_cancel_changes_nothing_more(gateway: Served, client: Client) -> None:
+    run = gateway.submit()
+    client.cancel_runs({"task": "desk"})
+    asked = gateway.store.run(run).cancel_requested_at
+
+    again = client.cancel_runs({"task": "desk"})
+
+    assert again["refused"] == []
+    assert gateway.store.run(run).cancel_requested_at == asked
+
+
+def test_failed_runs_are_retried_and_what_cannot_be_is_refused_with_why(gateway: Served, client: Client) -> None:
+    good, other = failed(gateway), failed(gateway, tags=["other"])
+    first = failed(gateway, session_id="talk")
+    second = gateway.submit(session_id="talk")
+    with gateway.store.locked(second) as transaction:
+        transaction.change(status="running", started_at=transaction.now, move_due_at=None)
+
+    done = client.retry_runs({"task": "desk"})
+
+    assert (done["matched"], done["changed"]) == (3, 2)
+    assert [(one["run"], one["code"]) for one in done["refused"]] == [(first, "session_went_on")]
+    assert [gateway.store.run(run).status for run in (good, other, first)] == ["queued", "queued", "failed"]
+
+
+@pytest.mark.parametrize("filter", [{}, {"status": None}, {"colour": "red"}, {"status": "completed"}])
+def test_a_filter_that_says_nothing_or_nonsense_is_refused(gateway: Served, client: Client, filter: object) -> None:
+    run = gateway.submit()
+
+    with pytest.raises(InvalidRequestError):
+        client.cancel_runs(filter)  # type: ignore[arg-type]  # that is what is refused
+
+    assert gateway.store.run(run).cancel_requested_at is None
+
+
+def test_runs_of_another_tenant_do_not_match(tmp_path: Path) -> None:
+    with served(tmp_path, auth="token", auth_token="a long random string") as gateway:
+        theirs, _ = gateway.store.of("somebody").submit(new_run(task="desk"))
+        with Client(gateway.base_url, "a long random string") as client:
+            assert client.cancel_runs({"task": "desk"})["matched"] == 0
+        assert gateway.store.run(theirs.id).cancel_requested_at is None
+
+
+def test_runs_are_listed_up_to_a_time(gateway: Served, client: Client) -> None:
+    first = gateway.submit()
+    between = datetime.now(UTC).isoformat()
+    while gateway.store.time() <= datetime.fromisoformat(between).timestamp():
+        time.sleep(0.001)
+    second = gateway.submit()
+
+    assert [run["id"] for run in client.runs(created_before=between)["items"]] == [first]
+    assert [run["id"] for run in client.runs(created_after=between)["items"]] == [second]
+    assert gateway.http.get("/v1/runs?created_before=2026-01-01T00:00:00").status_code == 422
+
+
+def test_the_command_asks_before_it_cancels_and_tells_what_it_did(gateway: Served, terminal: Terminal) -> None:
+    runs = [gateway.submit() for _ in range(2)]
+    where = ("--url", gateway.base_url)
+
+    dry = terminal.run("cancel", "--task", "desk", "--dry-run", *where)
+    unasked = terminal.run("cancel", "--task", "desk", *where, code=2)
+    nothing = terminal.run("cancel", *where, code=2)
+    both = terminal.run("cancel", runs[0], "--task", "desk", *where, code=2)
+    assert all(gateway.store.run(run).cancel_requested_at is None for run in runs)
+    done = json.loads(terminal.run("cancel", "--older-than", "0s", "--yes", "--json", *where))
+
+    assert dry == "2 runs would be cancelled.\n"
+    assert "--yes" in unasked
+    assert "--older-than" in nothing
+    assert "--older-than" in both
+    assert (done["matched"], done["changed"], sorted(done["runs"])) == (2, 2, sorted(runs))
+    assert all(gateway.store.run(run).cancel_requested_at is not None for run in runs)
+
+
+def test_the_command_retries_what_has_failed(gateway: Served, terminal: Terminal) -> None:
+    run = failed(gateway, tags=["nightly"])
+
+    told = terminal.run("retry", "--tag", "nightly", "--yes", "--url", gateway.base_url)
+
+    assert told == "1 run retried.\n"
+    assert gateway.store.run(run).status == "queued"
+
+
+def test_the_fleet_is_listed(gateway: Served, terminal: Terminal) -> None:
+    where = ("--url", gateway.base_url)
+    assert terminal.run("workers", *where) == ""
+    store = gateway.store
+    ids = [
+        store.register_worker(WorkerInfo(kind="responders", queues=("llm",), host=host, pid=7, version="1"))
+        for host in ("draining", "stopped", "live")
+    ]
+    store.note_draining(ids[0])
+    store.retire_worker(ids[1])
+    store.pause("queue", "agent")
+
+    workers = terminal.run("workers", *where)
+    ended = json.loads(terminal.run("workers", "--ended", "--json", *where))
+    queues = [" ".join(line.split()) for line in terminal.run("queues", *where).splitlines()]
+
+    states = {line.split()[0]: line.split() for line in workers.splitlines()[1:]}
+    assert {name: "draining" in words for name, words in states.items()} == {"7@draining": True, "7@live": False}
+    assert "live" in states["7@live"]
+    assert sorted(worker["state"] for worker in ended) == ["alive", "draining", "stopped"]
+    # A process that is told to end serves no queue any more.
+    assert queues[1:] == ["llm 0 0 0 0 - 1", "agent 0 0 0 0 - 0 is paused"]
