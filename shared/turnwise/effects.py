@@ -7,6 +7,7 @@ call returned. `run_sync` and `run_async` are the only two places that know how 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
+from types import coroutine
 from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -50,6 +51,12 @@ async def run_async(steps: Steps[T]) -> T:
                 effect = steps.send(value)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
+
+
+@coroutine
+def breath() -> Generator[None, None, None]:
+    """Let the other coroutines of the event loop run once."""
+    yield
 
 
 def finished(value: Any) -> Steps[Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,10 +19,13 @@ from turnwise import (
     MockLMConfig,
     OpenAIGPTConfig,
     RetryPolicy,
+    StatusCode,
     StreamEventType,
     Task,
     ToolMessage,
 )
+from turnwise.agents.terminal import ask_on_terminal, unattended
+from turnwise.contextual import Bound
 from turnwise.errors import ConfigurationError, ModelUnavailableError
 from turnwise.fake_llm.server import FakeLLMServer
 
@@ -372,3 +377,33 @@ def test_a_clone_has_callbacks_of_its_own_that_begin_as_the_originals() -> None:
     assert task.callbacks.show_subtask_response == shown.append
     assert task.clone(2).agent.callbacks.is_set("show_llm_response")
     assert task.clone(2).callbacks.is_set("show_subtask_response")
+
+
+def piped(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+
+
+def test_what_is_piped_in_is_what_the_human_says_until_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    piped(monkeypatch, "yes\n\nno")
+    assert [ask_on_terminal("sure?") for _ in range(5)] == ["yes", "", "no", "q", "q"]
+
+
+def test_a_program_with_piped_input_ends_when_the_input_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str] = []
+
+    def more(text: str) -> str:
+        heard.append(text)
+        return "and then?"
+
+    llm = MockLMConfig(response_fn=more)
+    piped(monkeypatch, "yes\n")
+    result = Task(ChatAgent(ChatAgentConfig(name="Bot", llm=llm))).run("shall we?")
+    assert heard == ["shall we?", "yes"]
+    assert result is not None
+    assert result.metadata.status is StatusCode.USER_QUIT
+
+
+def test_nobody_is_asked_where_nobody_sits(monkeypatch: pytest.MonkeyPatch) -> None:
+    piped(monkeypatch, "yes\n")
+    with Bound(unattended, True):
+        assert ask_on_terminal("sure?") == ""

@@ -10,7 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from turnwise import ChatAgent, ChatAgentConfig, LLMMessage, MockLMConfig, OpenAIToolCall, RewindTool, Role
+from turnwise import (
+    ChatAgent,
+    ChatAgentConfig,
+    ChatDocMetaData,
+    ChatDocument,
+    Entity,
+    LLMMessage,
+    MockLMConfig,
+    OpenAIToolCall,
+    RewindTool,
+    Role,
+    ToolMessage,
+)
 from turnwise.agents.history import History
 from turnwise.llm.base import LLMFunctionCall, LLMResponse
 from turnwise.llm.prompt_size import message_tokens
@@ -210,3 +222,35 @@ def test_after_a_rewind_no_call_waits_that_was_taken_back() -> None:
     RewindTool(n=1, content="else").response(agent)
     agent.llm_response("b")
     assert [m.role for m in agent.message_history[1:]] == [Role.USER, Role.ASSISTANT, Role.USER, Role.ASSISTANT]
+
+
+def test_a_message_without_text_is_sent_without_one_beside_calls_and_as_a_blank_elsewhere() -> None:
+    call = OpenAIToolCall(id="c1", function=LLMFunctionCall(name="add", arguments={}))
+    said = ChatDocument(
+        content_is_none=True,
+        content_any={"parsed": 1},
+        oai_tool_calls=[call],
+        metadata=ChatDocMetaData(sender=Entity.LLM),
+    )
+    [message] = ChatDocument.to_LLMMessage(said)
+    assert message.api_dict()["content"] is None
+    assert [LLMMessage(role=role).api_dict()["content"] for role in (Role.USER, Role.ASSISTANT, Role.TOOL)] == [" "] * 3
+
+
+def test_a_text_that_holds_a_tool_of_the_agents_own_is_for_its_handler() -> None:
+    class Ping(ToolMessage):
+        request: str = "ping"
+        purpose: str = "To ping."
+
+    asked: list[str] = []
+
+    def pong(text: str) -> str:
+        asked.append(text)
+        return "pong"
+
+    agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig(response_fn=pong)))
+    agent.enable_message(Ping)
+    assert agent.llm_response('{"request": "ping"}') is None
+    assert asked == []
+    assert agent.llm_response("hello") is not None
+    assert asked == ["hello"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import io
+import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -134,8 +136,8 @@ def test_the_first_result_can_end_the_batch(sequential: bool) -> None:
 
     async def answer(said: str) -> str:
         asked.append(said)
-        if said in ("e" if sequential else "ae"):
-            await asyncio.Event().wait()
+        while said != "c" or len(asked) < 5:
+            await asyncio.sleep(0)
         return said
 
     found = run_batch_tasks(
@@ -147,7 +149,21 @@ def test_the_first_result_can_end_the_batch(sequential: bool) -> None:
     )
     # then it alone has a result, and nobody was waited for
     assert found == [None, None, "c", None, None]
-    assert asked == ["a", "b", "c"]
+    assert sorted(asked) == list("abcde")
+
+
+def test_no_more_items_race_than_a_batch_holds() -> None:
+    asked = []
+
+    async def answer(said: str) -> str:
+        asked.append(said)
+        while said != "b" or len(asked) < 2:
+            await asyncio.sleep(0)
+        return said
+
+    found = run_batch_tasks(answering(answer), list("abcde"), output_map=text, batch_size=2, stop_on_first_result=True)
+    assert found == [None, "b", None, None, None]
+    assert sorted(asked) == ["a", "b"]
 
 
 def failing_at_11() -> Task:
@@ -166,10 +182,13 @@ def test_an_error_is_raised_unless_it_is_wanted_otherwise(sequential: bool) -> N
 
 
 def test_an_error_can_be_none_or_a_result() -> None:
-    for handling in (ExceptionHandling.RETURN_NONE, ExceptionHandling.RETURN_EXCEPTION):
+    for handling in (ExceptionHandling.RETURN_NONE, ExceptionHandling.RETURN_EXCEPTION, True):
         results = run_batch_tasks(failing_at_11(), [10, 11, 12], output_map=text, handle_exceptions=handling)
         assert [results[0], results[2]] == ["10", "12"]
-        assert results[1] is None if handling is ExceptionHandling.RETURN_NONE else isinstance(results[1], LookupError)
+        with_error = handling is ExceptionHandling.RETURN_EXCEPTION
+        assert isinstance(results[1], LookupError) if with_error else results[1] is None
+    with pytest.raises(LookupError):
+        run_batch_tasks(failing_at_11(), [11], handle_exceptions=False)
 
 
 def test_an_error_is_no_first_result() -> None:
@@ -232,6 +251,35 @@ def test_a_batch_runs_inside_a_running_event_loop() -> None:
     assert asyncio.run(notebook()) == ["100"]
     with pytest.raises(LookupError):
         asyncio.run(failing())
+
+
+def test_a_batch_inside_a_running_event_loop_can_be_interrupted() -> None:
+    # given a batch that would never end, and an interrupt of the thread that waits for it
+    begun, ended = threading.Event(), []
+
+    async def answer(said: str) -> str:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(said)
+        return said
+
+    async def notebook() -> None:
+        run_batch_tasks(answering(answer), ["a", "b"], sequential=False)
+
+    def interrupted() -> None:
+        begun.wait()
+        signal.raise_signal(signal.SIGINT)
+
+    # when
+    thread = threading.Thread(target=interrupted)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(notebook())
+    thread.join()
+    # then
+    assert sorted(ended) == ["a", "b"]
 
 
 def test_models_and_handlers_of_an_agent_answer_items() -> None:

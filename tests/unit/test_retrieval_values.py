@@ -223,3 +223,11 @@ def test_a_postgres_that_is_not_there_is_named_without_its_password() -> None:
         config.open().count()
 
     assert "secret" not in str(error.value) + repr(config)
+
+
+def test_a_text_may_be_given_and_asked_for_as_content() -> None:
+    named = Document.model_validate({"content": "a b", "metadata": {"source": "x"}})
+    assert named == Document(text="a b", metadata={"source": "x"})
+    assert named.content == "a b"
+    with pytest.raises(ValidationError):
+        Document.model_validate({"content": "a", "text": "b"})

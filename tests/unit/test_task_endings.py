@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from decimal import Decimal
 from itertools import count
@@ -352,3 +353,31 @@ def test_one_call_without_a_price_does_not_undo_the_limit_of_the_others() -> Non
     # then what is known to be spent ends the run
     assert status(task.run("go", max_cost=0.15)) is StatusCode.MAX_COST
     assert next(left, None) is None
+
+
+def test_another_coroutine_runs_between_the_answers_of_a_run_and_may_end_it() -> None:
+    # given models and handlers that never wait
+    asked: list[str] = []
+
+    def on(text: str) -> str:
+        asked.append(text)
+        return "on"
+
+    agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig(response_fn=on), handle_llm_no_tool="go on"))
+    ping = Task(agent, interactive=False, config=TaskConfig(inf_loop_cycle_len=0))
+
+    async def both() -> ChatDocument | None:
+        async def ending() -> None:
+            while len(asked) < 3:
+                await asyncio.sleep(0)
+            ping.kill()
+
+        result, _ = await asyncio.gather(ping.run_async("go", turns=1_000), ending())
+        return result
+
+    # when
+    result = asyncio.run(both())
+    # then
+    assert result is not None
+    assert result.metadata.status is StatusCode.KILL
+    assert len(asked) < 10

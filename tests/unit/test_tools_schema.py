@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from turnwise import ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig, ToolMessage
+from turnwise import AgentDoneTool, ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig, ToolMessage
 from turnwise.errors import ConfigurationError
 from turnwise.llm.mock import MockLM
 
@@ -230,3 +230,30 @@ def test_what_was_said_of_tools_when_they_were_enabled_lasts_between_turns() -> 
     assert after.toolbox.fallback is Asks.handle_message_fallback
     assert after.toolbox.known["move"] is before.toolbox.known["move"]
     assert after.toolbox.sets.bare == {"move"}
+
+
+class Step(ToolMessage):
+    request: str = "step"
+    purpose: str = "To make a step of <size>."
+    size: int
+
+
+class Walk(ToolMessage):
+    request: str = "walk"
+    purpose: str = "To make <steps>."
+    steps: list[Step]
+
+
+def test_a_nested_tool_shows_what_its_writer_writes_and_fixes_its_name() -> None:
+    for schema in (Walk.llm_function_schema().parameters, Walk.llm_function_schema(request=True).parameters):
+        nested = schema["$defs"]["Step"]
+        assert set(nested["properties"]) == {"request", "size"}
+        assert nested["properties"]["request"] == {"type": "string", "enum": ["step"]}
+        assert nested["required"] == ["request", "size"]
+    assert "purpose" not in Walk.format_instructions()
+    assert Walk.model_validate({"steps": [{"request": "step", "size": 2}]}).steps[0].size == 2
+
+
+def test_a_tool_of_any_class_in_a_field_keeps_its_name_open() -> None:
+    nested = AgentDoneTool.llm_function_schema().parameters["$defs"]["ToolMessage"]
+    assert nested["properties"]["request"] == {"type": "string"}

@@ -279,8 +279,11 @@ def _by_id(agent: ChatAgent, results: list[tuple[str, str]]) -> ChatDocument:
 
 
 def _format_fault(agent: ChatAgent, doc: ChatDocument) -> str:
-    """What is wrong with the form of what the model said; "" for nothing, or where no form was wanted."""
-    if agent.answer_format is None or doc.metadata.sender != Entity.LLM:
+    """What is wrong with the form of what the model said; "" for nothing, or where no form was wanted.
+
+    What a handler says in the model's name is no answer of the model: no call was used for it.
+    """
+    if agent.answer_format is None or doc.metadata.sender != Entity.LLM or doc.metadata.usage is None:
         return ""
     return take_in(agent.answer_format, doc, agent.found(doc).tools)
 

@@ -42,6 +42,7 @@ logger = logging.getLogger(__name__)
 def answer(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDocument | None]:
     """Append the message to the history, ask the model, append what it says; None if there is nothing to ask."""
     model = agent.llm
+    message = ChatDocument.from_str(message) if isinstance(message, str) else message
     if model is None or not _prepare(agent, message):
         return None
     try:
@@ -176,9 +177,9 @@ def one_off(agent: ChatAgent, message: str | ChatDocument) -> Steps[ChatDocument
         agent.message_history, agent.record.open_calls = before, calls
 
 
-def _prepare(agent: ChatAgent, message: str | ChatDocument | None) -> bool:
+def _prepare(agent: ChatAgent, message: ChatDocument | None) -> bool:
     """Bring the history to where the model is asked; False if the message says nothing to it."""
-    if isinstance(message, ChatDocument) and agent.get_tool_messages(message):
+    if message is not None and agent.get_tool_messages(message):
         return False
     if message is None and len(agent.message_history) > 1 and agent.message_history[-1].role == Role.ASSISTANT:
         agent.clear_history(-1)
@@ -188,7 +189,7 @@ def _prepare(agent: ChatAgent, message: str | ChatDocument | None) -> bool:
         agent.history().begin_with(agent.system_and_tools_message())
     if message is None:
         return True
-    if isinstance(message, ChatDocument) and message.id() == agent.message_history[-1].chat_document_id:
+    if message.id() == agent.message_history[-1].chat_document_id:
         return True
     open_calls = agent.record.open_calls
     last = agent.message_history[-1].function_call
@@ -227,7 +228,7 @@ def _unanswered(agent: ChatAgent, call: OpenAIToolCall) -> str:
     return agent.tool_validation_error(fault.error) if fault is not None else ""
 
 
-def _taken_in(agent: ChatAgent, response: LLMResponse, message: str | ChatDocument | None) -> ChatDocument:
+def _taken_in(agent: ChatAgent, response: LLMResponse, message: ChatDocument | None) -> ChatDocument:
     doc = ChatDocument.from_LLMResponse(
         response, recognize_recipient_in_content=agent.config.recognize_recipient_in_content
     )
@@ -244,7 +245,7 @@ def _taken_in(agent: ChatAgent, response: LLMResponse, message: str | ChatDocume
     )
     agent.message_history.append(said)
     meta.msg_idx = len(agent.message_history) - 1
-    if isinstance(message, ChatDocument):
+    if message is not None:
         meta.tool_ids = list(message.metadata.tool_ids)
     assert meta.sender is Entity.LLM
     if agent.answer_format is not None:

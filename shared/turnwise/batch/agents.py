@@ -21,7 +21,7 @@ def run_batch_agent_method(
     sequential: bool = True,
     stop_on_first_result: bool = False,
     batch_size: int | None = None,
-    handle_exceptions: ExceptionHandling = ExceptionHandling.RAISE,
+    handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
 ) -> list[Any]:
     """Call an async method of a clone of `agent` for each item, and return the results in the order of the items.
 
@@ -56,7 +56,7 @@ def llm_response_batch(
     sequential: bool = True,
     stop_on_first_result: bool = False,
     batch_size: int | None = None,
-    handle_exceptions: ExceptionHandling = ExceptionHandling.RAISE,
+    handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
 ) -> list[Any]:
     """What a clone's model answers to each item; see `run_batch_agent_method`."""
     return run_batch_agent_method(
@@ -80,7 +80,7 @@ def agent_response_batch(
     sequential: bool = True,
     stop_on_first_result: bool = False,
     batch_size: int | None = None,
-    handle_exceptions: ExceptionHandling = ExceptionHandling.RAISE,
+    handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
 ) -> list[Any]:
     """What a clone's tool handler answers to each item; see `run_batch_agent_method`."""
     return run_batch_agent_method(
@@ -101,7 +101,7 @@ def run_batch_function(
     items: Sequence[T],
     sequential: bool = True,
     batch_size: int | None = None,
-    handle_exceptions: ExceptionHandling = ExceptionHandling.RAISE,
+    handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
 ) -> list[Any]:
     """Call a function, plain or async, for each item, and return the results in the order of the items.
 

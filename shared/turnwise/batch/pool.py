@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from enum import Enum
 from typing import Any
 
 from turnwise.batch.progress import progress
+
+# How often a blocked event loop's thread looks whether its task was told to end.
+_LOOK_SECONDS = 0.1
 
 # The job of an item: given its number in the list.
 Job = Callable[[int], Awaitable[Any]]
@@ -18,13 +22,17 @@ Job = Callable[[int], Awaitable[Any]]
 class ExceptionHandling(str, Enum):
     """What becomes of an item whose job raises.
 
-    RAISE: the batch raises it, and whatever is still running is cancelled; RETURN_NONE: the item's result is None;
-    RETURN_EXCEPTION: the item's result is the exception.
+    RAISE (or False): the batch raises it, and whatever is still running is cancelled; RETURN_NONE (or True): the item's
+    result is None; RETURN_EXCEPTION: the item's result is the exception.
     """
 
     RAISE = "raise"
     RETURN_NONE = "return_none"
     RETURN_EXCEPTION = "return_exception"
+
+    @classmethod
+    def _missing_(cls, value: object) -> ExceptionHandling | None:
+        return {True: cls.RETURN_NONE, False: cls.RAISE}[value] if isinstance(value, bool) else None
 
 
 class Pool:
@@ -84,17 +92,18 @@ def run_pool(
     sequential: bool,
     batch_size: int | None,
     stop_on_first_result: bool = False,
-    handle_exceptions: ExceptionHandling = ExceptionHandling.RAISE,
+    handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
 ) -> list[Any]:
     """The results of all items; raises `ValueError` for a `batch_size` below 1.
 
+    Where only the first result is wanted, the items race for it, `sequential` or not.
     Within a running event loop (a notebook, say) it blocks that loop and works in a loop of its own, in a thread.
     """
     if batch_size is not None and batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; expected at least 1, or None for no limit")
     if count == 0:
         return []
-    at_once = 1 if sequential else min(count, batch_size or count)
+    at_once = 1 if sequential and not stop_on_first_result else min(count, batch_size or count)
     pool = Pool(job, count, ExceptionHandling(handle_exceptions), stop_on_first_result=stop_on_first_result)
 
     async def whole() -> list[Any]:
@@ -110,6 +119,56 @@ def run_in_loop(whole: Callable[[], Coroutine[Any, Any, list[Any]]]) -> list[Any
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(whole())
+    beside = _Beside(whole)
     with ThreadPoolExecutor(1, thread_name_prefix="turnwise-batch") as thread:
         # With this thread's settings, and in the run that it may be part of.
-        return thread.submit(copy_context().run, lambda: asyncio.run(whole())).result()
+        running = thread.submit(copy_context().run, lambda: asyncio.run(beside.run()))
+        try:
+            return _awaited(running)
+        except BaseException:
+            # An interrupt reaches this thread alone, and leaving the block waits for the other one.
+            beside.cancel()
+            raise
+
+
+def _awaited(running: Future[list[Any]]) -> list[Any]:
+    """What the other thread comes to. Raises `CancelledError` once this thread's task is told to end.
+
+    Its loop is blocked meanwhile, and an interrupt within `asyncio.run` is no more than a request to that loop.
+    """
+    task = asyncio.current_task()
+    before = task.cancelling() if task is not None else 0
+    while True:
+        done, _ = wait([running], timeout=_LOOK_SECONDS)
+        if done:
+            return running.result()
+        if task is not None and task.cancelling() > before:
+            raise asyncio.CancelledError
+
+
+class _Beside:
+    """A coroutine in another thread's event loop, which this one may cancel."""
+
+    def __init__(self, whole: Callable[[], Coroutine[Any, Any, list[Any]]]) -> None:
+        self._whole = whole
+        self._lock = threading.Lock()
+        self._task: asyncio.Task[list[Any]] | None = None
+        self._cancelled = False
+
+    async def run(self) -> list[Any]:
+        with self._lock:
+            self._task = asyncio.create_task(self._whole())
+            if self._cancelled:
+                self._task.cancel()
+        try:
+            return await self._task
+        finally:
+            with self._lock:
+                self._task = None
+
+    def cancel(self) -> None:
+        """End it, also if it has not begun; one that has ended stays as it is."""
+        with self._lock:
+            self._cancelled = True
+            if self._task is not None:
+                self._task.get_loop().call_soon_threadsafe(self._task.cancel)

@@ -25,15 +25,15 @@ def run_batch_tasks(
     max_cost: Decimal | float = 0,
     max_tokens: int = 0,
     stop_on_first_result: bool = False,
-    handle_exceptions: ExceptionHandling = ExceptionHandling.RAISE,
+    handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
 ) -> list[Any]:
     """Run a clone of `task` for each item, and return the results in the order of the items.
 
     `input_map` makes an item's message, `output_map` its result out of what the run gave (None too). One after
     another, or with `sequential=False` side by side in one event loop, at most `batch_size` at a time (default: all).
-    `turns`, `max_cost` (USD) and `max_tokens` bound each run. With `stop_on_first_result` the first result that is not
-    None ends the batch, and the others are None. `handle_exceptions` says what an error becomes. Shows a progress bar
-    on a terminal. Raises what a run raises, with `ExceptionHandling.RAISE`.
+    `turns`, `max_cost` (USD) and `max_tokens` bound each run. With `stop_on_first_result` the items race, `sequential`
+    or not: the first result that is not None ends the batch, and the others are None. `handle_exceptions` says what an
+    error becomes. Shows a progress bar on a terminal. Raises what a run raises, with `ExceptionHandling.RAISE`.
     """
     return run_batch_task_gen(
         task.clone,
@@ -62,7 +62,7 @@ def run_batch_task_gen(
     max_cost: Decimal | float = 0,
     max_tokens: int = 0,
     stop_on_first_result: bool = False,
-    handle_exceptions: ExceptionHandling = ExceptionHandling.RAISE,
+    handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
     message: str = "",
 ) -> list[Any]:
     """Run the task that `gen_task` makes for the i-th item (from 0) on that item; see `run_batch_tasks`.

@@ -158,8 +158,11 @@ class LLMMessage(SharedFieldsSet):
     max_retained_tokens: int | None = None
 
     def api_dict(self) -> dict[str, Any]:
-        """The message in the form of the OpenAI chat-completions API."""
-        body: dict[str, Any] = {"role": self.role.value, "content": self.content}
+        """The message in the form of the OpenAI chat-completions API.
+
+        A message without text has no content beside calls, and a blank elsewhere: some servers refuse an empty one.
+        """
+        body: dict[str, Any] = {"role": self.role.value, "content": self.content or " "}
         if self.name:
             body["name"] = self.name
         if self.tool_call_id is not None:

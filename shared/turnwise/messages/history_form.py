@@ -38,7 +38,8 @@ def history_messages(
     agent's model called arrives as text, because only the assistant itself may hold calls in its history.
     """
     meta = doc.metadata
-    content = doc.content or value_as_text(doc.content_any)
+    # What a model said without any text stays so: some servers refuse a text beside calls.
+    content = "" if doc.content_is_none else doc.content or value_as_text(doc.content_any)
     if meta.sender == Entity.LLM:
         return [
             LLMMessage(

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, create_model
 from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from turnwise.errors import ConfigurationError
 from turnwise.llm.base import LLMFunctionSpec
@@ -82,6 +84,21 @@ class ToolMessage(BaseModel):
         declared = cls.__private_attributes__["_effect"]
         if all(getattr(base, "__private_attributes__", {}).get("_effect") is not declared for base in cls.__bases__):
             cls._effect_home = cls.__module__
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Tell of a tool, also of one in another's field, only what its writer has to write; its name is fixed."""
+        schema = super().__get_pydantic_json_schema__(core_schema, handler)
+        own = handler.resolve_ref_schema(schema)
+        properties = own.get("properties", {})
+        for name in ("purpose", "id"):
+            properties.pop(name, None)
+        required = [name for name in own.get("required", []) if name in properties]
+        if cls.name() and "request" in properties:
+            properties["request"] = {"type": "string", "enum": [cls.name()]}
+            required = ["request", *(name for name in required if name != "request")]
+        own["required"] = required
+        return schema
 
     @classmethod
     def from_function(

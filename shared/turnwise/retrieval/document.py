@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
 from pydantic.functional_validators import AfterValidator
 
 Scalar = str | int | float | bool
@@ -39,7 +39,7 @@ def _content_id(fields: dict[str, Any]) -> str:
 class Document(BaseModel):
     """A text that can be found by its meaning, whole or as a part of a longer one.
 
-    - `text`: not blank, and without NUL characters.
+    - `text`: not blank, and without NUL characters; it may be given, and asked for, as `content`.
     - `metadata`: texts, numbers and booleans, by which a search can be narrowed; `metadata["source"]` is what a reader
       is told about where the text comes from.
     - `id`: up to 500 characters; made of the content if not given, so whoever adds the same document twice has it once.
@@ -53,6 +53,19 @@ class Document(BaseModel):
     metadata: dict[_Text, _Value] = Field(default_factory=dict)
     # Last, because its default is made of the others.
     id: _Text = Field(default_factory=_content_id, min_length=1, max_length=500)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _text_as_content(cls, given: Any) -> Any:
+        """Programs of the same vocabulary call the text `content`."""
+        if isinstance(given, dict) and "content" in given and "text" not in given:
+            return {("text" if key == "content" else key): value for key, value in given.items()}
+        return given
+
+    @property
+    def content(self) -> str:
+        """The text."""
+        return self.text
 
     @property
     def source(self) -> str:

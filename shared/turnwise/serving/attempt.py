@@ -11,7 +11,9 @@ from typing import Any
 
 from turnwise.agents.dispatch import asked, said
 from turnwise.agents.handler_calls import Interruption
+from turnwise.agents.terminal import unattended
 from turnwise.cancellation import Cancellation
+from turnwise.contextual import Bound
 from turnwise.display import quiet_mode
 from turnwise.effects import run_sync
 from turnwise.entity import Entity
@@ -97,6 +99,7 @@ class Attempt:
             with (
                 closing(gate),
                 quiet_mode(),
+                Bound(unattended, True),
                 through(gate),
                 tries.open(),
                 self.handlers.open(),

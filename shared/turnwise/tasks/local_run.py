@@ -32,7 +32,7 @@ from turnwise.core.facts import Facts
 from turnwise.core.spec import TaskSpec
 from turnwise.core.stack import StackMove
 from turnwise.core.state import AGENT, LLM
-from turnwise.effects import Effect, Steps, run_async, run_sync
+from turnwise.effects import Effect, Steps, breath, run_async, run_sync
 from turnwise.entity import Entity
 from turnwise.errors import CallCancelledError, LimitReachedError
 from turnwise.ids import new_id
@@ -173,6 +173,8 @@ class LocalRun:
                 return respond(ask.message)
 
         async def call_async() -> ChatDocument | None:
+            # Models and handlers may all be synchronous, and others have to run: whoever wants to end this one, too.
+            await breath()
             with self._traced(ask), self.purse.open(), inner_calls().open():
                 async with self.cancellation.opened():
                     return await respond_async(ask.message)

@@ -328,3 +328,51 @@ def _shop() -> MCPServer:
 def the_tools_of_a_server_are_tools(cast: Cast) -> Task:
     lines = tool("shop_price", article="lamp", pieces=2), tool("shop_price", article="moon"), "DONE"
     return cast.task("Boss", *lines, tools=MCPTools(_shop(), prefix="shop_").tools())
+
+
+class Translate(ToolMessage):
+    request: str = "translate"
+    purpose: str = "To say <text> in the model's name."
+    text: str
+
+    def handle(self, agent: ChatAgent) -> ChatDocument:
+        return agent.create_llm_response(f"DONE {self.text}")
+
+
+@scenario(
+    "OUT-4",
+    """
+    Boss LLM: {translate text=Roma}
+    Boss Agent (LLM): DONE Roma
+    Boss = DONE
+    => Roma
+    """,
+)
+def what_a_handler_says_for_the_model_need_not_fit(cast: Cast) -> Task:
+    agent = cast.agent("Boss", tool("translate", text="Roma"), tools=[Translate], output_format=City)
+    return cast.task(agent)
+
+
+class Again(ToolMessage):
+    request: str = "again"
+    purpose: str = "To say <text> in the model's name, and go on."
+    text: str
+
+    def handle(self, agent: ChatAgent) -> ChatDocument:
+        return agent.create_llm_response(self.text)
+
+
+@scenario(
+    "OUT-4",
+    """
+    Boss LLM: {again text=Roma}
+    Boss Agent (LLM): Roma
+    Boss nobody
+    Boss = FIXED_TURNS
+    => Roma
+    """,
+    turns=3,
+)
+def agent_does_not_judge_what_a_handler_said_for_the_model(cast: Cast) -> Task:
+    agent = cast.agent("Boss", tool("again", text="Roma"), tools=[Again], output_format=City)
+    return cast.task(agent)
