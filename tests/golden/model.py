@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from .record import Golden
 
 DATA = Path(__file__).parent / "data"
-FILES = ("handwritten", "random", "api_calls")
+FILES = ("handwritten", "random", "api_calls", "more")
 # No golden run reaches it; a loop that the engine misses ends here instead of hanging.
 DEFAULT_TURN_LIMIT = 100
 

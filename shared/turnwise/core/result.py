@@ -40,7 +40,6 @@ def task_result(spec: TaskSpec, state: TaskState, facts: Facts, status: StatusCo
     for tool in trusted:
         if isinstance(tool, FinalResultTool):
             content, content_any, tools = "", None, [tool]
-            calls, function = None, None
             break
         if isinstance(tool, (DoneTool, AgentDoneTool)):
             content, content_any = value_as_text(tool.content), tool.content

@@ -87,7 +87,7 @@ class CompiledSequence:
 
     def _fits(self, index: int, event: AgentEvent, doc: ChatDocument | None, agent: AgentFacts) -> bool:
         kind = event.event_type
-        if doc is None or (not doc.content and not doc.tool_messages and not doc.oai_tool_calls):
+        if doc is None or (doc.metadata.sender != Entity.LLM and not _says_something(doc)):
             return kind is EventType.NO_RESPONSE
         if event.responder and not _sent_by(doc, event.responder):
             return False
@@ -109,6 +109,10 @@ class CompiledSequence:
         if kind is EventType.SPECIFIC_TOOL:
             return len(tools) == 1 and event.tool_name in (tools[0].request, type(tools[0]).__name__)
         return False
+
+
+def _says_something(doc: ChatDocument) -> bool:
+    return bool(doc.content or doc.tool_messages or doc.oai_tool_calls)
 
 
 def _sent_by(doc: ChatDocument, name: str) -> bool:

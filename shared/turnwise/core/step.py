@@ -145,7 +145,9 @@ class Step(AfterStep):
             self.stalled += 1
         else:
             self.stalled = 0
-            attach_tools(doc, self.facts.agent(self.spec.agent))
+            if responder != AGENT or doc.metadata.sender is Entity.LLM:
+                # Not in what AGENT says itself: a result may quote a tool, and the human still has the first word on it.
+                attach_tools(doc, self.facts.agent(self.spec.agent))
             self.pending = doc
             self.pending_sender = doc.metadata.sender.value if responder in ENTITIES else responder
             self._without_done_tools()

@@ -64,7 +64,7 @@ class Document(BaseModel):
 
     @property
     def content(self) -> str:
-        """The text."""
+        """The same as `text`, by the name that other programs of this vocabulary know."""
         return self.text
 
     @property

@@ -113,7 +113,6 @@ class PassTool(ToolMessage):
         # As from AGENT it would be trusted, if it was not said here that it is not.
         copy.metadata.tainted = untrusted(doc)
         copy.metadata.sender = Entity.AGENT
-        copy.metadata.recipient = ""
         return copy
 
 
