@@ -146,7 +146,7 @@ class Step(AfterStep):
         else:
             self.stalled = 0
             if responder != AGENT or doc.metadata.sender is Entity.LLM:
-                # Not in what AGENT says itself: a result may quote a tool, and the human still has the first word on it.
+                # Not in what AGENT says itself: a result may quote a tool, and the human has the first word on it.
                 attach_tools(doc, self.facts.agent(self.spec.agent))
             self.pending = doc
             self.pending_sender = doc.metadata.sender.value if responder in ENTITIES else responder
