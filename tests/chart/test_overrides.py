@@ -160,4 +160,4 @@ def test_the_notes_and_the_evaluations_database_count_connections_as_the_process
 
     needed = (2 + 2 + 2 + 1 + 4) * each  # gateways, coordinators, threads, a prefork worker and its children
     assert f"up to {needed} connections" in release.notes
-    assert database["args"] == ["-c", f"max_connections={needed + 20}"]
+    assert database["args"] == ["-c", f"max_connections={2 * needed + 20}"]

@@ -112,6 +112,19 @@ def test_probes_and_neighbours_reach_the_gateway_without_the_path(gateway: Serve
     )
 
 
+def test_requests_are_counted_by_the_routes_that_they_take(http: httpx2.Client, gateway: Served) -> None:
+    http.get(f"{ROOT}/v1/runs")
+    http.get(f"{ROOT}/health/ready")
+    http.get(f"{ROOT}/v1/runs", headers={"Authorization": "Bearer wrong"})
+
+    text = gateway.http.get("/metrics").text
+
+    assert 'turnwise_http_requests_total{method="GET",route="/v1/runs",status="2xx"} 1.0' in text
+    assert 'turnwise_http_requests_total{method="GET",route="/v1/runs",status="4xx"} 1.0' in text
+    assert "unmatched" not in text
+    assert "/health" not in text
+
+
 def test_a_path_in_front_does_not_open_what_is_closed(gateway: Served) -> None:
     for path in (f"{ROOT}/v1/runs", "/v1/runs", f"{ROOT}{ROOT}/health/live"):
         assert gateway.http.get(path).status_code in (401, 404), path

@@ -101,6 +101,8 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
     ]
     # Around all others, which may refuse a request before it gets to a route.
     api.add_middleware(Measured, routes=[route for router in routers for route in router.routes], metrics=metrics)
+    if settings.root_path:  # around even that: whatever looks at a path finds it as the routes have it
+        api.add_middleware(RootPath, root=settings.root_path)
     for router in routers:
         api.include_router(router)
     check_declared(api)
@@ -134,8 +136,6 @@ def _add_middleware(api: FastAPI, store: Store, settings: ServiceSettings) -> No
     api.add_middleware(Door, store=store, identity=identity(store, settings))
     api.add_middleware(PathCheck)
     api.add_middleware(RequestId)
-    if settings.root_path:
-        api.add_middleware(RootPath, root=settings.root_path)
 
 
 def identity(store: Store, settings: ServiceSettings) -> Identity | None:

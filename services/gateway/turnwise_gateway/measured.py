@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from turnwise.metrics import Metrics
 from turnwise_gateway.auth import is_open
+from turnwise_gateway.root_path import inner_path
 
 # Where a request's arrival stands in its scope, by the monotonic clock.
 ARRIVED = "turnwise.arrived"
@@ -34,7 +35,7 @@ class Measured:
             self._requests.labels("POST", "/v1/runs", status)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or is_open(scope["path"]):
+        if scope["type"] != "http" or is_open(inner_path(scope)):
             await self._app(scope, receive, send)
             return
         arrived = scope[ARRIVED] = time.monotonic()

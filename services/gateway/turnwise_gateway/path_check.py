@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from turnwise.errors import NotFoundError
 from turnwise_gateway.problem import refusal
+from turnwise_gateway.root_path import public
 
 # Longer than any id; one of a parked ask has the run's, a frame, a turn and a candidate.
 _LONGEST_SEGMENT = 300
@@ -23,7 +24,7 @@ class PathCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (fault := _fault_in(scope["path"])) is not None:
-            error = NotFoundError(f"nothing has such a name: the path {fault}; see /docs for what there is")
+            error = NotFoundError(f"nothing has such a name: the path {fault}; see {public('/docs')} for what there is")
             await refusal(error)(scope, receive, send)
             return
         await self._app(scope, receive, send)

@@ -30,7 +30,9 @@ class RootPath:
             return
         _ROOT.set(self._root)
         inner = without_root(scope["path"], self._root)
-        await self._app({**scope, "root_path": self._root, "path": self._root + inner}, receive, send)
+        # Not in a copy: what is noted in the scope, as the route, is looked for around this, too.
+        scope["root_path"], scope["path"] = self._root, self._root + inner
+        await self._app(scope, receive, send)
 
 
 def public(path: str) -> str:
