@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,6 +37,8 @@ class Terminal:
     def refused(self, *arguments: str) -> str:
         """The one line that a command of bad usage leaves on standard error."""
         error = self.run(*arguments, code=2).strip()
+        if error.startswith("{"):  # a command that serves says it in its log
+            return str(json.loads(error)["event"])
         assert error.startswith("turnwise: "), error
         assert "Traceback" not in error
         return error.removeprefix("turnwise: ")
@@ -46,10 +51,13 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Termin
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     yield Terminal(tmp_path)
     root.handlers[:], root.level = handlers, level
+    logging.captureWarnings(False)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from celery import signals
 from prometheus_client import CollectorRegistry
 
 from turnwise.app import App, load_app
@@ -16,6 +17,7 @@ from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.routing import lane
 from turnwise.bus.signing import WireKeys
 from turnwise.errors import ConfigurationError
+from turnwise.logs import configure_logging, tell_uncaught
 from turnwise.metrics import Metrics, MetricsServer, serve_metrics, watch_broker, watch_database, watch_process
 from turnwise.metrics.multiprocess import ChildrenCollector, counting_folder
 from turnwise.metrics.server import Health
@@ -69,6 +71,13 @@ def worker_app(name: str, settings: ServiceSettings, queues: Sequence[str], pref
     Raises `ConfigurationError` if no broker is set, and `ApplicationError` if the application is needed and does not
     load.
     """
+
+    def set_up_logs(**_: object) -> None:
+        configure_logging(settings.log_format, settings.log_level)
+        tell_uncaught()
+
+    # Celery, started by its own command, would set up lines of another form.
+    signals.setup_logging.connect(set_up_logs, weak=False)
     return make_celery(
         name,
         broker_url(settings),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -20,12 +21,15 @@ each_service = pytest.mark.parametrize("service", _SERVICES, ids=lambda service:
 
 
 def refusal(done: subprocess.CompletedProcess[str]) -> str:
-    """The one line that a command which could not start leaves."""
+    """The one line of a command that could not start; one that serves says it in its log, which is JSON here."""
     assert done.returncode == 2, done.stdout + done.stderr
     lines = done.stderr.strip().splitlines()
     assert len(lines) == 1, done.stderr
-    assert lines[0].startswith("turnwise: ")
-    return lines[0]
+    if not lines[0].startswith("{"):
+        return lines[0].removeprefix("turnwise: ")
+    told = json.loads(lines[0])
+    assert (told["level"], told["action"]) == ("critical", "start_failed")
+    return str(told["event"])
 
 
 def settings(tmp_path: Path, **given: str) -> dict[str, str]:
@@ -40,7 +44,7 @@ def settings(tmp_path: Path, **given: str) -> dict[str, str]:
 def test_a_setting_with_a_mistyped_name(command: list[str], tmp_path: Path) -> None:
     env = settings(tmp_path, max_cots="2")
     said = refusal(run_command(command, env, tmp_path))
-    assert said == "turnwise: TURNWISE_MAX_COTS is not a setting; did you mean TURNWISE_MAX_COST?"
+    assert said == "TURNWISE_MAX_COTS is not a setting; did you mean TURNWISE_MAX_COST?"
     assert not (tmp_path / "own.db").exists()
 
 

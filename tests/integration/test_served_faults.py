@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -161,7 +162,11 @@ def _raise(error: BaseException) -> Any:
         "error-with-odd-text",
     ],
 )
-def test_whatever_a_handler_returns_or_raises_the_run_ends(database: Database, value: Callable[[], Any]) -> None:
+def test_whatever_a_handler_returns_or_raises_the_run_ends(
+    database: Database, value: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The traceback of an odd text is as odd, and pytest cannot pass its report from one process to another then.
+    monkeypatch.setattr(logging.getLogger("turnwise.serving.attempt"), "disabled", True)
     with Desk(Store(database), _app(_fetching(value))) as desk:
         run = desk.go_on(desk.submit("desk"))
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import json
 import logging
+import subprocess
+import sys
+import warnings
 from collections.abc import Iterator
 
 import pytest
 
 from turnwise.errors import ConfigurationError
-from turnwise.logs import configure_logging
+from turnwise.logs import begin_logging, configure_logging, tell_fault
 
 
 @pytest.fixture(autouse=True)
@@ -19,6 +22,7 @@ def _the_process_keeps_its_logs() -> Iterator[None]:
     handlers, level = list(root.handlers), root.level
     yield
     root.handlers[:], root.level = handlers, level
+    logging.captureWarnings(False)
 
 
 def test_off_a_terminal_a_record_is_a_json_object_with_its_fields() -> None:
@@ -58,6 +62,65 @@ def test_the_console_form_is_prose() -> None:
     line = stream.getvalue()
     assert "The broker is away" in line
     assert "action=broker_away" in line
+
+
+def test_whatever_a_line_holds_it_is_json_and_has_no_secret() -> None:
+    stream = io.StringIO()
+    configure_logging("json", "INFO", stream)
+    log = logging.getLogger("turnwise")
+
+    odd = {"api_key": "sk-abcdefgh1234", 1: [float("nan")]}
+    log.info('he said "password=hunter2hunter2" twice', extra={"mood": odd})
+    log.info("two\nlines", extra={"what": object(), "raw": b"\xff"})
+    log.info("%d asks", "three")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.warn("an old name", UserWarning, stacklevel=1)
+
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert len(lines) == 4
+    assert "hunter2" not in stream.getvalue() and "abcdefgh" not in stream.getvalue()
+    assert lines[1]["event"] == "two\nlines"
+    assert (lines[2]["action"], lines[3]["logger"]) == ("line_lost", "py.warnings")
+
+
+def test_on_a_console_a_sentence_cannot_pretend_to_be_two() -> None:
+    stream = io.StringIO()
+    configure_logging("console", "INFO", stream)
+
+    logging.getLogger("turnwise").info("refused: %s", "x\n2026-01-01 [info] all is well\x1b[31m")
+
+    assert stream.getvalue().count("\n") == 1
+    assert "\x1b[31m" not in stream.getvalue()
+
+
+def test_what_ends_a_process_or_a_thread_is_a_line() -> None:
+    program = (
+        "import threading\nfrom turnwise.logs import *\nconfigure_logging('json')\ntell_uncaught()\n"
+        "thread = threading.Thread(target=lambda: 1 / 0, name='odd')\nthread.start()\nthread.join()\n"
+        "raise RuntimeError('api_key=abcdef123456')"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    of_thread, of_process = (json.loads(line) for line in done.stderr.splitlines())
+    assert (of_thread["action"], of_thread["thread_name"]) == ("crashed", "odd")
+    assert "ZeroDivisionError" in of_thread["exception"]
+    assert of_process["exception"].endswith("RuntimeError: api_key=***")
+
+
+@pytest.mark.parametrize(("format", "is_json"), [("json", True), ("auto", True), ("console", False), ("wrong", True)])
+def test_a_fault_of_the_start_is_a_line_in_the_form_of_the_log(
+    format: str, is_json: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TURNWISE_LOG_FORMAT", format)
+    begin_logging()
+
+    tell_fault("no broker at redis://:secret-word@mq")
+
+    told = capsys.readouterr().err
+    said = json.loads(told)["event"] if is_json else told.removeprefix("turnwise: ").strip()
+    assert said == "no broker at redis://:***@mq"
 
 
 def test_a_level_hides_what_is_below_it() -> None:

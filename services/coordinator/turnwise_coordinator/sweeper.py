@@ -110,4 +110,4 @@ class Sweeper:
                 logger.warning("This sweep found something away: %s", error, extra={"action": "sweep_failed"})
             except Exception:
                 # The sweeper is what repairs everything else, so nothing may end it.
-                logger.exception("A sweep failed", extra={"action": "sweep_failed"})
+                logger.exception("A sweep failed", extra={"action": "sweep_crashed"})

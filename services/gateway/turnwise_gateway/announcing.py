@@ -63,7 +63,7 @@ class Announcer:
         try:
             await asyncio.to_thread(self._bus.notify, notice)
         except BrokerUnavailableError as error:
-            logger.debug("Workers were not told what is watched: %s", error)
+            logger.debug("Workers were not told what is watched: %s", error, extra={"action": "watch_not_told"})
         except Exception:
             # The task has to live as long as the process.
             logger.exception("Workers were not told what is watched", extra={"action": "announcing_failed"})

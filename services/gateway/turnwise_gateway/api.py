@@ -34,6 +34,7 @@ from turnwise_gateway import (
     timeline,
     usage,
 )
+from turnwise_gateway.access_log import AccessLog
 from turnwise_gateway.auth import Door
 from turnwise_gateway.body_limit import BodyLimit
 from turnwise_gateway.description import describe
@@ -135,6 +136,7 @@ def _add_middleware(api: FastAPI, store: Store, settings: ServiceSettings) -> No
     api.add_middleware(Rates, settings=settings)
     api.add_middleware(Door, store=store, identity=identity(store, settings))
     api.add_middleware(PathCheck)
+    api.add_middleware(AccessLog)
     api.add_middleware(RequestId)
 
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import logging
+
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from turnwise.access.caller import Caller
 from turnwise.access.tenant import DEFAULT_TENANT
-from turnwise.errors import TurnwiseError, UnauthorizedError
+from turnwise.errors import PermissionDeniedError, TurnwiseError, UnauthorizedError
 from turnwise.runs.store import Store
 from turnwise_gateway.identity import Identity, limits_of
 from turnwise_gateway.local_only import check_local
 from turnwise_gateway.problem import refusal
 from turnwise_gateway.root_path import inner_path
 
+logger = logging.getLogger(__name__)
+
 # Where the caller stands in a request's scope.
 CALLER = "turnwise.caller"
 # Probes and scrapers have no token, and the API's description holds no secret.
 _OPEN = ("/metrics", "/docs", "/docs/oauth2-redirect", "/openapi.json")
+# Characters of a path in a log line.
+_LONGEST = 200
 
 
 class Door:
@@ -38,7 +44,10 @@ class Door:
         try:
             scope[CALLER] = await self._caller(scope)
         except TurnwiseError as error:
-            await refusal(error)(scope, receive, send)
+            answer = refusal(error)
+            if isinstance(error, UnauthorizedError | PermissionDeniedError):
+                _tell(scope, error, answer.status_code)
+            await answer(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
@@ -54,6 +63,19 @@ class Door:
         if scheme.lower() != "bearer" or not token.strip():
             raise UnauthorizedError("send the header `Authorization: Bearer` with the server's token or an API key")
         return await self._identity.caller(token.strip())
+
+
+def _tell(scope: Scope, error: TurnwiseError, status: int) -> None:
+    client = scope.get("client")
+    extra = {
+        "action": "sign_in_refused",
+        "why": error.code,
+        "status": status,
+        "method": scope["method"],
+        "path": scope["path"][:_LONGEST],
+        "client": client[0] if client else None,
+    }
+    logger.warning("A request is turned away: %s", error, extra=extra)
 
 
 def is_open(path: str) -> bool:

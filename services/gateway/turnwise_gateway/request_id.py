@@ -6,6 +6,7 @@ import re
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog.contextvars import bind_contextvars
 
 from turnwise.ids import new_id
 
@@ -26,6 +27,9 @@ class RequestId:
             return
         given = Headers(scope=scope).get("x-request-id", "")
         id = scope[REQUEST_ID] = given if _FORM.fullmatch(given) else new_id("req")
+        # For every line that is written on the way. It stays bound, because the server logs an error of ours after this
+        # call; each request is a task of its own, with a context of its own.
+        bind_contextvars(request=id)
 
         async def tell(message: Message) -> None:
             if message["type"] == "http.response.start":

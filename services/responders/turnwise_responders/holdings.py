@@ -57,7 +57,11 @@ class Holdings:
         with self._lock:
             self._in_doubt = False
         if given:
-            logger.warning("%d asks were claimed unawares, and are given back", given, extra={"action": "release"})
+            logger.warning(
+                "%d asks were claimed in a commit whose answer got lost; they are given back",
+                given,
+                extra={"action": "claims_unknown", "asks": given},
+            )
 
     def _claim(self, queue: str, worker: str, version: str | None) -> Claim | None:
         with self._lock:

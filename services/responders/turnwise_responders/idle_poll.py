@@ -96,7 +96,7 @@ class IdlePoll:
                 if not self._hearing.silent():
                     break
         except Exception:
-            logger.exception("An ask that nobody told of could not be answered", extra={"action": "poll_failed"})
+            logger.exception("An ask that nobody told of could not be answered", extra={"action": "poll_crashed"})
 
     def _broker_is_up(self) -> bool:
         try:
@@ -113,4 +113,4 @@ class IdlePoll:
                 logger.warning("Could not look for work: %s", error, extra={"action": "poll_failed"})
             except Exception:
                 # What keeps a deaf process at work must not end by an error.
-                logger.exception("A look for work failed", extra={"action": "poll_failed"})
+                logger.exception("A look for work failed", extra={"action": "poll_crashed"})

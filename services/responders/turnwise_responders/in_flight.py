@@ -113,4 +113,4 @@ class InFlight:
                 logger.warning("Could not see what is still wanted: %s", error, extra={"action": "look_failed"})
             except Exception:
                 # The thread has to live as long as the process, or cancelled work would go on to its end.
-                logger.exception("A look at what is wanted failed", extra={"action": "look_failed"})
+                logger.exception("A look at what is wanted failed", extra={"action": "look_crashed"})

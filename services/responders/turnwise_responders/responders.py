@@ -122,7 +122,7 @@ class Responders:
                 "are given back",
                 cut,
                 self._drain_seconds,
-                extra={"action": "drain_cut"},
+                extra={"action": "drain_cut", "asks": cut},
             )
 
     def stop(self) -> None:
@@ -142,7 +142,9 @@ class Responders:
         if permit.queue not in self._queues:
             # Work may be kept apart by queues, so nobody outside decides which of them this process serves.
             logger.warning(
-                "A permit for the queue %r came in, which is not served here", permit.queue, extra={"action": "refuse"}
+                "A permit for the queue %r came in, which is not served here",
+                permit.queue,
+                extra={"action": "permit_refused", "queue": permit.queue},
             )
             return False
         self.hearing.heard()
@@ -176,7 +178,10 @@ class Responders:
                 outcome = self._answering.answer(claim, text, cancellation)
         except DatabaseUnavailableError as error:
             logger.warning(
-                "Could not read for %s, it is given back: %s", claim.ask.id, error, extra={"action": "release"}
+                "Could not read for %s, it is given back: %s",
+                claim.ask.id,
+                error,
+                extra={"action": "record_unreadable"},
             )
             self._until_back(claim, lambda: self._store.release(claim, "database_away"))
             return
@@ -301,7 +306,9 @@ class Responders:
             for ask in self._store.next_in_line(claim.ask.queue or "", 1, bucket, self._version):
                 self._reporter.publish(permit(ask))
         except DatabaseUnavailableError as error:
-            logger.debug("Who waits for a provider was not looked up: %s", error)
+            logger.debug(
+                "The asks that wait for a provider were not looked up: %s", error, extra={"action": "line_not_seen"}
+            )
 
 
 def _refused(claim: Claim, outcome: Outcome, error: Exception) -> Reply:

@@ -182,7 +182,7 @@ class Streaming:
                     self._bus.tell(listener, TextNotice(pieces=message))
         except BrokerUnavailableError as error:
             self._away_until = self._clock.monotonic() + _AWAY
-            logger.debug("Text is not streamed: %s", error)
+            logger.debug("Text is not streamed: %s", error, extra={"action": "text_not_told"})
 
 
 def _messages(pieces: list[TokenNotice]) -> Iterator[list[TokenNotice]]:

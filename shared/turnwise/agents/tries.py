@@ -69,7 +69,7 @@ class Tries:
                 failure.kind.value,
                 seconds,
                 failure.error,
-                extra={"action": "try_again"},
+                extra={"action": "try_again", "wait": round(seconds, 3)},
             )
         return seconds
 

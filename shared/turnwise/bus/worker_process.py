@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NoReturn, TypeVar
 
 from celery import Celery, signals
+from celery.apps import worker as celery_program
 from celery.worker import state as worker_state
 
 from turnwise.errors import ConfigurationError, TurnwiseError
 from turnwise.garbage import keep_memory_tidy
-from turnwise.redaction import redact
+from turnwise.logs import tell_fault
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Queues = tuple[str, ...]
@@ -103,10 +106,14 @@ class WorkerProcess(Generic[T]):
                 _leave(error)
 
     def _stopping(self, **_: Any) -> None:
+        # This runs within a signal's handler, which may have interrupted whoever holds a lock.
+        threading.Thread(target=self._drain, name="turnwise-drain", daemon=True).start()
+
+    def _drain(self) -> None:
+        logger.info("This worker is told to end, and takes no more work", extra={"action": "worker_draining"})
         held, pid = self._held, self._pid
         if self._on_stopping is not None and held is not None and pid == os.getpid():
-            # This runs within a signal's handler, which may have interrupted whoever holds a lock.
-            threading.Thread(target=self._on_stopping, args=(held,), name="turnwise-drain", daemon=True).start()
+            self._on_stopping(held)
 
     def _main_ends(self, **_: Any) -> None:
         self._let_go()
@@ -126,7 +133,7 @@ class WorkerProcess(Generic[T]):
 
 def _leave(error: TurnwiseError) -> NoReturn:
     """A worker that can not work says why and ends; Celery would only log it and go on."""
-    sys.stderr.write(f"turnwise: {redact(str(error))}\n")
+    tell_fault(str(error))
     raise SystemExit(2) from error
 
 
@@ -137,6 +144,14 @@ def check_autoscale(pool: str, autoscale: object) -> None:
             f"--autoscale changes the number of prefork children, but this worker's pool is {pool}; use --pool "
             "prefork, or --concurrency alone: threads are begun as they are needed"
         )
+
+
+def _silence_celery() -> None:
+    """Keep Celery from printing: its banner and its word about a shutdown are no log lines, and ours say the same.
+
+    It writes the latter to the process's first standard output, within a signal's handler, and has no option for it.
+    """
+    celery_program.safe_say = lambda *_: None
 
 
 def run_worker(
@@ -156,6 +171,7 @@ def run_worker(
     an error's.
     """
     # Not by Celery's command line: that imports every plugin that is installed, for seconds and 20 MB.
+    _silence_celery()
     worker = app.Worker(
         queues=list(queues),
         pool_cls=pool,
@@ -163,6 +179,7 @@ def run_worker(
         autoscale=autoscale,
         hostname=f"{name}-{os.getpid()}@{socket.gethostname()}",
         loglevel=level,
+        quiet=True,
         without_gossip=True,
         without_mingle=True,
     )

@@ -144,5 +144,5 @@ def take_over(store: Store, bus: InProcessBus) -> None:
             "Going on with what an earlier server left: %d asks taken over, %d runs to move",
             len(taken),
             len(due),
-            extra={"action": "taken_over"},
+            extra={"action": "taken_over", "asks": len(taken), "runs": len(due)},
         )

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from turnwise.errors import TurnwiseError
-from turnwise.redaction import redact
+from turnwise.logs import tell_fault
 
 FAILED = 1
 BAD_USAGE = 2
@@ -40,5 +40,5 @@ class Commands(TyperGroup):
         """Tell the error; what is to be raised instead of it."""
         if os.environ.get("TURNWISE_DEBUG") == "1":
             return error
-        typer.echo(f"turnwise: {redact(message)}", err=True)
+        tell_fault(message)
         return typer.Exit(BAD_USAGE)

@@ -11,6 +11,7 @@ import typer
 from turnwise.cli.options import AppOption, DatabaseOption
 
 if TYPE_CHECKING:
+    from turnwise.app import App
     from turnwise.service_settings import ServiceSettings
 
 logger = logging.getLogger(__name__)
@@ -43,16 +44,26 @@ def up(app: AppOption = None, bind: BindOption = None, database: DatabaseOption 
 
     loaded = load_app(settings.app)
     if settings.broker_url is not None:
-        typer.echo("TURNWISE_BROKER_URL is not used: all work stays in this process.", err=True)
+        logger.warning(
+            "TURNWISE_BROKER_URL is not used: all work stays in this process", extra={"action": "broker_unused"}
+        )
     with EmbeddedServer(settings, loaded) as server:
         keep_memory_tidy()
-        typer.echo(f"Turnwise serves {loaded.name} (tasks: {', '.join(loaded.tasks)})")
-        typer.echo(f"  URL       {server.url}")
-        typer.echo(f"  API       {server.url}/docs")
-        typer.echo(f"  database  {settings.database_url}")
-        typer.echo("Ctrl-C stops it.")
+        _greet(settings, loaded, server.url)
         wait_for_stop()
-        typer.echo("Stopping; what is being answered is ended first.", err=True)
+        logger.info("This worker is told to end, and takes no more work", extra={"action": "worker_draining"})
+
+
+def _greet(settings: ServiceSettings, app: App, url: str) -> None:
+    """Tell a person where the server is; where JSON is asked for, a program that reads lines."""
+    if settings.log_format == "json":
+        _listening(url)
+        return
+    typer.echo(f"Turnwise serves {app.name} (tasks: {', '.join(app.tasks)})")
+    typer.echo(f"  URL       {url}")
+    typer.echo(f"  API       {url}/docs")
+    typer.echo(f"  database  {settings.database_url}")
+    typer.echo("Ctrl-C stops it.")
 
 
 def gateway(app: AppOption = None, bind: BindOption = None) -> None:
@@ -181,9 +192,11 @@ def _listening(url: str) -> None:
 
 def settings_of(**overrides: str | None) -> ServiceSettings:
     """The settings of a process that serves, with its logs set up."""
-    from turnwise.logs import configure_logging
+    from turnwise.logs import begin_logging, configure_logging, tell_uncaught
     from turnwise.service_settings import load_settings
 
+    begin_logging()
     settings = load_settings(**overrides)
     configure_logging(settings.log_format, settings.log_level)
+    tell_uncaught()
     return settings

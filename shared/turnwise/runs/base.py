@@ -14,7 +14,7 @@ from turnwise.access.caller import Deed
 from turnwise.access.tenant import TenantLimits
 from turnwise.clock import SYSTEM_CLOCK, Clock
 from turnwise.errors import NotFoundError
-from turnwise.runs import direct
+from turnwise.runs import direct, journal
 from turnwise.runs.audit import write_deed
 from turnwise.runs.columns import now
 from turnwise.runs.database import Database
@@ -98,6 +98,7 @@ class StoreBase:
                 yield transaction
                 transaction.flush()
         if transaction is not None and transaction.run.last_seq > seq:
+            journal.tell(transaction.run, transaction.news)
             self.tell(run_id, transaction.run.last_seq)
 
     @contextmanager

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.errors import ConflictError, InvalidRequestError
+from turnwise.runs import journal
 from turnwise.runs.admission import require_room, stand_in_line
 from turnwise.runs.changes import whole
 from turnwise.runs.conversations import conversation_id
@@ -78,6 +79,7 @@ class Forks(Submissions):
                 transaction.flush()
                 run = transaction.run
             self.audited(connection, run.id)
+        journal.accepted(run, forked_from=run_id)
         self.tell(run.id, run.last_seq)
         return run, ask, True
 

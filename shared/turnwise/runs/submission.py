@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.errors import ConflictError
+from turnwise.runs import journal
 from turnwise.runs.admission import require_room, stand_in_line
 from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import now
@@ -47,6 +48,7 @@ class Submissions(StoreBase):
             _refuse_used(connection, new.tenant, new.idempotency_key)
             self._accept(connection, run)
             self.audited(connection, run.id)
+        journal.accepted(run)
         self.tell(run.id, 1)
         return run, True
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -23,6 +25,8 @@ from turnwise.runs.schema import asks, runs, sweep_leases, workers
 from turnwise.runs.session_line import LEFT_WAITING
 from turnwise.runs.transaction import RunTransaction
 
+logger = logging.getLogger(__name__)
+
 # After this many seconds without the expected word, the sweeper gives it.
 PATIENCE = 2.0
 # After this many, a run that was to end is ended by processes of another version than its own, if it is pinned.
@@ -33,6 +37,7 @@ _LAPSE = (
     sa.update(workers)
     .where(workers.c.state == word("alive"), workers.c.lease_until < now() - sa.bindparam("grace", type_=sa.Double))
     .values(state="dead")
+    .returning(workers.c.id, workers.c.kind, workers.c.host, workers.c.pid)
 )
 # Who is long gone is of interest to nobody.
 _FORGET = sa.delete(workers).where(workers.c.state != "alive", workers.c.beat_at < now() - 3_600.0)
@@ -155,8 +160,9 @@ class Sweep(Reservations):
             with self.database.begin() as connection:
                 if self._restarted_lately(connection):
                     return []
-                connection.execute(_LAPSE, {"grace": grace})
+                lost = connection.execute(_LAPSE, {"grace": grace}).all()
                 connection.execute(_FORGET)
+            _tell_lost(lost)
             taken = self._retake_lost()
             self.settle_orphans()
             return taken
@@ -226,6 +232,15 @@ class Sweep(Reservations):
             return False
         found = transaction.connection.execute(_IS_LOST, {"worker_id": ask.worker_id}).first()
         return found is not None
+
+
+def _tell_lost(lost: Sequence[Any]) -> None:
+    for worker, kind, host, pid in lost:
+        logger.warning(
+            "A process of %s fell silent and counts as dead; what it held is taken over",
+            kind,
+            extra={"action": "worker_lost", "worker": worker, "kind": kind, "host": host, "pid": pid},
+        )
 
 
 def _retake(transaction: RunTransaction, ask: AskRecord) -> AskRecord:

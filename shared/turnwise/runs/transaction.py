@@ -22,6 +22,7 @@ from turnwise.runs.changes import Changes
 from turnwise.runs.columns import word
 from turnwise.runs.conversations import conversation_id, settle, take_up
 from turnwise.runs.database import Database
+from turnwise.runs.journal import TOLD, News
 from turnwise.runs.loop_tally import LoopTally
 from turnwise.runs.outcomes import Receipt
 from turnwise.runs.records import (
@@ -94,6 +95,8 @@ class RunTransaction:
         self._frames: dict[int, Frame] | None = None
         self._documents: dict[str, Json] = {}
         self._asks: dict[str, tuple[AskRecord, ReplyRecord | None]] = {}
+        # For the log, once it is committed.
+        self.news: list[News] = []
 
     # The run
 
@@ -159,6 +162,8 @@ class RunTransaction:
         """Write the run's next event and give its number; `data["document"]` names a document to be shown with it."""
         if data is not None and not _TELLS.isdisjoint(data):
             data = redacted(data)
+        if type in TOLD:
+            self.news.append(News(type, path, ask_id, data or {}))
         seq = self.run.last_seq + 1
         self.run = replace(self.run, last_seq=seq)
         self._writes.events.append(

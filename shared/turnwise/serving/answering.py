@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 
@@ -22,6 +23,8 @@ from turnwise.serving.served_agent import Registry, ServedAgent, over_template
 from turnwise.serving.served_calls import Record, ServedCalls, StoreRecord
 from turnwise.serving.versions import explained
 from turnwise.serving.work import Work
+
+logger = logging.getLogger(__name__)
 
 OnToken = Callable[[str], None]
 Find = Callable[[str], ChatDocument | None]
@@ -68,7 +71,12 @@ class Answering:
             before = self._store.receipts(claim.ask.run_id, claim.ask.id) if claim.token > 1 else ()
         except DatabaseUnavailableError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever an application raises ends its run, on record
+        except Exception as error:  # whatever an application raises ends its run, on record
+            logger.exception(
+                "The application of run %s failed",
+                claim.run.id,
+                extra={"action": "application_failed", "path": claim.ask.path},
+            )
             record = error_record(error, place=claim.ask.path)
             return Reply(kind="error", error=explained(record, claim.run, self._app))
         attempt = Attempt(

@@ -127,13 +127,15 @@ class Attempt:
     def _parked(self, unknown: OutcomeUnknown) -> Parking:
         if unknown.error is None:
             return parking(unknown.call)
-        return parking(unknown.call, self.claim.worker_id, self._record_of(unknown.error))
+        kept = self._record_of(unknown.error)
+        self._tell(unknown.error, kept)
+        return parking(unknown.call, self.claim.worker_id, kept)
 
     def _cut(self, error: BaseException) -> Release | Deferral | None:
         """What becomes of an ask whose call ended by no fault of its own; None if that is not so."""
         if isinstance(error, DatabaseUnavailableError):
             told = "Could not read for %s, it is given back: %s"
-            logger.warning(told, self.claim.ask.id, error, extra={"action": "release"})
+            logger.warning(told, self.claim.ask.id, error, extra={"action": "record_unreadable"})
             return Release(reason=_AWAY)
         if isinstance(error, PutOff):
             wait = error.wait
@@ -148,7 +150,20 @@ class Attempt:
         kept = self._record_of(error)
         if self.claim.ask.responder == "llm" and (kind := kind_of(error)) is not None:
             kept |= {"kind": kind.value, "model": self._model()}
+        self._tell(error, kept)
         return Reply(kind="error", error=kept)
+
+    def _tell(self, error: BaseException, kept: Json) -> None:
+        """Write the line of a failure: a model's refusal says all itself, what code has raised needs its traceback."""
+        ask, run = self.claim.ask, self.claim.run
+        place = {"run": run.id, "task": run.task, "tenant": run.tenant, "ask": ask.id, "path": ask.path}
+        extra = place | {"error": f"{kept['type']}: {kept['message']}"}
+        if "kind" in kept:
+            extra |= {"kind": kept["kind"], "model": kept["model"]}
+            logger.error("A model's call of run %s failed", run.id, extra={"action": "call_failed", **extra})
+            return
+        extra |= {"responder": ask.responder} | ({"tool": kept["tool"]} if "tool" in kept else {})
+        logger.error("A handler of run %s failed", run.id, extra={"action": "handler_failed", **extra}, exc_info=error)
 
     def _record_of(self, error: BaseException) -> Json:
         kept = error_record(error, place=self._place, tool=self.served.agent.tool_in_hand)

@@ -47,6 +47,7 @@ class Incarnation:
     def start(self) -> None:
         """Register and begin to renew; raises `DatabaseUnavailableError`."""
         self._register()
+        self._tell_start()
         self._thread = self._clock.start("turnwise-beat", self._work)
 
     def stop(self) -> None:
@@ -56,8 +57,12 @@ class Incarnation:
             self._thread.join()
         try:
             self._store.retire_worker(self._id)
+            extra = {"action": "worker_gone", "worker": self._id, "kind": self._info.kind}
+            logger.info("A process signs off as %s", self._info.kind, extra=extra)
         except EnvironmentFault as error:
-            logger.warning("Could not sign off, the lease runs out by itself: %s", error, extra={"action": "retire"})
+            logger.warning(
+                "Could not sign off, the lease runs out by itself: %s", error, extra={"action": "retire_failed"}
+            )
 
     def note_deaf(self, deaf: bool) -> None:
         """Let those who look at the fleet know whether this process hears its broker."""
@@ -81,6 +86,22 @@ class Incarnation:
         self._id, self._deaf = self._store.register_worker(self._info), False
         self._renewed = self._clock.monotonic()
 
+    def _tell_start(self) -> None:
+        info = self._info
+        logger.info(
+            "A process signs on as %s",
+            info.kind,
+            extra={
+                "action": "worker_started",
+                "worker": self._id,
+                "kind": info.kind,
+                "queues": ",".join(info.queues),
+                "host": info.host,
+                "pid": info.pid,
+                "version": info.version,
+            },
+        )
+
     def _work(self) -> None:
         while not self._stopping.wait(self._beat):
             begun = self._clock.monotonic()
@@ -98,4 +119,4 @@ class Incarnation:
                 logger.warning("Could not renew the lease: %s", error, extra={"action": "beat_failed"})
             except Exception:
                 # Without a beat all that this process does is in vain, so no error may end it.
-                logger.exception("A beat failed", extra={"action": "beat_failed"})
+                logger.exception("A beat failed", extra={"action": "beat_crashed"})

@@ -8,6 +8,7 @@ nothing itself.
 from __future__ import annotations
 
 import copy
+import logging
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -41,6 +42,8 @@ from turnwise.tasks.entry import last_said
 from turnwise.tasks.overrides import TaskOverrides
 from turnwise.tasks.task import Task
 from turnwise.tasks.tree import TaskTree
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +117,8 @@ class Mover:
             raise
         except DATABASE_ERRORS:
             raise
-        except Exception as error:  # noqa: BLE001 - an application's override may raise anything; it is recorded
+        except Exception as error:  # an application's override may raise anything; it is recorded
+            logger.exception("The application of run %s failed", tx.run.id, extra={"action": "application_failed"})
             seen.begin(tx)
             fail(tx, explained(error_record(error, place="move"), tx.run, self.app))
         return Moved(run=tx.run)

@@ -34,7 +34,7 @@ class Reporter:
             self.wake(moved.next_run)
         if moved.trace or moved.ended:
             run = moved.run
-            self._try("notify", run.id, lambda: self._bus.notify(RunNotice(run=run.id, seq=run.last_seq)))
+            self._try("notify_failed", run.id, lambda: self._bus.notify(RunNotice(run=run.id, seq=run.last_seq)))
         if moved.began:
             self._metrics.runs_started_total.labels(moved.run.task).inc()
         self._count_turns(moved)
@@ -44,12 +44,14 @@ class Reporter:
 
     def publish(self, ask: AskEnvelope) -> None:
         """Publish a permit for the ask."""
-        self._try("publish", ask.run, lambda: self._bus.publish_ask(ask))
+        self._try("publish_failed", ask.run, lambda: self._bus.publish_ask(ask))
 
     def wake(self, run_id: str, version: str | None = None) -> None:
         """Wake a coordinator, of that version of the application if it is given."""
         self._try(
-            "wake", run_id, lambda: self._bus.wake(run_id) if version is None else self._bus.wake(run_id, version)
+            "wake_failed",
+            run_id,
+            lambda: self._bus.wake(run_id) if version is None else self._bus.wake(run_id, version),
         )
 
     def claimed(self, claim: Claim) -> None:
@@ -204,7 +206,7 @@ class Reporter:
                 "The broker did not take a message for run %s, the sweeper sends it again: %s",
                 run_id,
                 error,
-                extra={"action": f"{action}_failed", "run": run_id},
+                extra={"action": action, "run": run_id},
             )
 
 

@@ -166,7 +166,7 @@ class Attempted:
 def attempting(claim: Claim, app: App) -> Iterator[Attempted]:
     """Around the work on a claimed ask: its span, and whose lines its log lines are."""
     ask, run = claim.ask, claim.run
-    with bound_contextvars(run=run.id, ask=ask.id), ExitStack() as stack:
+    with bound_contextvars(run=run.id, task=run.task, tenant=run.tenant, ask=ask.id), ExitStack() as stack:
         if not listened(names.AGENT_DURATION):
             yield Attempted(None)
             return

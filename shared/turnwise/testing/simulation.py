@@ -34,6 +34,8 @@ from turnwise.testing.world import EPOCH, World
 # Simulated seconds within which all has to be at rest once nothing goes wrong any more.
 _PATIENCE = 400.0
 _LOOK = 0.5
+# Lines of errors that the application raised: they are on record, and a part of its scenario.
+_OF_APPLICATION = ("handler_failed", "application_failed")
 _PROCESSES = ("gateway-1", "coordinator-1", "coordinator-2", "worker-1", "worker-2")
 
 
@@ -182,7 +184,8 @@ def _listening() -> Iterator[list[str]]:
         def emit(self, record: logging.LogRecord) -> None:
             error = record.exc_info[1] if record.exc_info else None
             # What comes without an exception is meant for an operator: that the broker is away, for instance.
-            if error is not None and not isinstance(error, EnvironmentFault):
+            of_application = getattr(record, "action", "") in _OF_APPLICATION
+            if error is not None and not of_application and not isinstance(error, EnvironmentFault):
                 heard.append(f"{record.getMessage()} ({error!r})")
 
     names = ("turnwise", "turnwise_gateway", "turnwise_coordinator", "turnwise_responders")
