@@ -6,7 +6,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from celery import signals
 from prometheus_client import CollectorRegistry
 
 from turnwise.app import App, load_app
@@ -72,12 +71,10 @@ def worker_app(name: str, settings: ServiceSettings, queues: Sequence[str], pref
     load.
     """
 
-    def set_up_logs(**_: object) -> None:
+    def set_up_logs() -> None:
         configure_logging(settings.log_format, settings.log_level)
         tell_uncaught()
 
-    # Celery, started by its own command, would set up lines of another form.
-    signals.setup_logging.connect(set_up_logs, weak=False)
     return make_celery(
         name,
         broker_url(settings),
@@ -85,6 +82,7 @@ def worker_app(name: str, settings: ServiceSettings, queues: Sequence[str], pref
         keys=wire_keys(settings),
         tls=tls_files(settings),
         prefetch_multiplier=prefetch_multiplier,
+        set_up_logs=set_up_logs,
         heartbeat=settings.broker_heartbeat,
     )
 
