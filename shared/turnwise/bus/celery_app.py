@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from celery import Celery
+from celery import Celery, signals
 
 from turnwise.bus.broker_url import CONNECT_TIMEOUT, HEARTBEAT, BrokerURL, TLSFiles
 from turnwise.bus.outage import left_to_a_sweep
@@ -26,6 +26,7 @@ def make_celery(
     prefetch_multiplier: int = 1,
     transport_options: Mapping[str, Any] | None = None,
     heartbeat: float = HEARTBEAT,
+    set_up_logs: Callable[[], None] | None = None,
 ) -> Celery:
     """A Celery application for workers that consume some of `queues` (`-Q` chooses; a queue not named is refused).
 
@@ -52,6 +53,9 @@ def make_celery(
         broker_heartbeat=heartbeat,
         **_EVERYWHERE,
     )
+    if set_up_logs is not None:
+        # Celery, started by its own command, would set up lines of another form.
+        signals.setup_logging.connect(lambda **_: set_up_logs(), weak=False)
     app.turnwise_keys = keys  # for `WorkConsumer`
     return app
 
