@@ -1,12 +1,18 @@
 """Processes that live and hear nothing: work goes on, and they say what is wrong with them."""
 
+# mypy: disable-error-code="no-untyped-call"
+# kombu says that it is typed, but most of its signatures are bare.
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.error import HTTPError
 
 import pytest
+from kombu.connection import Connection
+from kombu.messaging import Consumer
 from tests.brokers import fresh_rabbitmq
 from tests.e2e import side_effects
 from tests.e2e.installation import Distributed, Role, distributed_on
@@ -15,7 +21,7 @@ from tests.e2e.served import status_once
 from tests.e2e.waiting import until
 from tests.tcp_proxy import TcpProxy, address_in
 
-from turnwise.bus.celery_app import make_celery
+from turnwise.bus.topology import work_queue
 from turnwise.client import Client
 
 # Each finds its work by looking, several times over, which takes its time.
@@ -60,18 +66,31 @@ def _work_until_deaf(client: Client, process: Process) -> None:
     assert (status, why[:5]) == (503, "deaf:"), process.output()[-3000:]
 
 
-def _consume(installation: Distributed, process: Process, queue: str, wanted: bool) -> None:
-    """Let the process stop to consume the queue, or begin again, by Celery's own remote control."""
-    control = make_celery("probe", installation.broker, [queue]).control
-    command = control.add_consumer if wanted else control.cancel_consumer
+@contextmanager
+def _nothing_comes_from(installation: Distributed, queue: str) -> Iterator[None]:
+    """A consumer that RabbitMQ prefers takes all messages of the queue, so that the queue's process gets none."""
+    named = work_queue(queue, quorum=True)
+    named.consumer_arguments = {"x-priority": 10}  # type: ignore[attr-defined]
+    stopping, begun = threading.Event(), threading.Event()
 
-    def name() -> str | None:
-        names = (name for answer in control.ping(timeout=2) for name in answer)
-        return next((name for name in names if f"-{process.pid}@" in name), None)
+    def take() -> None:
+        with (
+            Connection(installation.broker) as connection,
+            Consumer(connection.channel(), queues=[named], on_message=lambda _: None, no_ack=True),
+        ):
+            begun.set()
+            while not stopping.is_set():
+                with suppress(TimeoutError):
+                    connection.drain_events(timeout=0.1)
 
-    # To it alone: another worker would consume a queue that it is not there for.
-    worker = until(name, f"{process.name} to answer")
-    until(lambda: command(queue, destination=[worker], reply=True, timeout=5), f"an answer about {queue}")
+    thread = threading.Thread(target=take, name="thief", daemon=True)
+    thread.start()
+    assert begun.wait(20)
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join()
 
 
 @pytest.mark.parametrize(("role", "queue"), [("agent", "agent"), ("coordinator", "coordinator")])
@@ -81,16 +100,14 @@ def test_a_process_that_hears_nothing_works_on_and_says_that_it_is_deaf(
     process = installation.processes[role]
     _work(client, "before")
     assert _ready(process)[0] == 200
-    _consume(installation, process, queue, wanted=False)
-
-    _work_until_deaf(client, process)
 
     def states() -> set[str]:
         return {worker["state"] for worker in client.workers() if worker["pid"] == process.pid}
 
-    until(lambda: states() == {"deaf"}, "the fleet to show it")
-    assert process.page("/health/live") == "ok\n"
-    _consume(installation, process, queue, wanted=True)
+    with _nothing_comes_from(installation, queue):
+        _work_until_deaf(client, process)
+        until(lambda: states() == {"deaf"}, "the fleet to show it")
+        assert process.page("/health/live") == "ok\n"
 
     def healed() -> bool:
         _work(client, "after")
@@ -128,12 +145,11 @@ def test_a_prefork_worker_tells_that_its_children_hear_nothing(
         process.wait_ready()
         _work(client, "forked")
         assert _ready(process)[0] == 200
-        _consume(installation, process, "agent", wanted=False)
+        with _nothing_comes_from(installation, "agent"):
+            _work_until_deaf(client, process)
 
-        _work_until_deaf(client, process)
-
-        assert process.page("/health/live") == "ok\n"
-        assert "1 of 1 children" in _ready(process)[1]
+            assert process.page("/health/live") == "ok\n"
+            assert "1 of 1 children" in _ready(process)[1]
     finally:
         process.stop()
         installation.launch("agent").wait_ready()

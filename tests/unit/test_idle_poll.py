@@ -50,7 +50,9 @@ class Worker:
         self.clock, self.hearing = clock, Hearing(clock, SECONDS)
         self._store, self._id = store, new_worker(store, "llm")
         parts = (store, InProcessBus(), self.hearing)
-        self.poll = IdlePoll(*parts, self._serve, lambda: self.busy, lambda deaf: None, queues=["llm"], slots=2)
+        self.paused: set[str] = set()
+        told = (self._serve, lambda: self.busy, lambda deaf: None)
+        self.poll = IdlePoll(*parts, *told, queues=["llm"], slots=2, paused=self.paused.__contains__)
 
     def look(self, *, after: float = 0.0, busy: int = 0, heard: bool = True) -> list[str]:
         """What has been claimed after one more look."""
@@ -90,6 +92,18 @@ def test_an_ask_whose_message_was_lost_is_found_while_others_come(store: Store, 
 
     assert worker.look(after=SECONDS - 1) == []
     assert worker.look(after=1) == [run.id]
+
+
+def test_a_paused_queue_is_left_alone_and_is_no_sign_of_deafness(store: Store, worker: Worker) -> None:
+    run = asked_run(store, "llm")
+    worker.paused.add("llm")
+    for _ in range(20):
+        assert worker.look(after=SECONDS, heard=False) == []
+    assert worker.hearing.deaf_for() is None
+
+    worker.paused.clear()
+    assert worker.look(after=1, heard=False) == [run.id]
+    assert worker.hearing.deaf_for() is None
 
 
 def test_room_between_two_messages_is_none(store: Store, worker: Worker) -> None:

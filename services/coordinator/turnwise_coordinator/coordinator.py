@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from structlog.contextvars import bound_contextvars
 
@@ -30,10 +31,21 @@ logger = logging.getLogger(__name__)
 class Coordinator:
     """One coordinator of an installation; any number may run, and each may die at any point.
 
-    It signs on like a worker, so that others see that it lives; it holds nothing that a lease would give back.
+    It signs on like a worker, so that others see that it lives; it holds nothing that a lease would give back. While it
+    is `paused` it leaves moves to other coordinators.
     """
 
-    def __init__(self, store: Store, bus: Bus, app: App, settings: ServiceSettings, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        store: Store,
+        bus: Bus,
+        app: App,
+        settings: ServiceSettings,
+        metrics: Metrics,
+        *,
+        paused: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._is_paused = paused
         self._store = store
         self._app = app
         self._reporter = Reporter(bus, metrics, store.clock)
@@ -46,7 +58,9 @@ class Coordinator:
         )
         version = app.version if settings.pinned else None
         retention = RetentionSweep(store, settings, metrics)
-        self._sweeper = Sweeper(store, bus, self._swept, self._reporter, settings, retention, version=version)
+        self._sweeper = Sweeper(
+            store, bus, self._swept, self._reporter, settings, retention, version=version, paused=self._paused
+        )
         self.hearing = Hearing(store.clock, settings.deaf_seconds)
         self._incarnation = Incarnation(
             store, COORDINATOR, [COORDINATOR_QUEUE], app.version, settings.beat_seconds, settings.lease_seconds
@@ -81,8 +95,10 @@ class Coordinator:
             tx.mark()
             return Moved(run=tx.run, ended=True, next_run=tx.run_after())
 
-    def woken(self, run_id: str) -> Moved:
-        """`move`, because a message said so."""
+    def woken(self, run_id: str) -> Moved | None:
+        """`move`, because a message said so; None while this coordinator is paused."""
+        if self._paused():
+            return None
         self.hearing.heard()
         self._incarnation.note_deaf(False)  # a sweep finds nothing any more that would say so
         return self.move(run_id)
@@ -93,6 +109,13 @@ class Coordinator:
             self.hearing.missed()
         self._incarnation.note_deaf(self.hearing.deaf_for() is not None)
         return self.move(run_id)
+
+    def _paused(self) -> bool:
+        paused = self._is_paused()
+        if paused:
+            self.hearing.rest()
+            self._incarnation.note_deaf(False)
+        return paused
 
     def start(self) -> None:
         """Sign on, and begin to sweep, each on a thread of its own; raises `DatabaseUnavailableError`."""

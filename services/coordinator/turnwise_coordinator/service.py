@@ -9,6 +9,7 @@ from turnwise.bus.celery_app import CeleryApp, task
 from turnwise.bus.envelope import MoveEnvelope, parse_envelope
 from turnwise.bus.protocol import MOVE_TASK
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
+from turnwise.bus.switches import QueueSwitches, switches_of
 from turnwise.bus.worker_process import Queues, WorkerProcess, run_worker
 from turnwise.metrics import watch_record
 from turnwise.service_settings import ServiceSettings
@@ -19,11 +20,19 @@ from turnwise_coordinator.coordinator import Coordinator
 class CoordinatorProcess:
     """The parts of one coordinator process, sweeping while it is open."""
 
-    def __init__(self, settings: ServiceSettings) -> None:
+    def __init__(self, settings: ServiceSettings, switches: QueueSwitches) -> None:
+        self._switches = switches
         self._telemetry = start_exporting("turnwise-coordinator")
         self.parts: Parts = open_parts(settings)
         parts = self.parts
-        self.coordinator = Coordinator(parts.store, parts.bus, parts.app, settings, parts.metrics)
+        self.coordinator = Coordinator(
+            parts.store,
+            parts.bus,
+            parts.app,
+            settings,
+            parts.metrics,
+            paused=lambda: switches.paused(COORDINATOR_QUEUE),
+        )
         queues = all_queues(settings.llm_queues, settings.agent_queues)
         watch_record(parts.metrics.registry, parts.store, queues)
         self.coordinator.start()
@@ -35,7 +44,7 @@ class CoordinatorProcess:
         except Exception as error:  # noqa: BLE001 - whatever is wrong, the probe says it
             return False, str(error)
         hearing = self.coordinator.hearing
-        return (True, "ok") if hearing.deaf_for() is None else (False, hearing.told())
+        return (True, self._switches.told()) if hearing.deaf_for() is None else (False, hearing.told())
 
     def close(self) -> None:
         """Stop sweeping and let go of everything."""
@@ -52,7 +61,7 @@ def build(settings: ServiceSettings) -> CeleryApp:
     app = worker_app("turnwise-coordinator", settings, [COORDINATOR_QUEUE], prefetch_multiplier=16)
 
     def open_process(_queues: Queues) -> CoordinatorProcess:
-        return CoordinatorProcess(settings)
+        return CoordinatorProcess(settings, switches_of(app))
 
     def ready(held: CoordinatorProcess | None) -> None:
         held = held or process.get()

@@ -30,7 +30,7 @@ class Sweeper:
     """A thread that looks every `sweep_seconds` for lapsed leases, overdue moves and lost permits.
 
     Any coordinator may sweep; a lease row per queue keeps two from topping up the same queue at once. With `version`,
-    it looks after runs of that version.
+    it looks after runs of that version. While it is `paused` it makes no moves, and goes on with the rest.
     """
 
     def __init__(
@@ -43,7 +43,9 @@ class Sweeper:
         retention: RetentionSweep,
         *,
         version: str | None = None,
+        paused: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._paused = paused
         self._retention = retention
         self._store = store
         self._bus = bus
@@ -76,7 +78,7 @@ class Sweeper:
             for ask in taken:
                 self._reporter.publish(permit(ask))
         tell_let_go(self._store, self._wake, lambda ask: self._reporter.publish(permit(ask)))
-        for run_id in self._store.due_moves(version=self._version):
+        for run_id in () if self._paused() else self._store.due_moves(version=self._version):
             self._make_move(run_id)
         for queue in self._queues:
             if self._store.sweep_lease(lane(queue, self._version), self._holder, self._interval * 3):

@@ -42,6 +42,7 @@ class IdlePoll:
         *,
         queues: Sequence[str],
         slots: int,
+        paused: Callable[[str], bool] = lambda _queue: False,
     ) -> None:
         self._store = store
         self._bus = bus
@@ -49,7 +50,8 @@ class IdlePoll:
         self._serve = serve
         self._busy = busy
         self._note_deaf = note_deaf
-        self._queues = tuple(queues)
+        self._queues = self._open = tuple(queues)
+        self._paused = paused
         self._slots = slots
         self._room = 0
         self._clock = store.clock
@@ -73,6 +75,9 @@ class IdlePoll:
 
     def look(self) -> None:
         """Take up what waits; raises `DatabaseUnavailableError`."""
+        before_open, self._open = self._open, tuple(queue for queue in self._queues if not self._paused(queue))
+        if self._open != before_open:
+            self._hearing.rest()
         deaf_for = self._hearing.deaf_for()
         self._note_deaf(deaf_for is not None)
         long = deaf_for is not None and deaf_for > INCURABLE * self._hearing.seconds
@@ -81,9 +86,9 @@ class IdlePoll:
         silent = self._hearing.silent()
         before, self._room = self._room, self._slots - self._busy()
         room = self._room if silent else min(before, self._room)
-        if room <= 0:
+        if room <= 0 or not self._open:
             return
-        for queue, waiting in self._store.overlooked(self._queues, self._hearing.seconds, in_line=silent).items():
+        for queue, waiting in self._store.overlooked(self._open, self._hearing.seconds, in_line=silent).items():
             for _ in range(min(waiting, room)):
                 self._serving.append(self._clock.start("turnwise-poll", lambda queue=queue: self._drain(queue)))  # type: ignore[misc]
                 room -= 1

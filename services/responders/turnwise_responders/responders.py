@@ -64,6 +64,7 @@ class Responders:
         *,
         queues: Sequence[str] = ("llm", "agent"),
         beat_store: Store | None = None,
+        paused: Callable[[str], bool] = lambda _queue: False,
     ) -> None:
         self._store = store
         self._app = app
@@ -84,6 +85,7 @@ class Responders:
             else None
         )
         self._queues = frozenset(queues)
+        self._paused = paused
         self.hearing = Hearing(self._clock, settings.deaf_seconds)
         self._version = app.version if settings.pinned else None
         self._stopping = self._clock.event()
@@ -161,7 +163,7 @@ class Responders:
     def serve(self, queue: str) -> bool:
         """Claim one ask of the queue and answer it; whether one was claimed."""
         worker = self._incarnation.current()
-        if worker is None or self._draining:
+        if worker is None or self._draining or self._paused(queue):
             return False
         with self._holdings.claim(queue, worker, self._version) as claim:
             if claim is not None:

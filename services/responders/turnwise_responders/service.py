@@ -12,6 +12,7 @@ from turnwise.bus.celery_app import CeleryApp, task
 from turnwise.bus.envelope import AskEnvelope, parse_envelope
 from turnwise.bus.protocol import ANSWER_TASK
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues, queue_of_lane
+from turnwise.bus.switches import QueueSwitches, switches_of
 from turnwise.bus.worker_process import Autoscale, Queues, WorkerProcess, check_autoscale, run_worker
 from turnwise.errors import ConfigurationError, EnvironmentFault
 from turnwise.metrics.multiprocess import clear_counts
@@ -25,13 +26,21 @@ from turnwise_responders.responders import Responders
 class ResponderProcess:
     """The parts of one process that answers; it holds a lease while it is open."""
 
-    def __init__(self, settings: ServiceSettings, queues: Queues) -> None:
+    def __init__(self, settings: ServiceSettings, queues: Queues, switches: QueueSwitches) -> None:
+        self._switches = switches
         self._telemetry = start_exporting("turnwise-responders")
         self.parts: Parts = open_parts(settings)
         self._beat_database, beat_store = open_store(settings, connections=1)
         parts = self.parts
         self.responders = Responders(
-            parts.store, parts.bus, parts.app, settings, parts.metrics, queues=queues, beat_store=beat_store
+            parts.store,
+            parts.bus,
+            parts.app,
+            settings,
+            parts.metrics,
+            queues=queues,
+            beat_store=beat_store,
+            paused=switches.paused,
         )
         self.idle_poll = IdlePoll(
             parts.store,
@@ -42,6 +51,7 @@ class ResponderProcess:
             self.responders.note_deaf,
             queues=queues,
             slots=settings.concurrency,
+            paused=switches.paused,
         )
         self.responders.start()
         self.idle_poll.start()
@@ -51,7 +61,7 @@ class ResponderProcess:
         if not self.responders.healthy:
             return False, "the lease could not be renewed; is the database away?"
         hearing = self.responders.hearing
-        return (True, "ok") if hearing.deaf_for() is None else (False, hearing.told())
+        return (True, self._switches.told()) if hearing.deaf_for() is None else (False, hearing.told())
 
     def alive(self) -> tuple[bool, str]:
         """Whether a restart would not help: it would, if this process is deaf for long and the broker answers."""
@@ -96,7 +106,7 @@ def _application(settings: ServiceSettings) -> CeleryApp:
     app = worker_app("turnwise-responders", settings, work_queues(settings))
 
     def open_process(queues: Queues) -> ResponderProcess:
-        return ResponderProcess(settings, tuple(queue_of_lane(name) for name in queues))
+        return ResponderProcess(settings, tuple(queue_of_lane(name) for name in queues), switches_of(app))
 
     def ready(held: ResponderProcess | None) -> None:
         if held is not None:

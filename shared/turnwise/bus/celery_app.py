@@ -11,6 +11,7 @@ from turnwise.bus.broker_url import CONNECT_TIMEOUT, HEARTBEAT, BrokerURL, TLSFi
 from turnwise.bus.outage import left_to_a_sweep
 from turnwise.bus.routing import EXCHANGE
 from turnwise.bus.signing import NO_KEYS, WireKeys
+from turnwise.bus.switches import QueueSwitches
 from turnwise.bus.topology import work_queue
 from turnwise.errors import ConfigurationError
 
@@ -57,6 +58,7 @@ def make_celery(
         # Celery, started by its own command, would set up lines of another form.
         signals.setup_logging.connect(lambda **_: set_up_logs(), weak=False)
     app.turnwise_keys = keys  # for `WorkConsumer`
+    app.turnwise_switches = QueueSwitches(queues)  # before any fork; see `switches_of`
     return app
 
 

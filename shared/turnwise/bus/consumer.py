@@ -11,6 +11,7 @@ from celery.worker.consumer import Consumer
 
 from turnwise.bus.inspection import work_in
 from turnwise.bus.signing import NO_KEYS
+from turnwise.bus.switches import switches_of
 from turnwise.errors import InvalidRequestError
 
 logger = logging.getLogger(__name__)
@@ -33,11 +34,14 @@ class WorkConsumer(Consumer):  # type: ignore[misc]  # Celery ships no types
         """The start-up steps that are left."""
 
         default_steps: ClassVar[list[Any]] = [
-            step for step in Consumer.Blueprint.default_steps if not str(step).endswith(":DelayedDelivery")
+            "turnwise.bus.remote_control:CommandsStep" if str(step).endswith(":Control") else step
+            for step in Consumer.Blueprint.default_steps
+            if not str(step).endswith(":DelayedDelivery")
         ]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{**options, "without_gossip": True, "without_mingle": True})
+        switches_of(self.app).serve(self.app.amqp.queues.consume_from)
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
         """What is called with each message: it looks before Celery does, and drops what is no work of ours."""

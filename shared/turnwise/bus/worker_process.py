@@ -13,6 +13,7 @@ from celery import Celery, signals
 from celery.apps import worker as celery_program
 from celery.worker import state as worker_state
 
+from turnwise.bus.switches import switches_of
 from turnwise.errors import ConfigurationError, TurnwiseError
 from turnwise.garbage import keep_memory_tidy
 from turnwise.logs import tell_fault
@@ -69,7 +70,8 @@ class WorkerProcess(Generic[T]):
         return frozenset(self._pool.info["processes"]) if self._pool is not None else frozenset()
 
     def _queues(self) -> Queues:
-        return tuple(self._app.amqp.queues.consume_from)
+        # A queue that was cancelled meanwhile is one that a new child will serve when it is added again.
+        return tuple(switches_of(self._app).served.values()) or tuple(self._app.amqp.queues.consume_from)
 
     def _check(self, options: dict[str, Any], conf: Any, **_: Any) -> None:
         # Celery's command line names it otherwise than its API.

@@ -34,6 +34,12 @@ class Hearing:
         if was_deaf:
             logger.warning("The broker brings messages again", extra={"action": "hearing_again"})
 
+    def rest(self) -> None:
+        """Nothing is expected for now; silence counts from here on."""
+        with self._lock:
+            self._heard_at = self._clock.monotonic()
+            self._missed_at = self._deaf_at = None
+
     def missed(self) -> None:
         """Work was found of which a message should have told by now."""
         with self._lock:
