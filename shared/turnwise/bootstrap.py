@@ -41,6 +41,8 @@ class Parts:
         """Let go of the database and the broker."""
         self.bus.close()
         self.database.close()
+        # The parent of a prefork worker opens them only to see that they answer, and is summed with its children.
+        self.metrics.database_connections_limit.set(0)
 
 
 def broker_url(settings: ServiceSettings) -> str:

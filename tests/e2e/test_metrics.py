@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.e2e import served
 from tests.e2e.expected import scenario_named
 from tests.e2e.installation import Distributed, Embedded
-from tests.e2e.processes import Process
+from tests.e2e.processes import Process, environment, free_port
 from tests.e2e.scenarios import Scenario
 from tests.e2e.waiting import until
 
 from turnwise.client import Client
+from turnwise.service_settings import load_settings
 
 _MODEL = "turnwise-fake"
 _ENDLESS = Scenario(task="endless", status="cancelled", status_code="KILL")
@@ -84,6 +88,32 @@ def test_the_embedded_server_shows_all_of_it_in_one_place(embedded: Embedded) ->
         _wait_for(embedded.process, name)
     page = embedded.process.page("/metrics")
     assert "turnwise_backlog" in page and "turnwise_runs_active" in page
+
+
+@pytest.mark.postgres
+@pytest.mark.rabbitmq
+def test_a_prefork_worker_shows_the_sums_of_its_children(over_rabbitmq: Distributed, tmp_path: Path) -> None:
+    installation, port = over_rabbitmq, free_port()
+    settings = environment(**installation.settings, metrics_bind=f"127.0.0.1:{port}")
+    env = settings | {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path / "counts")}
+    arguments = ["worker", "-Q", "llm,agent", "--pool", "prefork", "--concurrency", "2"]
+    installation.processes["agent"].stop()
+    process = Process(arguments, env, f"http://127.0.0.1:{port}", tmp_path / "prefork.log")
+    try:
+        process.wait_ready()
+        with Client(installation.url) as client:
+            served.play(client, scenario_named("tool_loop"))
+
+        until(lambda: sample(process, "queue_work_seconds_count", queue="agent") >= 4, "its children to have counted")
+        assert sample(process, "tool_duration_seconds_count", tool="add") >= 3
+        # Two children, each with a pool and connections of its own.
+        assert sample(process, "database_connections_limit") == 2 * load_settings().database_connections
+        assert sample(process, "broker_connected", connection="publish") == 1
+        pages = [line for line in process.page("/metrics").splitlines() if "pid=" in line]
+        assert pages == []
+    finally:
+        process.stop()
+        installation.launch("agent").wait_ready()
 
 
 def _tokens(process: Process) -> float:

@@ -100,15 +100,16 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
             health,
         )
     ]
+    routes = [route for router in routers for route in router.routes]
     # Around all others, which may refuse a request before it gets to a route.
-    api.add_middleware(Measured, routes=[route for router in routers for route in router.routes], metrics=metrics)
+    api.add_middleware(Measured, routes=routes, metrics=metrics)
     if settings.root_path:  # around even that: whatever looks at a path finds it as the routes have it
         api.add_middleware(RootPath, root=settings.root_path)
     for router in routers:
         api.include_router(router)
-    check_declared(api)
+    check_declared(routes)
     check_root(api, settings.root_path)
-    check_keys_taken(api)
+    check_keys_taken(routes)
     describe(api, guarded=settings.auth != "none")
     return api
 

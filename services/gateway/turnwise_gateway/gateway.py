@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import Depends, Request
 from fastapi.routing import APIRoute
+from starlette.routing import BaseRoute
 
 from turnwise.access.caller import Caller, Deed
 from turnwise.app import App
@@ -69,9 +71,12 @@ async def _check_not_done(request: Request, gateway: Gateway, store: Store) -> N
         await check_not_done(request, store, store.once, pinned=gateway.settings.pinned)
 
 
-def check_keys_taken(api: FastAPI) -> None:
-    """See that no route was forgotten: a request with an idempotency key that changes something is done once."""
-    for route in api.routes:
+def check_keys_taken(routes: Iterable[BaseRoute]) -> None:
+    """See that no route was forgotten: a request with an idempotency key that changes something is done once.
+
+    `routes` are those of the routers: FastAPI keeps an included router as one route of the application's.
+    """
+    for route in routes:
         if isinstance(route, APIRoute) and (route.methods or set()).intersection(METHODS):
             assert _takes_keys(route), f"{route.path} does not get its record by Here or Administered"
 

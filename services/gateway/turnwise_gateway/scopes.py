@@ -10,11 +10,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from fastapi import FastAPI, Request, Security
+from fastapi import Request, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer, SecurityScopes
+from starlette.routing import BaseRoute
 
 from turnwise.access.caller import Caller
 from turnwise.access.scopes import ADMIN, RUNS_READ, RUNS_WRITE
@@ -61,9 +63,12 @@ ADMINISTERS: Any = Security(_require, scopes=[ADMIN])
 OPERATES: Any = Security(_require_operator)
 
 
-def check_declared(api: FastAPI) -> None:
-    """See that no route was forgotten: each is open to all or says what it needs."""
-    for route in api.routes:
+def check_declared(routes: Iterable[BaseRoute]) -> None:
+    """See that no route was forgotten: each is open to all or says what it needs.
+
+    `routes` are those of the routers: FastAPI keeps an included router as one route of the application's.
+    """
+    for route in routes:
         if isinstance(route, APIRoute) and not is_open(route.path):
             scopes = [one for one in route.dependencies if one.dependency is _require]
             assert scopes, f"{route.path} does not say which scope it needs; give it READS, WRITES or ADMINISTERS"
