@@ -35,6 +35,7 @@ from turnwise_gateway import (
     usage,
 )
 from turnwise_gateway.access_log import AccessLog
+from turnwise_gateway.admission import Admission
 from turnwise_gateway.auth import Door
 from turnwise_gateway.body_limit import BodyLimit
 from turnwise_gateway.description import describe
@@ -58,7 +59,16 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
     """
     metrics = metrics or Metrics(CollectorRegistry())
     watch_record(metrics.registry, store, all_queues(settings.llm_queues, settings.agent_queues))
-    gateway = Gateway(store=store, bus=bus, app=app, settings=settings, metrics=metrics, watch=Watch(bus))
+    known_by = identity(store, settings)
+    gateway = Gateway(
+        store=store,
+        bus=bus,
+        app=app,
+        settings=settings,
+        metrics=metrics,
+        watch=Watch(bus),
+        admission=Admission(known_by),
+    )
 
     @asynccontextmanager
     async def lifespan(_api: FastAPI) -> AsyncIterator[None]:
@@ -67,6 +77,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
             yield
         finally:
             await gateway.watch.close()
+            await gateway.admission.close()
 
     api = FastAPI(
         title="Turnwise",
@@ -79,7 +90,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
     )
     api.state.gateway = gateway
     handle_problems(api)
-    _add_middleware(api, store, settings)
+    _add_middleware(api, store, settings, known_by)
     routers = [
         part.router
         for part in (
@@ -129,13 +140,13 @@ def _telemetry(root: str) -> TelemetryConfig:
     }
 
 
-def _add_middleware(api: FastAPI, store: Store, settings: ServiceSettings) -> None:
+def _add_middleware(api: FastAPI, store: Store, settings: ServiceSettings, known_by: Identity | None) -> None:
     # The one added last is asked first.
     api.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     if settings.auth != "none":
         api.add_middleware(Refused, store=store)
     api.add_middleware(Rates, settings=settings)
-    api.add_middleware(Door, store=store, identity=identity(store, settings))
+    api.add_middleware(Door, store=store, identity=known_by)
     api.add_middleware(PathCheck)
     api.add_middleware(AccessLog)
     api.add_middleware(RequestId)

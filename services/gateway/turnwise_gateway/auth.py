@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 
 # Where the caller stands in a request's scope.
 CALLER = "turnwise.caller"
+# And the token that it was known by, where there is one.
+TOKEN = "turnwise.token"
 # Probes and scrapers have no token, and the API's description holds no secret.
 _OPEN = ("/metrics", "/docs", "/docs/oauth2-redirect", "/openapi.json")
 # Characters of a path in a log line.
@@ -62,6 +64,7 @@ class Door:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             raise UnauthorizedError("send the header `Authorization: Bearer` with the server's token or an API key")
+        scope[TOKEN] = token.strip()
         return await self._identity.caller(token.strip())
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
+from turnwise.access.scopes import RUNS_READ
 from turnwise.bus.envelope import TokenNotice
+from turnwise_gateway.admission import Admitted
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.problem import problems
 from turnwise_gateway.runs import ExistingRun
@@ -28,39 +30,45 @@ _NUMBER = {"ge": 0, "lt": 2**31}
 async def watch_events(
     run: ExistingRun,
     gateway: Here,
+    request: Request,
     last_event_id: Annotated[int | None, Header(**_NUMBER, description="Goes on after this event.")] = None,
     after: Annotated[int, Query(**_NUMBER, description="The same, for a first connection.")] = 0,
 ) -> AsyncIterator[ServerSentEvent]:
     """Server-sent events: `id` is the event's number, `event` its type; closes after the run's last event. A run that
     is retried goes on behind that: a new stream has the rest.
 
+    The stream also ends within 5 s once the key or token that it was asked for with does not allow it any more.
+
     `llm.delta` shows an answer while it is written. It has no number, is never sent twice, and may be lost.
     """
-    async for event in _events(gateway, run.id, after if last_event_id is None else last_event_id):
-        yield event
-
-
-async def _events(gateway: Gateway, run_id: str, seq: int) -> AsyncIterator[ServerSentEvent]:
-    with gateway.watch.of(run_id, text=True) as watcher:
-        while not gateway.watch.stopping:
-            # The watcher was there before this look, so whatever it does not see will wake it.
-            deltas = watcher.take_deltas()
-            found = await run_in_threadpool(gateway.store.events, run_id, seq, _PAGE)
-            # What was told before the look is older than most that it finds: an answer's text comes before its event.
-            for notice in deltas:
-                yield ServerSentEvent(data=_delta(notice), event=notice.kind)
-            for event in found:
-                seq = event.seq
-                data = event_view(event).model_dump(mode="json", by_alias=True, exclude_none=True)
-                yield ServerSentEvent(data=data, event=event.type, id=str(seq))
-                # A run that was retried has events behind the one that was its last.
-                if event.type in _LAST and event is found[-1] and await _is_over(gateway, run_id, seq):
-                    return
-            if len(found) == _PAGE:
-                continue
-            if not found and await _is_over(gateway, run_id, seq):
+    with gateway.watch.of(run.id, text=True) as watcher, gateway.admission.of(request, RUNS_READ, watcher) as admitted:
+        async for event in _events(gateway, run.id, after if last_event_id is None else last_event_id, admitted):
+            if admitted.ended:
                 return
-            await watcher.wait(gateway.watch.poll_seconds)
+            yield event
+
+
+async def _events(gateway: Gateway, run_id: str, seq: int, admitted: Admitted) -> AsyncIterator[ServerSentEvent]:
+    watcher = admitted.watcher
+    while not gateway.watch.stopping and not admitted.ended:
+        # The watcher was there before this look, so whatever it does not see will wake it.
+        deltas = watcher.take_deltas()
+        found = await run_in_threadpool(gateway.store.events, run_id, seq, _PAGE)
+        # What was told before the look is older than most that it finds: an answer's text comes before its event.
+        for notice in deltas:
+            yield ServerSentEvent(data=_delta(notice), event=notice.kind)
+        for event in found:
+            seq = event.seq
+            data = event_view(event).model_dump(mode="json", by_alias=True, exclude_none=True)
+            yield ServerSentEvent(data=data, event=event.type, id=str(seq))
+            # A run that was retried has events behind the one that was its last.
+            if event.type in _LAST and event is found[-1] and await _is_over(gateway, run_id, seq):
+                return
+        if len(found) == _PAGE:
+            continue
+        if not found and await _is_over(gateway, run_id, seq):
+            return
+        await watcher.wait(gateway.watch.poll_seconds)
 
 
 async def _is_over(gateway: Gateway, run_id: str, seq: int) -> bool:

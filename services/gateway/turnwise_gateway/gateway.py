@@ -17,6 +17,7 @@ from turnwise.metrics import Metrics
 from turnwise.runs.situation import Situation
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings
+from turnwise_gateway.admission import Admission
 from turnwise_gateway.once import METHODS, check_not_done, once_of
 from turnwise_gateway.refused import deed_in
 from turnwise_gateway.scopes import caller_of, is_operator
@@ -33,6 +34,7 @@ class Gateway:
     settings: ServiceSettings
     metrics: Metrics
     watch: Watch
+    admission: Admission
 
     def situation(self, run_id: str) -> Situation:
         """The run, and what is needed to say why it waits; raises `NotFoundError`."""

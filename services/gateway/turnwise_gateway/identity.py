@@ -32,8 +32,11 @@ class Identity(Protocol):
         """Whether a bearer token has the form that this is about."""
         ...
 
-    async def caller(self, token: str) -> Caller:
-        """Whose token it is; raises `UnauthorizedError`, or what keeps it from knowing."""
+    async def caller(self, token: str, trusted: float = TRUSTED_SECONDS) -> Caller:
+        """Whose token it is; raises `UnauthorizedError`, or what keeps it from knowing.
+
+        What was found out less than `trusted` seconds ago may be believed.
+        """
         ...
 
 
@@ -48,7 +51,7 @@ class SharedToken:
         """Any text."""
         return True
 
-    async def caller(self, token: str) -> Caller:
+    async def caller(self, token: str, trusted: float = TRUSTED_SECONDS) -> Caller:
         """The one caller that there is."""
         # Compared in constant time, or the time taken would tell how much of a guess is right.
         if not hmac.compare_digest(token.encode(), self._token):
@@ -66,6 +69,7 @@ async def limits_of(store: Store, tenant: str) -> TenantLimits:
 class _Remembered:
     found: FoundKey
     caller: Caller
+    at: float
     until: float
 
 
@@ -80,13 +84,15 @@ class Keys:
         """What begins as keys do."""
         return token.startswith("tw_")
 
-    async def caller(self, token: str) -> Caller:
+    async def caller(self, token: str, trusted: float = TRUSTED_SECONDS) -> Caller:
         """The key's tenant with the key's scopes."""
         key = ApiKey.parse(token)
         if key is None:
             raise UnauthorizedError("the API key is malformed; it has been cut or altered")
         known = self._known.get(key.prefix)
-        if known is None or known.until <= self._store.clock.monotonic() or not key.has_hash(known.found.hash):
+        now = self._store.clock.monotonic()
+        fresh = known is not None and now < known.until and now - known.at < trusted
+        if known is None or not fresh or not key.has_hash(known.found.hash):
             known = await run_in_threadpool(self._look_up, key)
         return known.caller
 
@@ -94,6 +100,8 @@ class Keys:
         at = self._store.clock.monotonic()
         found = self._store.find_key(key.prefix)
         if found is None or not key.has_hash(found.hash):
+            if found is None:
+                self._known.pop(key.prefix, None)  # nobody is let in with it any more
             raise UnauthorizedError("the API key is unknown, revoked or expired")
         trusted = TRUSTED_SECONDS if found.seconds_left is None else min(TRUSTED_SECONDS, found.seconds_left)
         record = found.key
@@ -105,7 +113,7 @@ class Keys:
         )
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        known = self._known[key.prefix] = _Remembered(found, caller, at + trusted)
+        known = self._known[key.prefix] = _Remembered(found, caller, at, at + trusted)
         if not found.use_is_noted:
             self._note_use(record.id)
         return known
@@ -127,9 +135,9 @@ class AnyOf:
         """What one of them takes."""
         return any(way.takes(token) for way in self._ways)
 
-    async def caller(self, token: str) -> Caller:
+    async def caller(self, token: str, trusted: float = TRUSTED_SECONDS) -> Caller:
         """Whose token it is."""
         for way in self._ways:
             if way.takes(token):
-                return await way.caller(token)
+                return await way.caller(token, trusted)
         raise UnauthorizedError("the bearer token has no form that this server knows")

@@ -20,7 +20,7 @@ from turnwise.access.tenant import is_tenant
 from turnwise.errors import IssuerUnavailableError, UnauthorizedError
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings
-from turnwise_gateway.identity import limits_of
+from turnwise_gateway.identity import TRUSTED_SECONDS, limits_of
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Oidc:
         """What has three parts, as signed tokens do."""
         return token.count(".") == 2
 
-    async def caller(self, token: str) -> Caller:
+    async def caller(self, token: str, trusted: float = TRUSTED_SECONDS) -> Caller:
         """The tenant and the scopes that the token's claims say."""
         if len(token) > _LONGEST_TOKEN:
             raise UnauthorizedError(f"the token has more than {_LONGEST_TOKEN} characters")

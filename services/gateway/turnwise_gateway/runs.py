@@ -11,6 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
+from turnwise.access.scopes import RUNS_WRITE
 from turnwise.bus.envelope import CancelNotice
 from turnwise.errors import BrokerUnavailableError, InvalidRequestError, NotFoundError, UnknownTaskError
 from turnwise.ids import new_id
@@ -74,7 +75,7 @@ async def submit(
     run = await run_in_threadpool(_submit, gateway, body, idempotency_key)
     gateway.metrics.run_acceptance_seconds.observe(time.monotonic() - request.scope[ARRIVED])
     if wait:
-        await _wait(gateway, run, wait)
+        await _wait(gateway, request, run, wait)
     response.headers["Location"] = public(f"/v1/runs/{run.id}")
     # Of a run that was just accepted no more is known than it says itself, so nothing is read.
     begun = wait or run.started_at is not None
@@ -138,10 +139,11 @@ def wake(gateway: Gateway, run: RunRecord) -> None:
         )
 
 
-async def _wait(gateway: Gateway, run: RunRecord, seconds: float) -> None:
+async def _wait(gateway: Gateway, request: Request, run: RunRecord, seconds: float) -> None:
     end = time.monotonic() + seconds
-    with gateway.watch.of(run.id) as watcher:
+    with gateway.watch.of(run.id) as watcher, gateway.admission.of(request, RUNS_WRITE, watcher) as admitted:
         while not gateway.watch.stopping:
+            admitted.require()
             run = await run_in_threadpool(gateway.store.run, run.id)
             left = end - time.monotonic()
             if run.ended or _asks_a_human(run) or left <= 0:
