@@ -37,6 +37,14 @@ def test_every_object_and_pod_has_the_common_labels_and_annotations(overridden: 
         assert found["annotations"]["example.com/owner"] == "support", name
 
 
+def test_a_label_of_one_object_goes_before_the_common_one(engine: Engine) -> None:
+    values = {"commonLabels": {"tier": "work"}, "gateway": {"service": {"labels": {"tier": "edge"}}}}
+    release = render(engine, values)
+
+    assert release.all_of("Service")[""]["metadata"]["labels"]["tier"] == "edge"
+    assert release.all_of("Deployment")["gateway"]["metadata"]["labels"]["tier"] == "work"
+
+
 def test_an_image_is_named_by_its_digest_where_it_has_one(overridden: Release) -> None:
     images = {name: container["image"] for name, _, container in ours(overridden)}
 
@@ -77,6 +85,24 @@ def test_deployments_are_replaced_as_told_and_one_component_otherwise(overridden
     assert {spec["minReadySeconds"] for spec in specs.values()} == {10}
 
 
+def test_recreate_takes_no_numbers_of_a_rolling_update(engine: Engine) -> None:
+    deployments = render(engine, {"deployment": {"strategy": {"type": "Recreate"}}}).all_of("Deployment")
+
+    assert {one["spec"]["strategy"]["type"] for one in deployments.values()} == {"Recreate"}
+    assert not any("rollingUpdate" in one["spec"]["strategy"] for one in deployments.values())
+
+
+def test_queues_that_a_config_map_names_are_not_judged(engine: Engine) -> None:
+    source = {"configMapKeyRef": {"name": "queues", "key": "llm"}}
+    pools = [{"name": "all", "queues": ["llm", "agent"]}, {"name": "writer", "queues": ["llm-writer"]}]
+
+    made = render(
+        engine, {"workers": pools, "pod": {"extraEnv": [{"name": "TURNWISE_LLM_QUEUES", "valueFrom": source}]}}
+    )
+
+    assert "worker-writer" in made.all_of("Deployment")
+
+
 def test_each_account_has_its_own_annotations_and_a_pool_may_have_another_account(overridden: Release) -> None:
     roles = {
         name: one["metadata"]["annotations"].get("example.com/role")
@@ -105,7 +131,7 @@ def test_the_gateway_knows_the_path_in_front_of_it_and_the_test_asks_there(overr
     (rule,) = route["spec"]["rules"]
     assert rule["matches"] == [{"path": {"type": "PathPrefix", "value": "/desk"}}]
     assert rule["backendRefs"] == [{"name": "turnwise", "port": 80}]
-    assert rule["timeouts"] == {"request": "0s"}
+    assert rule["timeouts"] == {"request": "0s"}  # or event streams would be cut
     (path,) = ingress["spec"]["rules"][0]["http"]["paths"]
     assert (path["path"], path["pathType"]) == ("/desk/", "ImplementationSpecific")
     assert overridden.pods()["turnwise-test"]["spec"]["containers"][0]["args"][1] == "http://turnwise:80/desk"

@@ -159,6 +159,7 @@ def test_the_chart_and_the_distribution_have_one_version() -> None:
         ({"fullnameOverride": "My_Desk"}, "/fullnameOverride"),
         ({"nameOverride": "x" * 64}, "/nameOverride"),
         ({"commonLabels": {"team": "x" * 64}}, "/commonLabels/team"),
+        ({"commonLabels": {"app.kubernetes.io/name": "other"}}, "/commonLabels/app.kubernetes.io~1name"),
         ({"pod": {"annotations": {"-bad": "x"}}}, "/pod/annotations"),
         ({"secrets": {"databaseUrl": {"name": "a..b"}}}, "/secrets/databaseUrl/name"),
         ({"secrets": {"databaseUrl": {"key": "a/b"}}}, "/secrets/databaseUrl/key"),

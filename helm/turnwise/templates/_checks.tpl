@@ -57,6 +57,7 @@
 {{/* An ask in a queue that no pool serves would wait for ever, and a worker of a queue that the settings lack would not start. */}}
 {{- define "turnwise.checkQueues" -}}
 {{- $wanted := splitList "," (include "turnwise.queues" .) }}
+{{- $told := include "turnwise.queuesAreKnown" . }}
 {{- $served := list }}
 {{- range .Values.workers }}
 {{- $worker := include "turnwise.worker" (dict "root" $ "worker" .) | fromJson }}
@@ -66,7 +67,7 @@
 {{- end }}
 {{- $name := .name }}
 {{- range $worker.queues }}
-{{- if not (has . $wanted) }}
+{{- if and $told (not (has . $wanted)) }}
 {{- fail (printf "workers: pool %s serves the queue %s, which no agent is given; the queues are %s. Name its agent in settings.%s_QUEUES" $name . (join ", " $wanted) (regexFind "^[a-z]+" . | upper)) }}
 {{- end }}
 {{- end }}
@@ -76,6 +77,15 @@
 {{- fail (printf "no pool of workers serves the queue %s, so its asks would wait for ever; give a pool with at least one replica the queue, or name it in queuesServedElsewhere" .) }}
 {{- end }}
 {{- end }}
+{{- end }}
+
+{{/* Not empty where the names of queues are in the values; they may come from ConfigMaps and Secrets, too. */}}
+{{- define "turnwise.queuesAreKnown" -}}
+{{- $hidden := .Values.pod.extraEnvFrom }}
+{{- range .Values.pod.extraEnv }}
+{{- if and (has .name (list "TURNWISE_LLM_QUEUES" "TURNWISE_AGENT_QUEUES")) .valueFrom }}{{ $hidden = true }}{{ end }}
+{{- end }}
+{{- if not $hidden }}true{{ end }}
 {{- end }}
 
 {{/* Every queue of the installation, with commas between: llm, agent, and those of agents that settings name. */}}

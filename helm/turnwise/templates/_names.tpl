@@ -34,9 +34,6 @@ app.kubernetes.io/part-of: turnwise
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
-{{- with .root.Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
 {{- end }}
 
 {{/*
@@ -47,7 +44,7 @@ annotations of this object.
 name: {{ include "turnwise.fullname" .root }}{{ with .suffix }}-{{ . }}{{ end }}
 labels:
   {{- include "turnwise.labels" . | nindent 2 }}
-  {{- with .labels }}
+  {{- with merge (dict) (default dict .labels) .root.Values.commonLabels }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- with merge (dict) (default dict .annotations) .root.Values.commonAnnotations }}

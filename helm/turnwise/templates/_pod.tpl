@@ -37,7 +37,9 @@ annotations: {{- toYaml . | nindent 2 }}
 revisionHistoryLimit: {{ $deployment.revisionHistoryLimit }}
 minReadySeconds: {{ $deployment.minReadySeconds }}
 progressDeadlineSeconds: {{ $deployment.progressDeadlineSeconds }}
-strategy: {{- toYaml $deployment.strategy | nindent 2 }}
+strategy:
+  {{- /* Helm merges maps, so numbers of a rolling update may be left over, which Kubernetes refuses beside Recreate. */}}
+  {{- ternary (pick $deployment.strategy "type") $deployment.strategy (eq $deployment.strategy.type "Recreate") | toYaml | nindent 2 }}
 {{- end }}
 
 {{/*
