@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg
 import pytest
+import sqlalchemy as sa
 import yaml
 from tests.chart.engine import Release
 from tests.monitoring import promtool
@@ -16,6 +17,7 @@ from tests.store_parts import asked_run, new_worker
 
 from turnwise.metrics import RecordCollector
 from turnwise.runs.database import Database
+from turnwise.runs.pauses import PauseKind
 from turnwise.runs.store import Store
 
 pytestmark = pytest.mark.helm
@@ -95,6 +97,29 @@ def test_keda_counts_in_postgresql_what_the_metric_says(
 
     assert backlog["llm"] == 6  # three are leased; of six, two are not due and one's provider has no room
     assert ask(trigger(release, "llm")["query"]) == backlog["llm"] + backlog["llm-writer"]
+
+
+@pytest.mark.parametrize("kind", ["queue", "task", "tenant"])
+def test_keda_counts_nothing_that_is_paused(
+    rendered: Callable[[str], Release], ask: Query, store: Store, kind: PauseKind
+) -> None:
+    query = trigger(rendered("keda-postgresql"), "llm")["query"]
+    before = ask(query)
+    name = {"queue": "llm-writer", "task": "paused", "tenant": "paused"}[kind]
+    for _ in range(2):
+        asked_run(store, "llm", run={"task": "paused", "tenant": "paused"})
+    more = ask(query)
+
+    store.pause(kind, name)
+    paused = ask(query)
+    stats = {stat.queue: stat.runnable + stat.leased for stat in store.queue_stats()}
+    store.resume(kind, name)
+    store.let_go()
+
+    assert more == before + 2
+    assert paused == more - 2 == stats.get("llm-writer", 0) + stats["llm"]
+    with store.database.begin() as connection:
+        connection.execute(sa.text("DELETE FROM asks WHERE tenant = 'paused'"))
 
 
 def test_keda_counts_no_further_than_the_maximum_needs(

@@ -27,6 +27,7 @@ from turnwise.ledger.call import Granted, grant
 from turnwise.runs import replies, reservations, sweep
 from turnwise.runs.base import StoreBase
 from turnwise.runs.inbox import Inbox
+from turnwise.runs.pauses import Pauses
 from turnwise.runs.receipts import Receipts
 from turnwise.runs.reservations import count
 from turnwise.runs.submission import Submissions
@@ -93,6 +94,11 @@ def no_top_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_due_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A coordinator that was not woken makes no move."""
     monkeypatch.setattr(Sweep, "due_moves", lambda self, limit=100, patience=2.0: [])
+
+
+def no_letting_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an ended pause held is told to no one."""
+    monkeypatch.setattr(Pauses, "let_go", lambda self: None)
 
 
 def no_second_look_at_claims(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,6 +241,7 @@ SABOTEURS = [
     Saboteur(name="no take-over", takes_away=no_take_over, faults=KILLS, promises=("accepted is kept",)),
     Saboteur(name="no top-up", takes_away=no_top_up, faults=LOST_MESSAGES, promises=("accepted is kept",)),
     Saboteur(name="no due moves", takes_away=no_due_moves, faults=LOST_MESSAGES, promises=("accepted is kept",)),
+    Saboteur(name="no letting go", takes_away=no_letting_go, faults={"pause": 1.0}, promises=("accepted is kept",)),
     Saboteur(
         name="no second look at claims",
         takes_away=no_second_look_at_claims,

@@ -12,6 +12,9 @@ from turnwise.testing.fleet import Fleet
 from turnwise.testing.http import Response
 from turnwise.testing.world import World
 
+_QUEUES = ("queue/llm", "queue/agent")
+# Seconds for which an operator pauses something.
+_PAUSES = (0.0, 0.5, 3.0, 8.0)
 # Seconds before a client tries again.
 _AGAIN = (0.2, 1.0, 2.0)
 
@@ -108,9 +111,20 @@ class Clients:
                 self.refused.append(f"{conversation}: {answer.status} {answer.body}")
                 continue
             self.accepted[number] = answer.body["id"]
+            if self._world.happens("pause"):
+                paused = self._world.random.choice((*_QUEUES, f"task/{conversation.task}", "tenant/default"))
+                self._world.schedule.spawn(f"operator {number}", self._host, partial(self._pause, paused))
             if conversation.cancel:
                 self._world.schedule.wait(self._world.random.random() * 3)
                 self._until_answered("POST", f"/v1/runs/{answer.body['id']}/cancel")
+
+    def _pause(self, what: str) -> None:
+        wait = self._world.schedule.wait
+        wait(self._world.random.random())
+        self._until_answered("PUT", f"/v1/pauses/{what}", {"reason": "a test"})
+        wait(self._world.random.choice(_PAUSES))
+        # Another operator may have ended it.
+        self._until_answered("DELETE", f"/v1/pauses/{what}")
 
     def _answer(self) -> None:
         for question in self._until_answered("GET", "/v1/inbox").body["items"]:

@@ -13,7 +13,8 @@ class Faults:
     Occasions: a transaction for `kill_before_commit`, `kill_after_commit`, `database_away`, `commit_lost` (it is
     undone) and `answer_lost` (it is kept, and nobody is told); any step for `kill`, `freeze` and `slow`; a message for
     `message_lost`, `message_doubled` and `message_late`; a call of the broker for `broker_away`; a model call for
-    `model_slow` and `model_error` (a 429 or a 503). `kill_at` kills at exactly those commit points of the schedule.
+    `model_slow` and `model_error` (a 429 or a 503); an accepted run for `pause` (a queue, its task or its
+    tenant is paused, and resumed some seconds later). `kill_at` kills at exactly those commit points of the schedule.
     `skew` is by how much a process's clock may go wrong, as a share. At most `most` faults of all kinds happen.
     """
 
@@ -36,6 +37,7 @@ class Faults:
     model_slow: float = 0.0
     model_error: float = 0.0
     skew: float = 0.0
+    pause: float = 0.0
     most: int = 12
     until: float = 20.0
 
@@ -61,6 +63,7 @@ _CHANCES: dict[str, tuple[float, ...]] = {
     "model_slow": (0.2, 0.5),
     "model_error": (0.1, 0.3),
     "skew": (0.3,),
+    "pause": (0.3, 1.0),
 }
 # Commit points that a small run passes; a kill is aimed at one of them.
 _POINTS = 60

@@ -174,16 +174,23 @@ def nothing_held(history: History, run: Row) -> Iterator[Violation]:
 
 
 def goes_on(history: History, run: Row) -> Iterator[Violation]:
-    """A run that has not ended waits for something outside: a human, a budget, a parked call, another run."""
+    """A run that has not ended waits for something outside: a human, a budget, a parked call, a pause, another run."""
     if run["status"] in ENDED:
         return
     cause = (run["waiting_for"] or {}).get("kind")
     if cause == "human" and any(ask["status"] == "open" for ask in history.of_run("asks", run["id"])):
         return
-    if cause in ("budget", "parked", "session", "version"):
+    if cause in ("budget", "parked", "session", "version") or _is_paused(history, run):
         return
     text = f"{run['id']} is {run['status']}, waits for {run['waiting_for']}, and nothing makes it go on"
     yield _found(history, run, "accepted is kept", text, run["last_seq"])
+
+
+def _is_paused(history: History, run: Row) -> bool:
+    """Return whether a pause holds a run, or one of its asks."""
+    held = {("task", run["task"]), ("tenant", run["tenant"])}
+    held |= {("queue", ask["queue"]) for ask in history.of_run("asks", run["id"]) if ask["status"] == "runnable"}
+    return any(row["resumed_at"] is None and (row["kind"], row["name"]) in held for row in history.rows("pauses"))
 
 
 _ALWAYS: tuple[Promise, ...] = (numbered, ended_once, one_reply, asked_once, counted, within_limits, reserved_first)
