@@ -110,6 +110,21 @@ def test_runs_of_a_version_that_no_process_has_are_counted(
     assert found("versions", app=app).said.endswith("'1', '2'")
 
 
+# Pauses
+
+
+def test_what_is_paused_is_told_and_needs_no_worker(store: Store) -> None:
+    store.register_worker(WorkerInfo(kind="responders", queues=("agent",), host="here", pid=2, version="1"))
+    asked_run(store, "llm")
+    assert (found("pauses").level, found("workers").level) == ("ok", "fault")
+
+    store.pause("queue", "llm", "the provider is away")
+
+    assert found("pauses").level == "note"
+    assert "queue llm (the provider is away)" in found("pauses").said
+    assert found("workers").level == "ok"
+
+
 # The models
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from turnwise.bus.routing import COORDINATOR_QUEUE
-from turnwise.doctor.finding import Finding, fault, ok, warning
+from turnwise.doctor.finding import Finding, fault, note, ok, warning
 from turnwise.runs.records import WorkerRecord
 from turnwise.runs.situation import COORDINATOR
 from turnwise.runs.store import Store
@@ -18,6 +18,7 @@ def check(store: Store, settings: ServiceSettings) -> Iterator[Finding]:
     alive = [worker for worker in store.workers("alive") if worker.lease_until >= at]
     yield _coordinator(alive, settings)
     yield from _workers(store, alive)
+    yield _pauses(store)
     yield _deaf(alive)
     yield _leases(store)
 
@@ -33,7 +34,8 @@ def _coordinator(alive: list[WorkerRecord], settings: ServiceSettings) -> Findin
 
 def _workers(store: Store, alive: list[WorkerRecord]) -> Iterator[Finding]:
     served = {queue for worker in alive for queue in worker.queues}
-    stats = store.queue_stats()
+    # What a pause holds needs no worker yet.
+    stats = [stat for stat in store.queue_stats() if stat.runnable + stat.leased + stat.delayed]
     for stat in stats:
         if stat.queue not in served:
             yield fault(
@@ -45,6 +47,14 @@ def _workers(store: Store, alive: list[WorkerRecord]) -> Iterator[Finding]:
     if all(stat.queue in served for stat in stats):
         queues = ", ".join(sorted(served - {COORDINATOR_QUEUE})) or "none"
         yield ok("workers", f"every queue with asks is served; served are: {queues}")
+
+
+def _pauses(store: Store) -> Finding:
+    found = store.pauses()
+    if not found:
+        return ok("pauses", "nothing is paused")
+    names = ", ".join(f"{one.kind} {one.name}" + (f" ({one.reason})" if one.reason else "") for one in found)
+    return note("pauses", f"paused, until somebody resumes it: {names}")
 
 
 def _deaf(alive: list[WorkerRecord]) -> Finding:
