@@ -89,7 +89,13 @@ def make_app() -> App:
 
 @contextmanager
 def served(
-    directory: Path, *, bus: Bus | None = None, port: int = 0, database: Database | None = None, **settings: Any
+    directory: Path,
+    *,
+    bus: Bus | None = None,
+    port: int = 0,
+    database: Database | None = None,
+    app: App | None = None,
+    **settings: Any,
 ) -> Iterator[Served]:
     """A gateway over `database`, or the record in `directory`, for the time of the `with` block."""
     file, given = directory / "record.db", database
@@ -100,7 +106,7 @@ def served(
     made: ServiceSettings = load_settings(**settings)
     try:
         with (
-            GatewayThread(create_api(store, own_bus, make_app(), made), port=port) as gateway,
+            GatewayThread(create_api(store, own_bus, app or make_app(), made), port=port) as gateway,
             httpx2.Client(base_url=gateway.base_url, timeout=30) as http,
         ):
             yield Served(base_url=gateway.base_url, http=http, store=store, bus=own_bus)

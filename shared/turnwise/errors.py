@@ -8,6 +8,7 @@ TurnwiseError
 │   │   └── UnknownTaskError      the application has no task of that name
 │   ├── InvalidRequestError       an argument or a request body that can not be accepted
 │   │   ├── RequestTooLargeError  ... because of its size
+│   │   ├── UnknownPriceError     ... because it names a model without a price, under a limit of cost
 │   │   └── UnwritableError       ... because no database can keep it
 │   ├── NotFoundError             no such run, question, ...
 │   ├── ConflictError             the thing exists, but not in a state that allows this
@@ -89,6 +90,12 @@ class RequestTooLargeError(InvalidRequestError):
     """A request body over the size limit."""
 
     code = "too_large"
+
+
+class UnknownPriceError(InvalidRequestError):
+    """A model of which nobody knows what it costs, where a limit of cost applies."""
+
+    code = "unknown_price"
 
 
 class UnwritableError(InvalidRequestError):

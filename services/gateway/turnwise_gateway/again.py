@@ -8,18 +8,21 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Response
 
-from turnwise.errors import BrokerUnavailableError
+from turnwise.access.caller import Caller
+from turnwise.errors import BrokerUnavailableError, UnknownPriceError
 from turnwise.ids import new_id
 from turnwise.messages.wire import encode_document
 from turnwise.runs.records import AskRecord, NewFork, RunRecord
 from turnwise.runs.retrying import NewLimits
 from turnwise.runs.transaction import RunTransaction
+from turnwise.serving.gate import Spending
+from turnwise.serving.other_models import without_price
 from turnwise.serving.permits import permit
 from turnwise.tasks.entry import document_of
 from turnwise.telemetry.context import current_traceparent, link_current_to
 from turnwise_gateway.answers import answer_in
 from turnwise_gateway.bodies import Fork, Retry
-from turnwise_gateway.gateway import Gateway, Here
+from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.problem import problems
 from turnwise_gateway.root_path import public
 from turnwise_gateway.runs import IdempotencyKey, known_form, version_of, wake
@@ -47,7 +50,7 @@ def retry_run(run_id: str, gateway: Here, body: Annotated[Retry, Body()] = Retry
 
 @router.post("/fork", status_code=202, dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))
 def fork_run(
-    run_id: str, body: Fork, gateway: Here, response: Response, idempotency_key: IdempotencyKey = None
+    run_id: str, body: Fork, gateway: Here, caller: Who, response: Response, idempotency_key: IdempotencyKey = None
 ) -> RunView:
     """Make a run of its own that has this one's past up to an event, and goes on from there.
 
@@ -56,6 +59,7 @@ def fork_run(
     """
     origin = gateway.store.run(known_form(run_id))
     new = _new_fork(gateway, origin, body, idempotency_key)
+    _require_price(gateway, origin, new, caller)
     run, ask, _ = gateway.store.fork(run_id, new, partial(_answer, gateway, body.message))
     link_current_to(origin.traceparent)
     go_on_with(gateway, run, ask)
@@ -83,6 +87,26 @@ def _new_fork(gateway: Gateway, origin: RunRecord, body: Fork, key: str | None) 
         body_hash=body.digest(origin.id) if key else None,
         traceparent=current_traceparent(),
     )
+
+
+def _require_price(gateway: Gateway, origin: RunRecord, new: NewFork, caller: Caller) -> None:
+    """Refuse a fork whose calls would all be refused: under a limit of cost, of a model that has no known price.
+
+    What is not known here, because another version of the application runs the fork, is refused before the call.
+    """
+    app, model = gateway.app, origin.model if new.model is None else new.model
+    if model is None or new.version != app.version or origin.task not in app.tasks:
+        return
+    limits = Spending.of(gateway.settings).limits_of(caller.limits)
+    own = origin.max_cost if new.max_cost is None else new.max_cost
+    session = limits.session[0] if new.session_id is not None else None
+    if not any((own, session, limits.tenant_day[0], limits.tenant_month[0])):
+        return
+    if agents := without_price(app.tree(origin.task), model):
+        raise UnknownPriceError(
+            f"the model {model!r} has no known price for {', '.join(agents)}, and a limit of cost applies to the fork; "
+            'take a model with a known price, or the limit away (limits.max_cost: "0")'
+        )
 
 
 def _answer(gateway: Gateway, text: str | None, transaction: RunTransaction) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 from turnwise.agents.chat_agent import ChatAgent
-from turnwise.llm.base import LanguageModel
+from turnwise.llm.base import LanguageModel, LLMConfig
 from turnwise.llm.create import create_model
+from turnwise.tasks.tree import TaskTree
 
 
 class OtherModels:
@@ -28,5 +30,26 @@ class OtherModels:
             # An application's templates, and so their configurations, live as long as the process.
             place = (id(config), name)
             if place not in self._made:
-                self._made[place] = create_model(config.model_copy(update={"chat_model": name}))
+                self._made[place] = create_model(renamed(config, name))
             agent.llm = self._made[place]
+
+
+def renamed(config: LLMConfig, name: str) -> LLMConfig:
+    """The configuration with another model. Prices that it names are of its own model, so they do not go along."""
+    if name == config.chat_model:
+        return config
+    prices: dict[str, Any] = {
+        field: None for field in ("input_price", "output_price") if field in type(config).model_fields
+    }
+    return config.model_copy(update={"chat_model": name, **prices})
+
+
+def without_price(tree: TaskTree, name: str) -> list[str]:
+    """The agents of a task that have a model, and for which nobody knows what a call of the model `name` costs."""
+    found = []
+    for key, agent in tree.agents.items():
+        config = agent.config.llm
+        model = create_model(renamed(config, name)) if config is not None and agent.llm is not None else None
+        if model is not None and model.most_usage(1, 1).cost is None:
+            found.append(key)
+    return found
