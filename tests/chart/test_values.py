@@ -181,8 +181,8 @@ def test_the_chart_and_the_distribution_have_one_version() -> None:
         ),
         ({"monitoring": {"rules": {"alerts": {"TurnwiseQueueSlwo": {"for": "1m"}}}}}, "there is no such alert"),
         (
-            {"monitoring": {"rules": {"enabled": True, "alerts": {"TurnwiseQueueSlow": {"thresholds": [1, 2]}}}}},
-            "has 2 thresholds, but its expression compares with 1 numbers",
+            {"monitoring": {"rules": {"enabled": True, "alerts": {"TurnwiseQueueSlow": {"thresholds": {"121": 2}}}}}},
+            "thresholds has 121, but its expression compares with no such number",
         ),
     ],
     ids=str,

@@ -18,23 +18,25 @@ a dict of rule, changes and labels, those of all alerts.
 {{- end }}
 
 {{/*
-The expression of an alert with other numbers behind its comparisons, in their order; takes a dict of rule and thresholds.
-So the files in deploy/prometheus stay the only source of the expressions.
+The expression of an alert with other numbers where it compares or multiplies; takes a dict of rule and thresholds, which has
+the new number by the old one. So the files in deploy/prometheus stay the only source of the expressions.
 */}}
 {{- define "turnwise.thresholds" -}}
-{{- $comparison := "(==|!=|>=|<=|>|<)\\s*(bool\\s+)?[0-9]+(\\.[0-9]+)?(e-?[0-9]+)?" }}
-{{- $found := regexFindAll $comparison .rule.expr -1 }}
-{{- $rest := regexSplit $comparison .rule.expr -1 }}
-{{- if gt (len .thresholds) (len $found) }}
-{{- fail (printf "monitoring.rules.alerts.%s has %d thresholds, but its expression compares with %d numbers: %s" .rule.alert (len .thresholds) (len $found) .rule.expr) }}
-{{- end }}
+{{- $expr := .rule.expr }}
+{{- $number := "[0-9]+(\\.[0-9]+)?(e-?[0-9]+)?" }}
+{{- $place := printf "(==|!=|>=|<=|>|<|\\*)\\s*(bool\\s+)?%s" $number }}
+{{- $found := regexFindAll $place $expr -1 }}
+{{- $rest := regexSplit $place $expr -1 }}
 {{- $made := first $rest }}
-{{- range $number, $old := $found }}
-{{- $new := $old }}
-{{- if lt $number (len $.thresholds) }}
-{{- $new = printf "%s %v" (regexFind "^(==|!=|>=|<=|>|<)(\\s*bool)?" $old) (index $.thresholds $number) }}
+{{- $left := .thresholds }}
+{{- range $at, $old := $found }}
+{{- $before := regexFind (printf "%s$" $number) $old }}
+{{- $operator := trimSuffix $before $old }}
+{{- $left = omit $left $before }}
+{{- $made = printf "%s%s%v%s" $made $operator (ternary (get $.thresholds $before) $before (hasKey $.thresholds $before)) (index $rest (add1 $at | int)) }}
 {{- end }}
-{{- $made = printf "%s%s%s" $made $new (index $rest (add1 $number | int)) }}
+{{- range $old, $_ := $left }}
+{{- fail (printf "monitoring.rules.alerts.%s.thresholds has %s, but its expression compares with no such number: %s" $.rule.alert $old $expr) }}
 {{- end }}
 {{- $made }}
 {{- end }}
