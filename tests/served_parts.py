@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 from tests.e2e.waiting import until
 
 from turnwise import App, Entity
-from turnwise.bus.base import OnNotice
+from turnwise.bus.base import Bus, OnNotice
 from turnwise.bus.envelope import WatchNotice
 from turnwise.bus.in_process import InProcessBus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
@@ -33,10 +33,12 @@ class Desk:
     It has queues of its own, because tests share a database, or those of `beside`.
     """
 
-    def __init__(self, store: Store, app: App, *, beside: Desk | None = None, **settings: Any) -> None:
+    def __init__(
+        self, store: Store, app: App, *, beside: Desk | None = None, bus: Bus | None = None, **settings: Any
+    ) -> None:
         self.store = store
         self.app = app
-        self.bus = InProcessBus()
+        self.bus: Any = bus or InProcessBus()
         self.own: str = beside.own if beside is not None else new_id("q")
         names = {agent.config.name for name in app.tasks for agent in app.tree(name).agents.values()}
         queues: Any = dict.fromkeys(names, self.own)
