@@ -67,6 +67,8 @@ class Names:
             # A message that nobody was shown, such as a copy, has no number.
             metadata["parent_id"] = self._numbers.get(metadata["parent_id"])
         # An agent's id is new in each process; the child is known only once there is one.
+        if "takes_back" in metadata:
+            metadata["takes_back"] = [self._numbers.get(name) for name in metadata["takes_back"]]
         if metadata.get("sender") == "System":
             # A human's SYSTEM text is not tainted when he sits at the program; over HTTP nobody knows who sent it.
             metadata.pop("tainted", None)

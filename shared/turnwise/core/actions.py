@@ -116,7 +116,15 @@ class Clear:
     agent: str
 
 
-Edit = Reset | CutBack | Clear
+@dataclass(frozen=True, slots=True)
+class TakeBack:
+    """Drop the agent's messages from the first one on that came from one of these documents."""
+
+    agent: str
+    documents: frozenset[str]
+
+
+Edit = Reset | CutBack | Clear | TakeBack
 
 # --- what happened, for logs and events --------------------------------------------------------------------------
 

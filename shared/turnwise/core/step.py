@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnwise.constants import NO_ANSWER, PASS
-from turnwise.core.actions import Action, Ask, Trace
+from turnwise.core.actions import Action, Ask, TakeBack, Trace
 from turnwise.core.after_step import AfterStep
 from turnwise.core.done import answer_is_done
 from turnwise.core.responders import (
@@ -151,7 +151,14 @@ class Step(AfterStep):
             self.pending = doc
             self.pending_sender = doc.metadata.sender.value if responder in ENTITIES else responder
             self._without_done_tools()
+            if responder == AGENT and doc.metadata.takes_back:
+                self._take_back(doc.metadata.takes_back)
         return self.end_step(doc)
+
+    def _take_back(self, documents: list[str]) -> None:
+        """Let the agents of sub-tasks forget what a rewind of this task's agent undid."""
+        below = dict.fromkeys(key for sub in self.spec.sub_tasks for key in sub.agents())
+        self.edits.extend(TakeBack(key, frozenset(documents)) for key in below if key != self.spec.agent)
 
     def _without_done_tools(self) -> None:
         """In an interactive root that only the human may end, done tools of others are taken off."""

@@ -43,6 +43,7 @@ class ChatDocMetaData(SharedFieldsSet):
     - `status`: how the task ended, on the result of a task.
     - `tainted`: the text goes back to a human or to the outside, and `tools_from_agent`: tools in it were put there by
       a model or a handler, not typed; see `Trust` in the docs.
+    - `takes_back`: ids of the messages that a rewind undid with this one, which sub-tasks forget.
     - `max_retained_tokens`: of a tool's result, how many tokens a model's history keeps once it was answered; None for
       all.
     """
@@ -66,6 +67,7 @@ class ChatDocMetaData(SharedFieldsSet):
     tainted: bool = False
     tools_from_agent: bool = False
     max_retained_tokens: int | None = None
+    takes_back: list[str] = Field(default_factory=list)
     source: Entity | str = ""
 
 
@@ -213,7 +215,12 @@ class ChatDocument(SharedFieldsSet):
         other = doc.model_copy(
             update={
                 "metadata": doc.metadata.model_copy(
-                    update={"id": new_id or _document_id(), "tool_ids": list(doc.metadata.tool_ids), "child_id": ""}
+                    update={
+                        "id": new_id or _document_id(),
+                        "tool_ids": list(doc.metadata.tool_ids),
+                        "child_id": "",
+                        "takes_back": [],
+                    }
                 ),
                 "tool_messages": [tool.model_copy(deep=True) for tool in doc.tool_messages],
                 "oai_tool_calls": [call.model_copy(deep=True) for call in doc.oai_tool_calls]

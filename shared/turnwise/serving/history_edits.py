@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from turnwise.agents.chat_agent import ChatAgent
-from turnwise.core.actions import Clear, CutBack, Edit, Reset
+from turnwise.agents.history import calls_without_result
+from turnwise.core.actions import Clear, CutBack, Edit, Reset, TakeBack
+from turnwise.llm.base import LLMMessage, Role
 from turnwise.runs.records import NewHistory
 from turnwise.runs.transaction import RunTransaction
 from turnwise.serving.served_agent import Registry, over_template
@@ -14,6 +16,9 @@ def apply_edit(tx: RunTransaction, edit: Edit, template: ChatAgent, registry: Re
     saved = tx.agent(edit.agent)
     if isinstance(edit, CutBack):
         _cut_back(tx, edit, template, registry)
+        return
+    if isinstance(edit, TakeBack):
+        _take_back(tx, edit, template, registry)
         return
     tx.clear_history(edit.agent)
     if saved.record is None and saved.state is None:
@@ -46,4 +51,25 @@ def _cut_back(tx: RunTransaction, edit: CutBack, template: ChatAgent, registry: 
     )
     served = over_template(template, saved, registry)
     served.agent.record.fitted = min(served.agent.record.fitted, first + 1)
+    tx.save_agent(edit.agent, record=served.record(), state=None)
+
+
+def _take_back(tx: RunTransaction, edit: TakeBack, template: ChatAgent, registry: Registry) -> None:
+    """Keep the messages before the first one of those documents; a rewind is rare, so the rows are read one by one."""
+    saved = tx.agent(edit.agent)
+    keep = saved.history_len
+    for idx in range(saved.history_len - 1, -1, -1):
+        if tx.history_row(edit.agent, idx).document_id in edit.documents:
+            keep = idx
+    if keep == saved.history_len:
+        return
+    ends: list[LLMMessage] = []
+    for idx in range(keep - 1, -1, -1):
+        ends.insert(0, LLMMessage.model_validate(tx.history_row(edit.agent, idx).body))
+        if ends[0].role != Role.TOOL:
+            break
+    tx.cut_history(edit.agent, keep)
+    served = over_template(template, saved, registry)
+    served.agent.record.open_calls = calls_without_result(ends)
+    served.agent.record.fitted = min(served.agent.record.fitted, keep + 1)
     tx.save_agent(edit.agent, record=served.record(), state=None)

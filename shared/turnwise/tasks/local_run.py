@@ -26,6 +26,7 @@ from turnwise.core.actions import (
     Refused,
     Reply,
     Reset,
+    TakeBack,
     Trace,
 )
 from turnwise.core.facts import Facts
@@ -207,6 +208,11 @@ class LocalRun:
         elif isinstance(edit, CutBack):
             first = max(edit.start, len(agent.task_messages))
             del agent.message_history[first + 1 : -1]
+        elif isinstance(edit, TakeBack):
+            told = (message.chat_document_id in edit.documents for message in agent.message_history)
+            index = next((i for i, is_one in enumerate(told) if is_one), None)
+            if index is not None:
+                agent.clear_history(index)
 
     def _observe(self, item: Trace) -> None:
         tell_tasks(self.tree.tasks, item)

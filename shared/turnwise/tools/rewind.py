@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turnwise.entity import Entity
-from turnwise.llm.base import Role
+from turnwise.llm.base import LLMMessage, Role
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.provenance import untrusted
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class RewindTool(ToolMessage):
-    """Puts `content` in the place of the model's `n`-th message (from 1), and drops what came after."""
+    """Puts `content` in the place of the model's `n`-th message (from 1), and drops what came after.
+
+    What sub-tasks heard and said since is dropped from their agents' histories, too.
+    """
 
     request: str = "rewind_tool"
     purpose: str = "To rewind the conversation and change your <n>'th message to <content>."
@@ -30,14 +33,27 @@ class RewindTool(ToolMessage):
             return f"Could not rewind: there is no message {self.n} of yours yet."
         old = agent.message_history[index]
         source = agent.lookup(old.chat_document_id)
+        since, before = _since(agent.message_history[:index], chat_doc)
         agent.clear_history(index)
         doc = agent.create_llm_response(self.content)
         doc.metadata.tainted = chat_doc is not None and untrusted(chat_doc)
+        doc.metadata.takes_back = since
         if source is not None:
             doc.metadata.tainted = doc.metadata.tainted or source.metadata.tainted
             doc.metadata.recipient = source.metadata.recipient
-            if source.parent is not None:
-                doc.answers(source.parent)
+            before = source.parent or before
+        if before is not None:
+            doc.answers(before)
         agent.message_history.extend(ChatDocument.to_LLMMessage(doc))
         assert doc.metadata.sender is Entity.LLM
         return doc
+
+
+def _since(kept: list[LLMMessage], last: ChatDocument | None) -> tuple[list[str], ChatDocument | None]:
+    """Ids of what was said since the messages that are kept, in sub-tasks too, up to `last`; and what it answered."""
+    known = {message.chat_document_id for message in kept}
+    since: list[str] = []
+    while last is not None and last.metadata.id not in known:
+        since.append(last.metadata.id)
+        last = last.parent
+    return since, last

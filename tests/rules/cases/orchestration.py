@@ -432,6 +432,72 @@ def a_model_may_take_back_what_it_said(cast: Cast) -> Task:
 
 
 @scenario(
+    "ORCH-18 ORCH-16",
+    """
+    Boss LLM: early
+    Bob <- early
+    Bob LLM: early was first
+    Bob = FIXED_TURNS
+    Boss Bob: early was first
+    Boss LLM: first
+    Bob <- first
+    Bob LLM: first was second
+    Bob = FIXED_TURNS
+    Boss Bob: first was second
+    Boss LLM: {rewind_tool n=2, content=better}
+    Boss Agent (LLM): better
+    Bob <- better
+    Bob LLM: better was second
+    Bob = FIXED_TURNS
+    Boss Bob: better was second
+    Boss = FIXED_TURNS
+    => better was second
+    """,
+    turns=7,
+    sent={
+        "Bob": """
+        user: early
+        assistant: early was first
+        user: better
+        """
+    },
+)
+def sub_tasks_forget_what_was_taken_back(cast: Cast) -> Task:
+    bob = cast.task("Bob", lambda said: f"{said} was first", lambda said: f"{said} was second", single_round=True)
+    return cast.task(
+        "Boss", "early", "first", tool("rewind_tool", n=2, content="better"), tools=[RewindTool], subs=[bob]
+    )
+
+
+@scenario(
+    "ORCH-18 CALL-1",
+    """
+    Boss LLM: first
+    Bob <- first
+    Bob LLM: calls c1:say text=heard
+    Bob Agent: heard
+    Bob = FIXED_TURNS
+    Boss Bob: heard
+    Boss LLM: {rewind_tool n=1, content=better}
+    Boss Agent (LLM): better
+    Bob <- better
+    Bob LLM: calls c1:say text=heard
+    Bob Agent: heard
+    Bob = FIXED_TURNS
+    Boss Bob: heard
+    Boss = FIXED_TURNS
+    => heard
+    """,
+    turns=5,
+    sent={"Bob": "user: better"},
+)
+def calls_of_what_was_taken_back_are_no_longer_open(cast: Cast) -> Task:
+    bob = cast.agent("Bob", lambda _: calls(call("c1", "say", text="heard")), tools=[Say], use_functions_api=True)
+    subs = [cast.task(bob, single_round=True, llm_delegate=True)]
+    return cast.task("Boss", "first", tool("rewind_tool", n=1, content="better"), tools=[RewindTool], subs=subs)
+
+
+@scenario(
     "ORCH-16",
     """
     Boss LLM: {rewind_tool n=5, content=better}
