@@ -119,7 +119,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
     for router in routers:
         api.include_router(router)
     check_declared(routes)
-    check_root(api, settings.root_path)
+    check_root([*api.routes, *routes], settings.root_path)
     check_keys_taken(routes)
     describe(api, guarded=settings.auth != "none")
     return api

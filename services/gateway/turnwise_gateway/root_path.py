@@ -6,10 +6,10 @@ path has it (as ASGI wants it), and every path that is told to a client has it, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextvars import ContextVar
 
-from fastapi import FastAPI
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from turnwise.errors import ConfigurationError
@@ -51,9 +51,9 @@ def without_root(path: str, root: str) -> str:
     return path[len(root) :] or "/" if is_below else path
 
 
-def check_root(api: FastAPI, root: str) -> None:
+def check_root(routes: Iterable[BaseRoute], root: str) -> None:
     """Raise `ConfigurationError` for a root path that is a path of ours: both would mean the same request."""
-    for route in api.routes:
+    for route in routes:
         if isinstance(route, Route) and without_root(route.path, root) != route.path:
             raise ConfigurationError(
                 f"TURNWISE_ROOT_PATH is {root!r}, which the gateway's own path {route.path} begins with; choose another"
