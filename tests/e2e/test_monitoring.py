@@ -95,6 +95,11 @@ class _Story:
         self._seen("min(turnwise_budget_reserved_usd) > bool 0")
         self._replace_the_worker(hold)
         self._seen("max(turnwise_human_inbox_open) == bool 2")
+        client.pause("task", "silent")
+        self._seen("sum(turnwise_paused) > bool 0")
+        client.resume("task", "silent")
+        for age in ("turnwise_runs_oldest_age_seconds", "turnwise_runs_waiting_oldest_age_seconds"):
+            self._seen(f"max(max_over_time({age}[30m])) > bool min(min_over_time({age}[30m]))")  # read every 10 seconds
         client.resolve(self._parked(), "happened", "it was paid")
         client.answer(asking, "blue")
         client.cancel(thinking)
