@@ -258,6 +258,19 @@ def test_a_run_that_waited_for_its_session_says_so(store: Store) -> None:
     assert [(span.kind, span.name) for span in view.items[0].spans][:1] == [("session", first)]
 
 
+def test_a_run_that_a_pause_held_says_so(store: Store) -> None:
+    with Desk(store, app_of("DONE one")) as desk:
+        run_id = desk.submit("desk", tenant=desk.own)
+        store.pause("tenant", desk.own, "flood")
+        desk.coordinator.move(run_id)
+        held = seen(store, run_id)
+        assert [span.kind for item in held.items for span in item.spans] == ["paused"]
+        store.resume("tenant", desk.own)
+        work_on(desk, run_id)
+    view = seen(store, run_id)
+    assert [(span.kind, span.name) for span in view.items[0].spans][:1] == [("paused", f"tenant {desk.own}")]
+
+
 def _as_before(store: Store, run_id: str) -> None:
     """The events as programs wrote them that knew of no times."""
     with store.database.begin() as connection:

@@ -28,6 +28,7 @@ SIGNS = {
     "lost": ("x", "bold red"),
     "parked": ("!", "magenta"),
     "session": ("s", "magenta"),
+    "paused": ("=", "magenta"),
     "worker": ("w", "cyan"),
     "move": ("m", "cyan"),
     "over": ("-", "dim"),

@@ -172,7 +172,8 @@ def pause_for(found: Iterable[PauseRecord], run: RunRecord, queue: str | None) -
 def _release(kind: str) -> Any:
     free = sa.select(runs.c.id).where(*_held, _RUN_NAME[kind] == _name)
     free = free.limit(sa.bindparam("most", type_=sa.Integer)).with_for_update(skip_locked=True)
-    return sa.update(runs).where(runs.c.id.in_(free)).values(move_due_at=now(), waiting_for=sa.null()).returning(*RUN)
+    # They keep `waiting_for` until they begin, so that their timeline tells of the pause.
+    return sa.update(runs).where(runs.c.id.in_(free)).values(move_due_at=now()).returning(*RUN)
 
 
 def _is_left(kind: str) -> sa.Select[Any]:

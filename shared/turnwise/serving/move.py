@@ -166,8 +166,8 @@ class _Move:
         self.trace: list[Trace] = []
         # Why a call was not made, where that is what was answered.
         self.refusal: Json | None = None
-        # The run of its session that this one had to wait for, until its first event tells of it.
-        self.waited_for: str | None = None
+        # Why the run could not begin at once, until its first event tells of it.
+        self.waited_for: Json | None = None
 
     def make(self) -> Moved:
         tx = self.tx
@@ -199,8 +199,8 @@ class _Move:
         if not self.tree.root.restart:
             self.tx.take_up_conversation()
         message = self.documents.decode(run.message) if run.message else self._last_said()
-        if (run.waiting_for or {}).get("kind") == "session":
-            self.waited_for = (run.waiting_for or {}).get("run")
+        if (run.waiting_for or {}).get("kind") in ("session", "paused"):
+            self.waited_for = run.waiting_for
         self.tx.change(status="running", started_at=self.tx.now)
         return stack.start(self.tree.root, message, self._facts(), turns=run.turns or -1, said_before=not run.message)
 
@@ -291,7 +291,7 @@ class _Move:
             self.documents.put(item.document)
             data["document"] = item.document.metadata.id
         if item.kind == "started" and self.waited_for is not None:
-            data["after"], self.waited_for = self.waited_for, None
+            data["waited_for"], self.waited_for = self.waited_for, None
         if item.kind == "finished":
             data["status"] = item.status.value if item.status is not None else None
         elif item.responder:

@@ -20,7 +20,7 @@ from turnwise.runs.scratch import Scratch
 from turnwise.serving.move import Mover
 
 # In the data of an event: who carried it out, after what, and in what words.
-_NO_DECISION = frozenset(("queue", "version", "message", "after"))
+_NO_DECISION = frozenset(("queue", "version", "message", "waited_for"))
 # Where a run goes on from what others have decided, which is not decided again.
 _TAKEN_OVER = ("run.forked", "run.retried")
 

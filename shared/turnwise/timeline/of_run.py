@@ -21,7 +21,9 @@ def timeline(store: Store, run: RunRecord, *, after: int = -1, limit: int = 100)
     them up.
     """
     forked = (run.forked_from or {}).get("at")
-    reader = Reader(store.now(), lambda ask: store.ask_of_run(run.id, ask), 0 if forked is None else int(forked) + 1)
+    since = 0 if forked is None else int(forked) + 1
+    held = run.waiting_for if run.started_at is None else None
+    reader = Reader(store.now(), lambda ask: store.ask_of_run(run.id, ask), since, held)
     sums, page, more = Sums(), list[Item](), False
     for item in reader.items(_events(store, run.id)):
         sums.add(item)

@@ -46,11 +46,11 @@ class Reader:
 
     `now` ends the last span of a run that goes on. `ask` looks an ask up: of one that has no answer yet, or was cut
     short by the run's end, no event says who is at it. `forked` is the event of a fork that says so: what is before it
-    was another run's time.
+    was another run's time. `held` is why a run has not begun, where that is on record.
     """
 
-    def __init__(self, now: float, ask: LookUp, forked: int = 0) -> None:
-        self._now, self._look_up, self._forked = now, ask, forked
+    def __init__(self, now: float, ask: LookUp, forked: int = 0, held: dict[str, Any] | None = None) -> None:
+        self._now, self._look_up, self._forked, self._held = now, ask, forked, held
         self.ended = False
         self._item: Item | None = None
         self._no = 0
@@ -70,6 +70,7 @@ class Reader:
                 yield done
         if self._item is not None:
             if not self.ended:
+                self._state = _hold(self._held) or self._state
                 self._open_until(max(self._now, self._latest), "working")
             yield self._item
 
@@ -160,8 +161,7 @@ class Reader:
         pass
 
     def _started(self, event: EventRecord, at: float, data: dict[str, Any]) -> None:
-        if data.get("after"):  # the wait was for an earlier run of its session
-            self._state = ("session", str(data["after"]))
+        self._state = _hold(data.get("waited_for")) or self._state
         self._wait(at)
         self._state = ("move", "")
 
@@ -259,6 +259,17 @@ class Reader:
         if self._item is not None and end > self._cursor:
             self._item.spans.append(Span(kind=kind, name=name, start=self._cursor, end=end))
             self._cursor = end
+
+
+def _hold(waiting_for: dict[str, Any] | None) -> tuple[Kind, str] | None:
+    """What kept a run from beginning, if it was more than the next move."""
+    if waiting_for is None:
+        return None
+    if waiting_for.get("kind") == "session":
+        return "session", str(waiting_for.get("run") or "")
+    if waiting_for.get("kind") == "paused":
+        return "paused", f"{waiting_for.get('scope')} {waiting_for.get('name')}"
+    return None
 
 
 def event_ask(before: Item, event: EventRecord) -> str | None:

@@ -17,6 +17,7 @@ Kind = Literal[
     "human",
     "parked",
     "session",
+    "paused",
     "model",
     "tool",
     "worker",

@@ -14,6 +14,7 @@ _PHRASES: dict[Kind, tuple[str, str]] = {
     "human": ("waiting for a human ({name})", "waiting for a human"),
     "parked": ("waiting for a decision on a parked call of {name}", "waiting for a decision on a parked ask"),
     "session": ("waiting for {name}, the run before it in its session", "waiting for an earlier run of its session"),
+    "paused": ("held by a pause of the {name}", "held by a pause"),
     "model": ("in calls of the model {name}", "in calls of a model"),
     "tool": ("in the tool {name}", "in tools"),
     "worker": ("in workers beside these calls", "in workers beside these calls"),

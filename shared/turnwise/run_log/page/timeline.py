@@ -83,7 +83,9 @@ def _placed(spans: Sequence[SpanView]) -> list[SpanView]:
 
 
 def _words(span: SpanView) -> str:
-    return span.name if span.name.startswith(("waiting", "in ", "ended")) else f"{span.kind} {span.name}".strip()
+    return (
+        span.name if span.name.startswith(("waiting", "in ", "ended", "held")) else f"{span.kind} {span.name}".strip()
+    )
 
 
 def _who(item: ItemView) -> str:
