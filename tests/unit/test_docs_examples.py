@@ -66,6 +66,7 @@ def commands() -> list[tuple[str, list[str]]]:
             words = words[len(words) - words[::-1].index(";") :] if ";" in words else words
             while words and _ASSIGNMENT.match(words[0]):
                 words.pop(0)
+            words = words[: words.index("|")] if "|" in words else words
             if words and words[0].rsplit("/", 1)[-1] == "turnwise":
                 found.append((block.name, [word for word in words[1:] if word != "&"]))
     return found
