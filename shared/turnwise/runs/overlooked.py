@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import now, word
-from turnwise.runs.pause_conditions import ASK_IS_PAUSED
+from turnwise.runs.pause_conditions import ASK_IS_ONE_OF_THE_PAUSED
 from turnwise.runs.schema import asks, workers
 
 _WAITING = (
@@ -17,7 +17,7 @@ _WAITING = (
         asks.c.queue.in_(sa.bindparam("queues", expanding=True)),
         asks.c.status == word("runnable"),
         sa.func.coalesce(asks.c.due_at, asks.c.created_at) <= now() - sa.bindparam("age", type_=sa.Double),
-        sa.not_(ASK_IS_PAUSED),
+        sa.not_(ASK_IS_ONE_OF_THE_PAUSED),
     )
     .group_by(asks.c.queue)
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from turnwise.runs.columns import Seconds, word
+from turnwise.runs.records import UNFINISHED
 from turnwise.runs.schema import asks, metadata, runs
 
 pauses = sa.Table(
@@ -31,13 +32,25 @@ def names_of(kind: str) -> sa.Select[tuple[str]]:
 
 PAUSED_QUEUES, PAUSED_TASKS, PAUSED_TENANTS = names_of("queue"), names_of("task"), names_of("tenant")
 _of = runs.alias("paused_run")
-# An ask does not know its task, so its run is looked up; but only while some task is paused.
+_SOME_TASK = sa.exists(PAUSED_TASKS.with_only_columns(sa.literal(1)))
+# For statements that look at few asks. An ask does not know its task, so its run is looked up; but only while some task
+# is paused.
 ASK_IS_PAUSED = sa.or_(
     asks.c.queue.in_(PAUSED_QUEUES),
     asks.c.tenant.in_(PAUSED_TENANTS),
+    sa.and_(_SOME_TASK, sa.exists().where(_of.c.id == asks.c.run_id, _of.c.task.in_(PAUSED_TASKS))),
+)
+# The same for statements that look at all asks: the runs of paused tasks are read once, and not one by one.
+ASK_IS_ONE_OF_THE_PAUSED = sa.or_(
+    asks.c.queue.in_(PAUSED_QUEUES),
+    asks.c.tenant.in_(PAUSED_TENANTS),
     sa.and_(
-        sa.exists(PAUSED_TASKS.with_only_columns(sa.literal(1))),
-        sa.exists().where(_of.c.id == asks.c.run_id, _of.c.task.in_(PAUSED_TASKS)),
+        _SOME_TASK,
+        asks.c.run_id.in_(
+            sa.select(_of.c.id).where(
+                _of.c.status.in_([word(status) for status in UNFINISHED]), _of.c.task.in_(PAUSED_TASKS)
+            )
+        ),
     ),
 )
 RUN_IS_PAUSED = sa.or_(runs.c.task.in_(PAUSED_TASKS), runs.c.tenant.in_(PAUSED_TENANTS))

@@ -21,7 +21,7 @@ from turnwise.errors import NotFoundError
 from turnwise.runs import direct
 from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import ONE, now, word
-from turnwise.runs.pause_conditions import ASK_IS_PAUSED, RUN_IS_PAUSED, pauses
+from turnwise.runs.pause_conditions import ASK_IS_ONE_OF_THE_PAUSED, RUN_IS_PAUSED, pauses
 from turnwise.runs.records import AskRecord, RunRecord
 from turnwise.runs.rows import ASK, RUN, ask_of, names, run_of
 from turnwise.runs.schema import asks, runs
@@ -193,7 +193,7 @@ def _permits(kind: str) -> Any:
             asks.c.status == word("runnable"),
             sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
             of_pause[kind],
-            sa.not_(sa.func.coalesce(ASK_IS_PAUSED, sa.false())),
+            sa.not_(sa.func.coalesce(ASK_IS_ONE_OF_THE_PAUSED, sa.false())),
         )
         .order_by(asks.c.priority.desc(), asks.c.created_at)
         .limit(sa.bindparam("most", type_=sa.Integer))

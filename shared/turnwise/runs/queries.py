@@ -12,7 +12,7 @@ from turnwise.errors import InvalidRequestError
 from turnwise.runs import schema
 from turnwise.runs.base import StoreBase, unknown_run
 from turnwise.runs.columns import now, word
-from turnwise.runs.pause_conditions import ASK_IS_PAUSED
+from turnwise.runs.pause_conditions import ASK_IS_ONE_OF_THE_PAUSED
 from turnwise.runs.provider_buckets import CLOSED
 from turnwise.runs.records import EventRecord, Frame, HistoryRow, Json, QueueStat, RunFilter, RunRecord, WorkerRecord
 from turnwise.runs.rows import RUN, names, run_of
@@ -41,10 +41,12 @@ _WORKERS = sa.select(
 ).order_by(workers.c.id.desc())
 # What waits for a provider that has no room, or is paused, is no work for another worker.
 _later = sa.or_(asks.c.due_at > now(), asks.c.bucket.in_(CLOSED))
-_paused = sa.and_(asks.c.status == word("runnable"), ASK_IS_PAUSED)
-_delayed = sa.and_(asks.c.status == word("runnable"), sa.not_(ASK_IS_PAUSED), sa.func.coalesce(_later, sa.false()))
+_paused = sa.and_(asks.c.status == word("runnable"), ASK_IS_ONE_OF_THE_PAUSED)
+_delayed = sa.and_(
+    asks.c.status == word("runnable"), sa.not_(ASK_IS_ONE_OF_THE_PAUSED), sa.func.coalesce(_later, sa.false())
+)
 _free = sa.and_(
-    asks.c.status == word("runnable"), sa.not_(ASK_IS_PAUSED), sa.not_(sa.func.coalesce(_later, sa.false()))
+    asks.c.status == word("runnable"), sa.not_(ASK_IS_ONE_OF_THE_PAUSED), sa.not_(sa.func.coalesce(_later, sa.false()))
 )
 _QUEUES = (
     sa.select(
