@@ -108,8 +108,11 @@ def _given(**fields: object) -> Json:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _text(error: Json | None) -> str | None:
-    return f"{error.get('type', 'Error')}: {error.get('message', '')}" if error else None
+def _text(error: object) -> str | None:
+    """Return an error in one line; it is told after the commit, so no form of it may fail."""
+    if isinstance(error, dict):
+        return f"{error.get('type', 'Error')}: {error.get('message', '')}"
+    return str(error) if error else None
 
 
 _LINES: dict[str, Callable[[RunRecord, News], _Line]] = {
