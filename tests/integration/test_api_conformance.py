@@ -15,8 +15,13 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
     unsupported_method,
 )
-from tests.access_parts import ALL, OPERATOR, World, described, world
+from tests.access_parts import ALL, OPERATOR, World, described, operations, world
+from tests.either_database import postgres_url
 from tests.property_settings import examples
+
+from turnwise.runs.database import Database
+
+__all__ = ["postgres_url"]
 
 # What is taken and what is refused is tested by name; here it is the form of the answers.
 _checks = [
@@ -30,10 +35,13 @@ _checks = [
 _schema = schemathesis.openapi.from_dict(described(auth="keys"))
 
 
-@pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world(tmp_path_factory.mktemp("conformance")) as made:
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def here(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    database = Database(request.getfixturevalue("postgres_url")) if request.param == "postgres" else None
+    with world(tmp_path_factory.mktemp("conformance"), database=database) as made:
         yield made
+    if database is not None:
+        database.close()
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +89,24 @@ def test_neither_is_it_for_what_exists(
     for name in case.path_parameters or {}:
         case.path_parameters[name] = owned[name]
     _send(case, here, bearer)
+
+
+def test_afterwards_every_list_and_every_run_in_it_can_still_be_shown(here: World, bearer: str) -> None:
+    http, headers = here.gateway.http, {"Authorization": f"Bearer {bearer}"}
+    for operation in operations(auth="keys"):
+        if operation.method == "GET" and "{" not in operation.path:
+            answer = http.get(operation.path, headers=headers)
+            assert answer.status_code == 200, f"{operation.path}: {answer.text}"
+    cursor: str | None = None
+    while True:
+        page = http.get(
+            "/v1/runs", params={"limit": 20} | ({"cursor": cursor} if cursor else {}), headers=headers
+        ).json()
+        for run in page["items"]:
+            for path in ("", "/transcript"):
+                assert http.get(f"/v1/runs/{run['id']}{path}", headers=headers).status_code == 200, run
+            here.gateway.store.export(run["id"])
+        if (cursor := page["next_cursor"]) is None:
+            break
+    fresh = http.post("/v1/runs", json={"task": "desk", "message": "hello"}, headers=headers)
+    assert fresh.status_code == 202

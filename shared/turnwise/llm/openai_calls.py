@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 import openai
 
+from turnwise.errors import ModelUnavailableError
 from turnwise.llm.base import TokenSink, pass_on
 from turnwise.llm.openai_config import OpenAIGPTConfig
 from turnwise.llm.openai_connections import process_connections
@@ -36,7 +38,7 @@ def call(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenSink) -> Answ
             return Answer(plain_json(http), http.headers, streamed=False)
         parts = StreamAssembler()
         with client.post(_PATH, cast_to=object, body=body, stream=True, stream_cls=openai.Stream[Any]) as chunks:
-            for chunk in chunks:
+            for chunk in _read(chunks):
                 for text, kind in parts.feed(chunk):
                     sink(text, kind)
     return Answer(parts.completion(), chunks.response.headers, streamed=True)
@@ -54,7 +56,33 @@ async def call_async(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenS
                 _PATH, cast_to=object, body=body, stream=True, stream_cls=openai.AsyncStream[Any]
             )
             async with stream as chunks:
-                async for chunk in chunks:
+                async for chunk in _read_async(chunks):
                     for text, kind in parts.feed(chunk):
                         await pass_on(sink, text, kind)
     return Answer(parts.completion(), chunks.response.headers, streamed=True)
+
+
+# What the library raises for a stream whose lines are no UTF-8, or no JSON, or nested deeper than it reads.
+_UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, RecursionError)
+
+
+def _read(chunks: Iterable[Any]) -> Iterator[Any]:
+    """The chunks of a stream; raises `ModelUnavailableError` for what is none."""
+    try:
+        yield from chunks
+    except _UNREADABLE as error:
+        raise _unreadable(error) from error
+
+
+async def _read_async(chunks: AsyncIterable[Any]) -> AsyncIterator[Any]:
+    try:
+        async for chunk in chunks:
+            yield chunk
+    except _UNREADABLE as error:
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: Exception) -> ModelUnavailableError:
+    return ModelUnavailableError(
+        f"the model server streamed something that cannot be read ({type(error).__name__}: {error})", may_have_cost=True
+    )
