@@ -98,7 +98,7 @@ def load_app(target: str | None) -> App:
                 f"no module {module_name!r} (searched the current directory, {Path.cwd()}, and the environment)"
             ) from error
         raise ApplicationError(f"module {module_name!r} fails to load: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a module may be a script that exits
         raise ApplicationError(f"module {module_name!r} fails to load: {type(error).__name__}: {error}") from error
     found = getattr(module, attribute or "app", None)
     if not isinstance(found, App):

@@ -155,6 +155,10 @@ class ServiceSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _check(self) -> ServiceSettings:
+        try:
+            _ = self.bind_address, self.metrics_address
+        except ConfigurationError as error:  # told with the other faults, which a foreign error would hide
+            raise ValueError(str(error)) from error
         if self.auth == "token" and not (self.auth_token and self.auth_token.get_secret_value()):
             raise ValueError("TURNWISE_AUTH=token needs TURNWISE_AUTH_TOKEN; set it to a long random string")
         if self.auth == "none" and not self.bind.startswith(_LOOPBACK):

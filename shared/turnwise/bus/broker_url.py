@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from turnwise.bus.connect_errors import explained
 from turnwise.errors import BrokerUnavailableError, ConfigurationError
 
 _KINDS: dict[str, Literal["rabbitmq", "redis"]] = {
@@ -61,11 +62,23 @@ class BrokerURL:
     @classmethod
     def parse(cls, url: str, tls: TLSFiles | None = None) -> BrokerURL:
         """Raises `ConfigurationError` for anything but amqp(s):// and redis(s)://, and for unusable files."""
-        scheme = urlsplit(url).scheme
+        try:
+            parts = urlsplit(url)
+            _ = parts.port
+        except ValueError as error:
+            raise ConfigurationError(
+                f"TURNWISE_BROKER_URL cannot be read ({error}); expected for instance amqp://user:password@host:5672//"
+            ) from error
+        scheme = parts.scheme
         if scheme not in _KINDS:
             raise ConfigurationError(
                 f"TURNWISE_BROKER_URL begins with {scheme!r}; expected amqp://, amqps:// (RabbitMQ), redis:// or "
                 "rediss:// (Redis), for instance amqp://user:password@host:5672//"
+            )
+        if _KINDS[scheme] == "redis" and parts.path.strip("/") and not parts.path.strip("/").isdigit():
+            raise ConfigurationError(
+                f"TURNWISE_BROKER_URL ends with {parts.path!r}; expected the number of a database, for instance "
+                "redis://host:6379/0"
             )
         if tls not in (None, TLSFiles()) and scheme not in _OVER_TLS:
             raise ConfigurationError(
@@ -108,9 +121,9 @@ class BrokerURL:
     def unavailable(self, reason: object) -> BrokerUnavailableError:
         """The error that says which broker failed, why, and what to do."""
         program = "RabbitMQ" if self.is_rabbitmq else "Redis"
+        found, cure = explained(reason, program, over_tls=urlsplit(self.url).scheme in _OVER_TLS)
         return BrokerUnavailableError(
-            f"The broker at {self.safe} does not answer ({type(reason).__name__}: {reason}). Start {program} there, or "
-            "set TURNWISE_BROKER_URL to the right address, user and password"
+            f"The broker at {self.safe} {found} ({type(reason).__name__}: {reason}). {cure[:1].upper()}{cure[1:]}"
         )
 
     def publishing_options(self, *, confirm: bool) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from turnwise.doctor.finding import Finding, fault, ok, warning
-from turnwise.errors import ConfigurationError, DatabaseUnavailableError, SchemaVersionError
+from turnwise.doctor.finding import Finding, fault, guarded, ok, warning
+from turnwise.errors import DatabaseUnavailableError, SchemaVersionError
 from turnwise.runs.database import Database
 from turnwise.runs.schema import SCHEMA_VERSION
 from turnwise.runs.store import Store
@@ -25,17 +25,23 @@ _LONG_LOG = 256_000_000
 @contextmanager
 def opened(settings: ServiceSettings) -> Iterator[tuple[Store | None, list[Finding]]]:
     """The record, None if it can not be worked on, and what was found."""
-    try:
-        database = Database(settings.database_url, synchronous=settings.sqlite_synchronous)
-    except ConfigurationError as error:
-        yield None, [fault("database", str(error))]
+    held: list[Database] = []
+    refused = list(guarded("database", _made(settings, held)))
+    if not held:
+        yield None, refused
         return
+    database = held[0]
     try:
-        found = list(_look(database))
+        found = list(guarded("database", _look(database)))
         usable = all(each.level != "fault" for each in found)
         yield (Store(database, lease_seconds=settings.lease_seconds) if usable else None), found
     finally:
         database.close()
+
+
+def _made(settings: ServiceSettings, held: list[Database]) -> Iterator[Finding]:
+    held.append(Database(settings.database_url, synchronous=settings.sqlite_synchronous))
+    yield from ()
 
 
 def _look(database: Database) -> Iterator[Finding]:

@@ -5,57 +5,51 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from turnwise.app import App
-from turnwise.doctor import application, broker, database, fleet, models, upkeep
-from turnwise.doctor.finding import Finding, fault, note, ok
-from turnwise.errors import ApplicationError, ConfigurationError, EnvironmentFault
-from turnwise.runs.store import Store
+from turnwise.doctor import access, addresses, application, broker, database, fleet, models, upkeep
+from turnwise.doctor.finding import Finding, guarded, note, ok
 from turnwise.service_settings import ServiceSettings, load_settings
 
 
 def examine(**overrides: str | None) -> Iterator[Finding]:
     """What is found, as it is found; `overrides` are settings that win over the environment.
 
-    Nothing is changed but for a permit in each queue of the broker, which does no harm. No model is called.
+    Nothing is changed but for a permit in each queue of the broker, which does no harm. No model is called. A check
+    that fails itself is a finding, too, and hides no other.
     """
-    try:
-        settings = load_settings(**overrides)
-    except ConfigurationError as error:
-        yield fault("settings", str(error), "correct the settings; until then nothing else can be looked at")
-        return
+    settings: list[ServiceSettings] = []
+    yield from guarded("settings", _settings(settings, overrides), "correct them; until then nothing else is looked at")
+    for found in settings:
+        apps: list[App] = []
+        yield from guarded("application", _application(found, apps), "correct TURNWISE_APP, or what the module needs")
+        app = apps[0] if apps else None
+        yield from guarded("database", _of_record(found, app))
+        if app is not None:
+            yield from guarded("models", models.check(app, found))
+        yield from guarded("addresses", addresses.check(found))
+        yield from guarded("issuer", access.check_issuer(found))
+        yield from guarded("request rates", access.check_rates(found))
+        yield from guarded("prefork metrics", upkeep.check_metrics())
+
+
+def _settings(held: list[ServiceSettings], overrides: dict[str, str | None]) -> Iterator[Finding]:
+    held.append(load_settings(**overrides))
     yield ok("settings", "all settings can be read")
-    app: App | None = None
-    try:
-        app = application.load(settings)
-        yield application.loaded(app)
-    except ApplicationError as error:
-        yield fault("application", str(error), "correct TURNWISE_APP, or what the module needs")
-    yield from _of_record(settings, app)
-    if app is not None:
-        yield from models.check(app, settings)
-    yield from upkeep.check_metrics()
+
+
+def _application(settings: ServiceSettings, held: list[App]) -> Iterator[Finding]:
+    held.append(application.load(settings))
+    yield application.loaded(held[0])
 
 
 def _of_record(settings: ServiceSettings, app: App | None) -> Iterator[Finding]:
     """The database, and what only it knows."""
     with database.opened(settings) as (store, findings):
         yield from findings
-        yield from _guarded("broker", broker.check(settings, app, store))
+        yield from guarded("broker", broker.check(settings, app, store))
         if store is None:
-            yield note("fleet", "not looked at: the database can not be used")
+            yield note("fleet", "not looked at: the database cannot be used")
             return
-        yield from _guarded("fleet", _of_store(store, settings, app))
-
-
-def _of_store(store: Store, settings: ServiceSettings, app: App | None) -> Iterator[Finding]:
-    yield from fleet.check(store, settings)
-    if app is not None:
-        yield from application.check_versions(app, store, settings)
-    yield from upkeep.check_retention(store, settings)
-
-
-def _guarded(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
-    """What goes away in the middle of a look is a finding as well."""
-    try:
-        yield from findings
-    except (EnvironmentFault, ConfigurationError) as error:
-        yield fault(check, str(error))
+        yield from guarded("fleet", fleet.check(store, settings))
+        if app is not None:
+            yield from guarded("versions", application.check_versions(app, store, settings))
+        yield from guarded("retention", upkeep.check_retention(store, settings))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
+
+from turnwise.errors import EnvironmentFault, UsageError
 
 Level = Literal["ok", "note", "warning", "fault"]
 
@@ -40,3 +43,14 @@ def warning(check: str, said: str, mend: str) -> Finding:
 def fault(check: str, said: str, mend: str = "") -> Finding:
     """It does not work; an error's own text may say how to mend it."""
     return Finding(check=check, level="fault", said=said, mend=mend)
+
+
+def guarded(check: str, findings: Iterator[Finding], mend: str = "") -> Iterator[Finding]:
+    """The findings; an error that ends them is one more, whether or not it was foreseen."""
+    try:
+        yield from findings
+    except (EnvironmentFault, UsageError) as error:
+        yield fault(check, str(error), mend)
+    except Exception as error:  # noqa: BLE001 - a fault of this check must not hide what the others find
+        told = f"this check failed: {type(error).__name__}: {error}"
+        yield fault(check, told, "report it as a fault of Turnwise; the other checks are not touched by it")
