@@ -87,7 +87,7 @@ def test_every_line_has_an_action_of_the_catalogue_with_its_level_and_fields() -
             elif fields - set(event.fields) - set(CONTEXT):
                 wrong.append(f"{where} has the fields {sorted(fields - set(event.fields) - set(CONTEXT))}")
 
-    assert wrong == []
+    assert wrong == [], "\n".join(wrong)
 
 
 def test_every_line_of_the_catalogue_is_written_somewhere() -> None:
