@@ -83,6 +83,19 @@ def test_each_stage_of_a_turn_is_measured_by_queue(store: Store, with_reply: boo
         assert value("turn_overhead_seconds_bucket", le="600.0") == 3
 
 
+def test_a_run_of_a_single_turn_has_a_first_one(store: Store) -> None:
+    app = App("brief", version="1")
+
+    @app.task
+    def greet() -> Task:
+        config = ChatAgentConfig(name="Greeter", llm=MockLMConfig(default_response="DONE hi"))
+        return Task(ChatAgent(config), name="Greeter", interactive=False)
+
+    with Desk(store, app) as desk:
+        assert desk.go_on(desk.submit("greet")).status == "completed"
+        assert _reader(desk.metrics.registry)("first_turn_seconds_count", task="greet") == 1
+
+
 def test_a_tool_that_raises_is_measured_too(store: Store) -> None:
     with Desk(store, _app(fails=True)) as desk:
         run = desk.go_on(desk.submit("desk"))

@@ -182,7 +182,7 @@ class Reporter:
         for item in moved.trace:
             if item.kind in ("taken", "passed", "none"):
                 self._metrics.turns_total.labels(item.path, item.kind).inc()
-            if item.kind == "taken" and item.turn == 1 and "/" not in item.path:  # the root's, which has but one
+            if item.kind == "taken" and item.turn == 0 and "/" not in item.path:  # the root's, which has but one
                 waited = max(0.0, moved.at - moved.run.created_at)
                 self._metrics.first_turn_seconds.labels(moved.run.task).observe(waited)
             if item.kind == "none":
