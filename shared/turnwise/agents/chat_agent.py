@@ -35,6 +35,11 @@ class ChatAgent(ToolHandling):
     def __init__(self, config: ChatAgentConfig | None = None, task: Sequence[LLMMessage] | None = None) -> None:
         super().__init__(_with_task(config, task) if task else config)
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        ours = (ChatAgent.llm_response, ChatAgent.llm_response_async)
+        cls._own_llm = (cls.llm_response, cls.llm_response_async) != ours
+
     def entity_responders(self) -> list[tuple[Entity, Responder]]:
         """Who answers as each of the agent's entities, in the order in which a task asks them."""
         return [
@@ -56,13 +61,6 @@ class ChatAgent(ToolHandling):
     def llm_can_respond(self, message: str | ChatDocument | None = None) -> bool:
         """Whether the agent has a model, and handles no tool in the message."""
         return self._llm is not None and not self.get_tool_messages(message)
-
-    def brings_own_llm(self) -> bool:
-        mine = type(self)
-        return (
-            mine.llm_response is not ChatAgent.llm_response
-            or mine.llm_response_async is not ChatAgent.llm_response_async
-        )
 
     def llm_response(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
         """What the model answers to `message`; both are appended to the history. None if it can not answer.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pydantic import ValidationError
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 class ToolHandling(FormatSetting):
     """An agent that answers messages with tools in them."""
 
+    # Whether the application's own code answers as LLM; said once for a class, because each move asks.
+    _own_llm: ClassVar[bool] = False
+
     def facts(self) -> AgentFacts:
         """The agent as the rules of a task see it."""
         return AgentFacts(
@@ -34,12 +37,8 @@ class ToolHandling(FormatSetting):
             infers_tools=self.answer_format is None or self.answer_format.tool is not None,
             open_calls=tuple(self.record.open_calls),
             history_len=len(self._history or ()),
-            own_llm=self.brings_own_llm(),
+            own_llm=self._own_llm,
         )
-
-    def brings_own_llm(self) -> bool:
-        """Whether the application's own code answers as LLM."""
-        return False
 
     def is_silent(self) -> bool:
         """Whether AGENT certainly answers nothing to a message without a tool that it handles."""

@@ -155,7 +155,7 @@ class Step(AfterStep):
                 self._take_back(doc.metadata.takes_back)
         return self.end_step(doc)
 
-    def _take_back(self, documents: list[str]) -> None:
+    def _take_back(self, documents: tuple[str, ...]) -> None:
         """Let the agents of sub-tasks forget what a rewind of this task's agent undid."""
         below = dict.fromkeys(key for sub in self.spec.sub_tasks for key in sub.agents())
         self.edits.extend(TakeBack(key, frozenset(documents)) for key in below if key != self.spec.agent)

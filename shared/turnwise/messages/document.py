@@ -67,7 +67,7 @@ class ChatDocMetaData(SharedFieldsSet):
     tainted: bool = False
     tools_from_agent: bool = False
     max_retained_tokens: int | None = None
-    takes_back: list[str] = Field(default_factory=list)
+    takes_back: tuple[str, ...] = ()
     source: Entity | str = ""
 
 
@@ -219,7 +219,7 @@ class ChatDocument(SharedFieldsSet):
                         "id": new_id or _document_id(),
                         "tool_ids": list(doc.metadata.tool_ids),
                         "child_id": "",
-                        "takes_back": [],
+                        "takes_back": (),
                     }
                 ),
                 "tool_messages": [tool.model_copy(deep=True) for tool in doc.tool_messages],

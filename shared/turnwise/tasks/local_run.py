@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from decimal import Decimal
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from turnwise.agents.dispatch import asked, said
@@ -51,6 +52,10 @@ if TYPE_CHECKING:
     from turnwise.agents.chat_agent import AsyncResponder, ChatAgent, Responder
     from turnwise.run_log.run_log import RunLog
 
+# So long a run may keep an event loop to itself, an answer in progress apart. A turn is shorter, and a look around is not
+# free.
+_BREATH_SECONDS = 0.005
+
 
 @dataclass
 class LocalRun:
@@ -69,6 +74,8 @@ class LocalRun:
     tallies: dict[int, Tally] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        # When the event loop's other coroutines ran last, as far as this run knows.
+        self._breathed = monotonic()
         self.purse = Purse(max_cost=self.max_cost, max_tokens=self.max_tokens)
 
     @property
@@ -175,7 +182,9 @@ class LocalRun:
 
         async def call_async() -> ChatDocument | None:
             # Models and handlers may all be synchronous, and others have to run: whoever wants to end this one, too.
-            await breath()
+            if monotonic() - self._breathed > _BREATH_SECONDS:
+                await breath()
+                self._breathed = monotonic()
             with self._traced(ask), self.purse.open(), inner_calls().open():
                 async with self.cancellation.opened():
                     return await respond_async(ask.message)

@@ -37,7 +37,7 @@ class RewindTool(ToolMessage):
         agent.clear_history(index)
         doc = agent.create_llm_response(self.content)
         doc.metadata.tainted = chat_doc is not None and untrusted(chat_doc)
-        doc.metadata.takes_back = since
+        doc.metadata.takes_back = tuple(since)
         if source is not None:
             doc.metadata.tainted = doc.metadata.tainted or source.metadata.tainted
             doc.metadata.recipient = source.metadata.recipient
