@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from turnwise.agents.chat_agent import AsyncResponder, ChatAgent, Responder
     from turnwise.run_log.run_log import RunLog
 
-# So long a run may keep an event loop to itself, an answer in progress apart. A turn is shorter, and a look around is not
-# free.
+# So long a run may keep an event loop to itself, an answer in progress apart; to look around at each turn costs a tenth
+# of it.
 _BREATH_SECONDS = 0.005
 
 
