@@ -123,8 +123,10 @@ class ConflictError(UsageError):
 class RepeatedRequestError(ConflictError):
     """A request with this idempotency key was done before, to `resource`; nothing was done again."""
 
+    code = "already_done"
+
     def __init__(self, message: str, *, resource: str = "") -> None:
-        super().__init__(message, "already_done")
+        super().__init__(message, self.code)
         self.resource = resource
 
 
