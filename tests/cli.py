@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from turnwise.cli.main import app
 
@@ -24,13 +24,13 @@ class Terminal:
 
     def run(self, *arguments: str, code: int = 0, input: str = "") -> str:
         """Standard output of a command that ends with `code`, or its standard error if that is not 0."""
-        result = CliRunner().invoke(app, list(arguments), input=input, catch_exceptions=False)
+        result = self._invoke(*arguments, input=input)
         assert result.exit_code == code, result.output
         return result.stderr if code else result.stdout
 
     def printed(self, *arguments: str, code: int) -> str:
         """Standard output of a command that ends with `code`."""
-        result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+        result = self._invoke(*arguments)
         assert result.exit_code == code, result.output
         return result.stdout
 
@@ -43,6 +43,16 @@ class Terminal:
         assert "Traceback" not in error
         return error.removeprefix("turnwise: ")
 
+    def _invoke(self, *arguments: str, input: str = "") -> Result:
+        """Run a command as a process of its own would: the logs that it sets up end with it."""
+        root = logging.getLogger()
+        handlers, level = list(root.handlers), root.level
+        try:
+            return CliRunner().invoke(app, list(arguments), input=input, catch_exceptions=False)
+        finally:
+            root.handlers[:], root.level = handlers, level
+            logging.captureWarnings(False)
+
 
 @pytest.fixture
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
@@ -53,11 +63,7 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Termin
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
     yield Terminal(tmp_path)
-    root.handlers[:], root.level = handlers, level
-    logging.captureWarnings(False)
 
 
 @pytest.fixture

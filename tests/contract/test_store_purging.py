@@ -30,6 +30,7 @@ NOW = Retention(older_than=0)
 NOT_OF_RUNS = {
     *("schema_support", "sessions", "workers", "sweep_leases", "budgets", "purged_usage"),
     *("provider_buckets", "tenant_shares", "api_keys", "tenants", "usage_days", "audit"),
+    *("pauses", "idempotency_keys"),  # a key names the run that a request was about, and expires by itself
 }
 
 

@@ -227,7 +227,7 @@ def test_a_run_whose_task_is_never_done_by_its_own_rule_can_be_cancelled(databas
 
 def test_a_cancelled_sub_task_ends_callers_with_rules_of_their_own(database: Database) -> None:
     def task() -> Task:
-        root = _Stubborn(_agent("desk"), interactive=False)
+        root = _Stubborn(_agent("desk", llm=None), interactive=False)
         helper = _agent("helper", llm=MockLMConfig(default_response="which one?"))
         root.add_sub_task(Task(helper, interactive=True))
         return root

@@ -304,4 +304,4 @@ def test_a_call_without_tokens_and_cost_is_not_told() -> None:
 
 @pytest.mark.parametrize("options", [("--html", "--tsv"), ("--json", "--text"), ("-o", "file")])
 def test_options_of_show_that_do_not_go_together_are_bad_usage(terminal: Terminal, options: tuple[str, ...]) -> None:
-    assert "give one of --html, --text, --tsv and --json" in terminal.run("show", "run_1", *options, code=2)
+    assert "give one of --html, --text, --tsv and --timeline" in terminal.run("show", "run_1", *options, code=2)
