@@ -25,7 +25,12 @@ from turnwise.serving.move import fail
 __all__ = ["database", "postgres_url"]
 
 # What is done by PUT and DELETE is done once as it is.
-CHANGING = [operation for operation in operations(auth="keys") if operation.method in ("POST", "PATCH")]
+BULK = ("cancel_runs", "retry_runs")  # done run by run; see below
+CHANGING = [
+    operation
+    for operation in operations(auth="keys")
+    if operation.method in ("POST", "PATCH") and operation.id not in BULK
+]
 _SECRETS = ("create_key", "rotate_key")
 _OTHER_BODIES: dict[str, Any] = {
     "cancel_run": {"why": "another body"},
@@ -150,6 +155,42 @@ def test_a_repeated_fork_with_a_message_answers_one_question(database: Database,
         assert desk.events(fork) == before
         assert before.count("human.answered") == 1
         assert before.count("human.asked") == 2
+
+
+@pytest.mark.parametrize("action", ["cancel", "retry"])
+def test_a_repeated_request_for_many_runs_changes_each_once(action: str, database: Database, tmp_path: Path) -> None:
+    with Desk(Store(database), make_app()) as desk, served(tmp_path, database=database) as gateway:
+        found = [desk.submit("desk", tags=["many", str(number)]) for number in range(3)]
+
+        def break_all() -> None:
+            for run in found:
+                with desk.store.locked(run) as transaction:
+                    fail(transaction, {"type": "Broken", "message": "broken"})
+                    transaction.mark()
+
+        def send(body: Any, key: str) -> httpx2.Response:
+            return _send(gateway, "POST", f"/v1/runs/{action}", body, {"Idempotency-Key": f"{key}-{found[0]}"})
+
+        if action == "retry":
+            break_all()
+        all_of_them = {"filter": {"tag": "many"}}
+        first = send(all_of_them, "all")
+        assert (first.status_code, first.json()["changed"], first.json()["refused"]) == (200, 3, []), first.text
+        if action == "retry":
+            break_all()  # so that each matches again
+        before = _effects(database)
+
+        # when
+        again = send(all_of_them, "all")
+        other = send({"filter": {"tag": "1"}}, "all")
+
+        # then
+        assert (again.json()["changed"], again.json()["refused"]) == (3, [])
+        assert _effects(database) == before
+        assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
+        fresh = send(all_of_them, "another")
+        assert (fresh.status_code, fresh.json()["changed"]) == (200, 3)
+        assert (_effects(database)["events"] > before["events"]) == (action == "retry")
 
 
 def test_a_key_is_one_key_for_every_kind_of_request(here: World, database: Database) -> None:

@@ -8,9 +8,16 @@ from datetime import datetime
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError, QuotaExceededError
+from turnwise.errors import (
+    ConflictError,
+    InvalidRequestError,
+    NotFoundError,
+    QuotaExceededError,
+    RepeatedRequestError,
+)
 from turnwise.runs.records import FINISHED, UNFINISHED, RunFilter, RunRecord
 from turnwise.runs.retrying import NewLimits
+from turnwise.runs.store import Store
 from turnwise.telemetry.context import current_traceparent
 from turnwise_gateway.again import go_on_with
 from turnwise_gateway.bodies import BulkCancel, BulkRetry, RunSelection
@@ -49,13 +56,13 @@ _STATUSES = problems(400, 413, 415, 422, 503)
 def cancel_runs(body: BulkCancel, gateway: Here) -> BulkView:
     """Ask for the end of all unfinished runs that match, a page at a time. Runs that have ended do not match.
 
-    Repeating it is harmless.
+    Repeating it is harmless; with an `Idempotency-Key`, no run is asked twice.
     """
     if body.filter.status in FINISHED:
         raise InvalidRequestError(f"runs with the status {body.filter.status} have ended; there is nothing to cancel")
 
-    def cancel(run: RunRecord) -> None:
-        tell_cancelled(gateway, gateway.store.request_cancel(run.id))
+    def cancel(store: Store, run: RunRecord) -> None:
+        tell_cancelled(gateway, store.request_cancel(run.id))
 
     return _each(gateway, body, UNFINISHED, cancel)
 
@@ -64,30 +71,34 @@ def cancel_runs(body: BulkCancel, gateway: Here) -> BulkView:
 def retry_runs(body: BulkRetry, gateway: Here) -> BulkView:
     """Have all failed runs that match go on, a page at a time. A run that cannot is refused, and the others go on.
 
-    Repeated, it retries those that have failed again.
+    Repeated, it retries those that have failed again; with the same `Idempotency-Key`, only those not retried yet.
     """
     if body.filter.status not in (None, "failed"):
         raise InvalidRequestError(f"only failed runs are retried, and the filter asks for {body.filter.status} ones")
     given = body.limits
     limits = NewLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
 
-    def retry(run: RunRecord) -> None:
-        found, ask = gateway.store.retry(run.id, limits, traceparent=current_traceparent())
+    def retry(store: Store, run: RunRecord) -> None:
+        found, ask = store.retry(run.id, limits, traceparent=current_traceparent())
         go_on_with(gateway, found, ask)
 
     return _each(gateway, body, ("failed",), retry)
 
 
 def _each(
-    gateway: Gateway, body: BulkCancel, statuses: tuple[str, ...], change: Callable[[RunRecord], None]
+    gateway: Gateway, body: BulkCancel, statuses: tuple[str, ...], change: Callable[[Store, RunRecord], None]
 ) -> BulkView:
     before = seconds_of(body.filter.created_before, "created_before")
     before = gateway.store.time() if before is None else before
     found, following = gateway.store.runs(_filter(body.filter, statuses, before), body.cursor, body.limit)
     refused = []
+    if not body.dry_run:
+        gateway.store.take_key("many runs")
     for run in [] if body.dry_run else found:
         try:
-            change(run)
+            change(gateway.store.for_part(run.id), run)
+        except RepeatedRequestError:  # this request has changed it, and was cut off later or sent again
+            continue
         except (ConflictError, NotFoundError, QuotaExceededError) as error:
             refused.append(Refusal(run=run.id, code=error.code, detail=str(error)))
     return BulkView(

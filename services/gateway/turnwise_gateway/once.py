@@ -38,6 +38,8 @@ METHODS = ("POST", "PATCH")
 _REPLAYED = {"Idempotent-Replayed": "true"}
 # They make a run, and keep the key with it.
 _MAKE_RUNS = ("submit", "fork_run")
+# They change many runs, each in a transaction of its own, and keep the key with each; see `bulk`.
+_IN_PARTS = ("cancel_runs", "retry_runs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,9 @@ async def once_of(request: Request, tenant: str) -> Once | None:
 
 
 async def check_not_done(request: Request, store: Store, once: Once, *, pinned: bool) -> None:
-    """Raise `RepeatedRequestError` if the request was done before."""
+    """Raise `RepeatedRequestError` if the request was done before, as a whole."""
+    if getattr(request.scope.get("route"), "name", "") in _IN_PARTS:
+        return
     request.scope[ONCE] = Pending(store, once, pinned)
     await run_in_threadpool(store.check_not_done, once)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 from turnwise.access.caller import Deed
 from turnwise.access.tenant import TenantLimits
 from turnwise.clock import SYSTEM_CLOCK, Clock
-from turnwise.errors import NotFoundError
+from turnwise.errors import NotFoundError, RepeatedRequestError
 from turnwise.runs import direct, journal
 from turnwise.runs.audit import write_deed
 from turnwise.runs.columns import now
@@ -138,6 +138,23 @@ class StoreBase:
         """Raise `RepeatedRequestError` if the request was done, `ConflictError` if its key was used for another."""
         with self.database.read() as connection:
             done_before(connection, once)
+
+    def for_part(self, resource: str) -> Self:
+        """This record for the part of the request that changes `resource`: the part has an idempotency key of its own.
+
+        A request that changes many things commits each by itself. Sent again after it was cut off, it changes the rest.
+        """
+        if self.once is None:
+            return self
+        made = copy(self)
+        made.once = self.once.part(resource)
+        return made
+
+    def take_key(self, resource: str) -> None:
+        """Write the request's own idempotency key down, ahead of the parts; raises `ConflictError` for another's."""
+        if self.once is not None:
+            with self.database.begin() as connection, suppress(RepeatedRequestError):
+                write_once(self.database, connection, self.once, resource)
 
     def tell(self, run_id: str, seq: int) -> None:
         """Pass on that the run has event `seq`."""

@@ -6,7 +6,7 @@ that makes a run has its key in the run's own row (see `submission`), every othe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -35,6 +35,10 @@ class Once:
     tenant: str
     key: str
     digest: str
+
+    def part(self, resource: str) -> Once:
+        """The same request as far as it changes `resource`."""
+        return replace(self, key=f"{self.key} for {resource}")
 
 
 def done_before(connection: Connection, once: Once) -> None:
