@@ -173,11 +173,12 @@ def test_a_repeated_request_for_many_runs_changes_each_once(action: str, databas
 
         if action == "retry":
             break_all()
-        all_of_them = {"filter": {"tag": "many"}}
+        all_of_them = {"filter": {"tag": "many"}, "limit": 3}
         first = send(all_of_them, "all")
         assert (first.status_code, first.json()["changed"], first.json()["refused"]) == (200, 3, []), first.text
         if action == "retry":
             break_all()  # so that each matches again
+        late = desk.submit("desk", tags=["many"])
         before = _effects(database)
 
         # when
@@ -185,12 +186,18 @@ def test_a_repeated_request_for_many_runs_changes_each_once(action: str, databas
         other = send({"filter": {"tag": "1"}}, "all")
 
         # then
-        assert (again.json()["changed"], again.json()["refused"]) == (3, [])
+        assert again.json() == first.json()
+        assert late not in again.json()["runs"]
         assert _effects(database) == before
         assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
-        fresh = send(all_of_them, "another")
-        assert (fresh.status_code, fresh.json()["changed"]) == (200, 3)
-        assert (_effects(database)["events"] > before["events"]) == (action == "retry")
+        submitted = _send(
+            gateway, "POST", "/v1/runs", {"task": "desk", "message": "hi"}, {"Idempotency-Key": f"of-{late}"}
+        )
+        assert submitted.status_code == 202
+        taken = _send(gateway, "POST", f"/v1/runs/{action}", all_of_them, {"Idempotency-Key": f"of-{late}"})
+        assert (taken.status_code, taken.json()["code"]) == (422, "idempotency_mismatch")
+        fresh = send({"filter": {"tag": "many", "task": "desk"}, "limit": 100}, "another")
+        assert (fresh.status_code, fresh.json()["changed"]) == (200, 4 if action == "cancel" else 3)
 
 
 def test_a_key_is_one_key_for_every_kind_of_request(here: World, database: Database) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import datetime
 
@@ -9,13 +10,12 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from turnwise.errors import (
-    ConflictError,
+    EnvironmentFault,
     InvalidRequestError,
-    NotFoundError,
-    QuotaExceededError,
     RepeatedRequestError,
+    TurnwiseError,
 )
-from turnwise.runs.records import FINISHED, UNFINISHED, RunFilter, RunRecord
+from turnwise.runs.records import FINISHED, UNFINISHED, RunFilter
 from turnwise.runs.retrying import NewLimits
 from turnwise.runs.store import Store
 from turnwise.telemetry.context import current_traceparent
@@ -61,8 +61,8 @@ def cancel_runs(body: BulkCancel, gateway: Here) -> BulkView:
     if body.filter.status in FINISHED:
         raise InvalidRequestError(f"runs with the status {body.filter.status} have ended; there is nothing to cancel")
 
-    def cancel(store: Store, run: RunRecord) -> None:
-        tell_cancelled(gateway, store.request_cancel(run.id))
+    def cancel(store: Store, run_id: str) -> None:
+        tell_cancelled(gateway, store.request_cancel(run_id))
 
     return _each(gateway, body, UNFINISHED, cancel)
 
@@ -78,33 +78,36 @@ def retry_runs(body: BulkRetry, gateway: Here) -> BulkView:
     given = body.limits
     limits = NewLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
 
-    def retry(store: Store, run: RunRecord) -> None:
-        found, ask = store.retry(run.id, limits, traceparent=current_traceparent())
+    def retry(store: Store, run_id: str) -> None:
+        found, ask = store.retry(run_id, limits, traceparent=current_traceparent())
         go_on_with(gateway, found, ask)
 
     return _each(gateway, body, ("failed",), retry)
 
 
 def _each(
-    gateway: Gateway, body: BulkCancel, statuses: tuple[str, ...], change: Callable[[Store, RunRecord], None]
+    gateway: Gateway, body: BulkCancel, statuses: tuple[str, ...], change: Callable[[Store, str], None]
 ) -> BulkView:
     before = seconds_of(body.filter.created_before, "created_before")
     before = gateway.store.time() if before is None else before
     found, following = gateway.store.runs(_filter(body.filter, statuses, before), body.cursor, body.limit)
-    refused = []
+    ids, refused = [run.id for run in found], []
     if not body.dry_run:
-        gateway.store.take_key("many runs")
-    for run in [] if body.dry_run else found:
+        # Sent again under the same key, a request has its first choice: others may match by now.
+        ids, following, before = json.loads(gateway.store.keep_choice(json.dumps([ids, following, before])))
+    for run_id in [] if body.dry_run else ids:
         try:
-            change(gateway.store.for_part(run.id), run)
+            change(gateway.store.for_part(run_id), run_id)
         except RepeatedRequestError:  # this request has changed it, and was cut off later or sent again
             continue
-        except (ConflictError, NotFoundError, QuotaExceededError) as error:
-            refused.append(Refusal(run=run.id, code=error.code, detail=str(error)))
+        except EnvironmentFault:
+            raise
+        except TurnwiseError as error:
+            refused.append(Refusal(run=run_id, code=error.code, detail=str(error)))
     return BulkView(
-        matched=len(found),
-        changed=0 if body.dry_run else len(found) - len(refused),
-        runs=[run.id for run in found],
+        matched=len(ids),
+        changed=0 if body.dry_run else len(ids) - len(refused),
+        runs=ids,
         refused=refused,
         created_before=when(before),
         next_cursor=following,

@@ -65,7 +65,7 @@ idempotency_keys = sa.Table(
     sa.Column("tenant", sa.Text, primary_key=True),
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("digest", sa.Text, nullable=False),  # of the request
-    sa.Column("resource", sa.Text, nullable=False),  # the id of what it was done to
+    sa.Column("resource", sa.Text, nullable=False),  # the id of what it was done to, or a choice of many in JSON
     sa.Column("at", Seconds, nullable=False),
 )
 # What is kept no longer, the oldest first.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from copy import copy
 from typing import Any, Self
 
@@ -150,11 +150,19 @@ class StoreBase:
         made.once = self.once.part(resource)
         return made
 
-    def take_key(self, resource: str) -> None:
-        """Write the request's own idempotency key down, ahead of the parts; raises `ConflictError` for another's."""
-        if self.once is not None:
-            with self.database.begin() as connection, suppress(RepeatedRequestError):
-                write_once(self.database, connection, self.once, resource)
+    def keep_choice(self, choice: str) -> str:
+        """Write down what the request chose to change, ahead of the parts; sent again, it is given its first choice.
+
+        Raises `ConflictError` if another request had the idempotency key.
+        """
+        if self.once is None:
+            return choice
+        try:
+            with self.database.begin() as connection:
+                write_once(self.database, connection, self.once, choice)
+        except RepeatedRequestError as error:
+            return error.resource
+        return choice
 
     def tell(self, run_id: str, seq: int) -> None:
         """Pass on that the run has event `seq`."""

@@ -61,6 +61,8 @@ def write_once(database: Database, connection: Connection, once: Once, resource:
     statement = database.insert(idempotency_keys).values(row).on_conflict_do_nothing(index_elements=list(_PLACE))
     if connection.execute(statement.returning(idempotency_keys.c.key)).first() is None:
         done_before(connection, once)
+    elif (run := connection.execute(_RUN, {"tenant": once.tenant, "key": once.key}).scalar()) is not None:
+        raise mismatch(once.key, run)
 
 
 def used_for(connection: Connection, tenant: str, key: str) -> str | None:
@@ -71,8 +73,9 @@ def used_for(connection: Connection, tenant: str, key: str) -> str | None:
 
 def mismatch(key: str, resource: str) -> ConflictError:
     """The refusal of a key that was used for another request."""
+    about = resource if len(resource) < 200 else "many runs"
     return ConflictError(
-        f"the idempotency key {key!r} was used with another request body, for {resource}; send that body again or "
+        f"the idempotency key {key!r} was used with another request body, for {about}; send that body again or "
         "choose a new key",
         code="idempotency_mismatch",
     )
