@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import threading
+from contextlib import suppress
 from typing import Any, Literal, TextIO
 
 import structlog
@@ -71,7 +72,10 @@ class _Lines(logging.StreamHandler[TextIO]):
             "logger": record.name,
         }
         text = json.dumps(line) if self.as_json else f"{line['event']} action=line_lost"
-        self.stream.write(text + self.terminator)
+        # A full disk or a reader that is gone fails again; whoever logs must not pay for that.
+        with suppress(OSError, ValueError):
+            self.stream.write(text + self.terminator)
+            self.flush()
 
 
 def configure_logging(

@@ -16,6 +16,7 @@ from tests.served_parts import Desk
 from tests.store_parts import asked_run, new_worker
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
+from turnwise.errors import DatabaseUnavailableError
 from turnwise.logs import configure_logging
 from turnwise.runs.store import Store
 
@@ -157,3 +158,31 @@ def test_who_is_turned_away_is_told_without_the_token(tmp_path: Path, lines: Lin
     assert (refused["method"], refused["path"], refused["client"]) == ("GET", "/v1/runs", "127.0.0.1")
     assert refused["request"].startswith("req_")
     assert "the-wrong-one" not in lines.stream.getvalue()
+
+
+class FullDisk(io.StringIO):
+    def write(self, text: str) -> int:
+        raise OSError(28, "No space left on device")
+
+
+def test_a_log_that_cannot_be_written_costs_its_writer_nothing(lines: Lines) -> None:
+    configure_logging("json", "INFO", FullDisk())
+
+    logging.getLogger("turnwise").warning("The disk is full", extra={"action": "line_lost"})  # raises nothing
+
+
+def test_a_pause_that_has_ended_is_told_as_ended_although_the_database_goes_away(
+    tmp_path: Path, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(self: Store) -> None:
+        raise DatabaseUnavailableError("it is away")
+
+    with served(tmp_path) as gateway:
+        assert gateway.http.put("/v1/pauses/task/desk", json={}).status_code == 200
+        monkeypatch.setattr(Store, "let_go", away)
+
+        ended = gateway.http.delete("/v1/pauses/task/desk")
+
+        assert ended.status_code == 200, ended.text
+        assert gateway.store.pauses() == []
+        assert "it is away" in lines.of("wake_failed")[0]["event"]

@@ -11,7 +11,6 @@ from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues, lane
 from turnwise.clock import Thread
 from turnwise.errors import EnvironmentFault, NotFoundError
 from turnwise.ids import new_id
-from turnwise.runs.records import RunRecord
 from turnwise.runs.store import Store
 from turnwise.service_settings import ServiceSettings
 from turnwise.serving.pausing import tell_let_go
@@ -77,7 +76,7 @@ class Sweeper:
             self._reporter.expired(len(taken))
             for ask in taken:
                 self._reporter.publish(permit(ask))
-        tell_let_go(self._store, self._wake, lambda ask: self._reporter.publish(permit(ask)))
+        tell_let_go(self._store, self._bus, pinned=self._version is not None)
         for run_id in () if self._paused() else self._store.due_moves(version=self._version):
             self._make_move(run_id)
         for queue in self._queues:
@@ -89,9 +88,6 @@ class Sweeper:
                 for ask in [*permits, *in_line]:
                     self._reporter.publish(permit(ask))
         self._retention.sweep()
-
-    def _wake(self, run: RunRecord) -> None:
-        self._reporter.wake(run.id, run.version if self._version is not None else None)
 
     def _make_move(self, run_id: str) -> None:
         try:

@@ -14,11 +14,9 @@ from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.errors import NotFoundError
 from turnwise.runs.pauses import PauseKind, PauseRecord
 from turnwise.serving.pausing import tell_let_go
-from turnwise_gateway.again import go_on
 from turnwise_gateway.bodies import PauseRequest
 from turnwise_gateway.gateway import Administered, Gateway, Who
 from turnwise_gateway.problem import problems
-from turnwise_gateway.runs import wake
 from turnwise_gateway.scopes import ADMINISTERS, OPERATES
 from turnwise_gateway.views import Page, when
 
@@ -65,7 +63,7 @@ def end_pause(kind: PauseKind, name: str, gateway: Administered) -> PauseView:
     if not _NAME.fullmatch(name):
         raise NotFoundError(f"there is no {kind} {name!r}")
     ended = gateway.store.resume(kind, name)
-    tell_let_go(gateway.store, lambda run: wake(gateway, run), lambda ask: go_on(gateway, ask))
+    tell_let_go(gateway.store, gateway.bus, pinned=gateway.settings.pinned)
     return _view(ended)
 
 

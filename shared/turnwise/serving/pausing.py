@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
 
+from turnwise.bus.base import Bus
+from turnwise.errors import EnvironmentFault
 from turnwise.runs.pauses import pause_of_new
-from turnwise.runs.records import AskRecord, RunRecord
 from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
+from turnwise.serving.permits import permit
+
+logger = logging.getLogger(__name__)
 
 _BATCHES = 4
 
@@ -27,16 +31,20 @@ def hold_if_paused(tx: RunTransaction) -> bool:
     return True
 
 
-def tell_let_go(store: Store, wake: Callable[[RunRecord], None], publish: Callable[[AskRecord], None]) -> None:
+def tell_let_go(store: Store, bus: Bus, *, pinned: bool) -> None:
     """Wake the runs, and publish permits for the asks, that ended pauses no longer hold.
 
-    It stops after some batches, so that neither a request nor a sweep takes long; the next sweep goes on.
+    It stops after some batches, so that neither a request nor a sweep takes long, and at the first message that the
+    broker does not take. Sweeps do the rest: the runs are due, and the asks are topped up.
     """
-    for _ in range(_BATCHES):
-        freed = store.let_go()
-        if freed is None:
-            return
-        for run in freed.runs:
-            wake(run)
-        for ask in freed.asks:
-            publish(ask)
+    try:
+        for _ in range(_BATCHES):
+            freed = store.let_go()
+            if freed is None:
+                return
+            for run in freed.runs:
+                bus.wake(run.id, run.version if pinned else None)
+            for ask in freed.asks:
+                bus.publish_ask(permit(ask))
+    except EnvironmentFault as error:
+        logger.warning("Sweeps tell the rest of what is no longer paused: %s", error, extra={"action": "wake_failed"})
