@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.databases import fresh_sqlite
 from tests.e2e.waiting import until
 from tests.store_parts import asked_run, new_queue, new_run, new_worker
 
 from turnwise.ids import new_id
+from turnwise.runs import ages, gauges
 from turnwise.runs.outcomes import Parking
 from turnwise.runs.store import Store
 
@@ -95,3 +103,14 @@ def test_runs_that_have_ended_are_counted_by_minute(store: Store) -> None:
 def _end(store: Store, run: str, status: str) -> None:
     with store.locked(run) as transaction:
         transaction.finish(status, None)
+
+
+@pytest.mark.parametrize("statement", [ages._OLDEST_RUNS, ages._OLDEST_WAITS, gauges._WAITING, gauges._ACTIVE])
+def test_no_gauge_reads_runs_that_have_ended(statement: sa.Select[Any], tmp_path: Path) -> None:
+    """SQLite takes a partial index only where a condition is word for word as the index has it."""
+    with closing(fresh_sqlite(tmp_path / "runs.db")) as database, database.read() as connection:
+        text = str(statement.compile(connection, compile_kwargs={"literal_binds": True}))
+        plan = [str(row[-1]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}")]
+
+    assert plan
+    assert not [step for step in plan if step.startswith("SCAN runs") and "INDEX" not in step], plan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields, replace
 
 import sqlalchemy as sa
@@ -29,6 +29,12 @@ _ROW = sa.select(
     histories.c.owner == sa.bindparam("owner"),
     histories.c.key == sa.bindparam("key"),
     histories.c.idx == sa.bindparam("idx"),
+)
+_FIRST = sa.select(sa.func.min(histories.c.idx)).where(
+    histories.c.owner == sa.bindparam("owner"),
+    histories.c.key == sa.bindparam("key"),
+    histories.c.idx < sa.bindparam("end"),
+    histories.c.document_id.in_(sa.bindparam("documents", expanding=True)),
 )
 _TOTAL = sa.select(histories.c.total).where(
     histories.c.owner == sa.bindparam("owner"),
@@ -139,6 +145,19 @@ class AgentBook:
         return HistoryRow(
             idx=found[0], role=found[1], body=found[2], tokens=found[3], total=found[4], document_id=found[5]
         )
+
+    def first_of(self, key: str, documents: Collection[str]) -> int | None:
+        """Where the first of those documents stands in the agent's history; None if it has none of them."""
+        agent = self.get(key)
+        # Rows below `base_len` are the conversation's; of the others, the database may have some that were cut.
+        parts = [(self._run.conversation_id, agent.base_len), (self._run.id, self._stored[key])]
+        for owner, end in parts if documents else ():
+            given = {"owner": owner, "key": key, "end": end, "documents": list(documents)}
+            found = self._connection.execute(_FIRST, given).scalar()
+            if found is not None:
+                return int(found)
+        pending = self._writes.histories.get(key, [])
+        return next((int(row["idx"]) for row in pending if row["document_id"] in documents), None)
 
     def _total(self, key: str, keep: int, pending: list[Json]) -> int:
         if keep <= 0:

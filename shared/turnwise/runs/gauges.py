@@ -12,16 +12,14 @@ from turnwise.runs.parking import PARKED
 from turnwise.runs.records import UNFINISHED
 from turnwise.runs.schema import asks, runs
 
-_ACTIVE = (
-    sa.select(runs.c.status, sa.func.count())
-    .where(runs.c.status.in_([word(status) for status in UNFINISHED]))
-    .group_by(runs.c.status)
-)
+# As the partial index has it: SQLite uses the index for no other condition.
+_UNFINISHED = runs.c.status.in_([word(status) for status in UNFINISHED])
+_ACTIVE = sa.select(runs.c.status, sa.func.count()).where(_UNFINISHED).group_by(runs.c.status)
 _kind = runs.c.waiting_for["kind"].as_string()
 _WAITING = (
     sa.select(_kind, sa.func.count())
     # One that is queued waits for its session, or is just about to begin.
-    .where(runs.c.status.in_([word("queued"), word("waiting")]), runs.c.waiting_for.is_not(None))
+    .where(_UNFINISHED, runs.c.status.in_([word("queued"), word("waiting")]), runs.c.waiting_for.is_not(None))
     .group_by(_kind)
 )
 

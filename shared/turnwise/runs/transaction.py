@@ -6,7 +6,7 @@ the lock, the frames, the awaited ask with all that belongs to it, one burst of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Unpack
@@ -359,6 +359,10 @@ class RunTransaction:
     def append_history(self, key: str, rows: Sequence[NewHistory]) -> None:
         """Add messages to an agent's history."""
         self._agents.append(key, rows)
+
+    def first_of_documents(self, key: str, documents: Collection[str]) -> int | None:
+        """Where the first of those documents stands in an agent's history; None if it has none of them."""
+        return self._agents.first_of(key, documents)
 
     def history_row(self, key: str, idx: int) -> HistoryRow:
         """One message of an agent's history, as this transaction sees it."""

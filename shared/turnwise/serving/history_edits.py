@@ -55,13 +55,10 @@ def _cut_back(tx: RunTransaction, edit: CutBack, template: ChatAgent, registry: 
 
 
 def _take_back(tx: RunTransaction, edit: TakeBack, template: ChatAgent, registry: Registry) -> None:
-    """Keep the messages before the first one of those documents; a rewind is rare, so the rows are read one by one."""
+    """Keep the messages before the first one of those documents."""
     saved = tx.agent(edit.agent)
-    keep = saved.history_len
-    for idx in range(saved.history_len - 1, -1, -1):
-        if tx.history_row(edit.agent, idx).document_id in edit.documents:
-            keep = idx
-    if keep == saved.history_len:
+    keep = tx.first_of_documents(edit.agent, edit.documents)
+    if keep is None:
         return
     ends: list[LLMMessage] = []
     for idx in range(keep - 1, -1, -1):
