@@ -124,7 +124,7 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
         ),
         LogEvent("request_failed", _E, "A request was answered with 5xx.", ("code",)),
         LogEvent("stream_ended", _I, "An event stream was ended: its key is revoked or expired, or lost a scope."),
-        LogEvent("stream_not_looked_at", _W, "The database was away when an open stream was to be checked."),
+        LogEvent("stream_not_looked_at", _W, "An open stream could not be checked; it is tried again."),
         LogEvent("key_use_not_noted", _W, "The time at which a key was used was not written."),
         LogEvent("refusal_not_noted", _W, "A refusal is missing from the audit log."),
         LogEvent("requests_not_counted", _W, "The storage of request rates was away; requests pass uncounted."),

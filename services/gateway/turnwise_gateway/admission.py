@@ -98,6 +98,9 @@ class Admission:
         except EnvironmentFault as error:  # nobody knows; without the database there is nothing to be told anyway
             logger.warning("An open stream was not looked at: %s", error, extra={"action": "stream_not_looked_at"})
             return
+        except Exception:  # the other streams are still to be looked at, again and again
+            logger.warning("An open stream was not looked at", extra={"action": "stream_not_looked_at"}, exc_info=True)
+            return
         for admitted in list(self._open.get(token, ())):
             if caller is None or caller.tenant != admitted.caller.tenant or admitted.scope not in caller.scopes:
                 admitted.end()

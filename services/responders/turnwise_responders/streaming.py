@@ -114,7 +114,7 @@ class Streaming:
             yield text
         finally:
             if text.streamed:
-                self._send(text)
+                self._send_safely(text)
 
     def written(self, text: AnswerText, piece: str) -> None:
         """Keep the next piece of an answer if its run is watched."""
@@ -146,16 +146,21 @@ class Streaming:
             # Before the texts are taken: a piece that comes after that raises them again.
             self._some.clear()
             self._full.clear()
-            try:
-                self._send()
-            except Exception:
-                # The thread has to live as long as the process.
-                logger.exception("Text could not be streamed", extra={"action": "streaming_failed"})
+            self._send_safely()
             self._stopping.wait(_PAUSE)
+
+    def _send_safely(self, one: AnswerText | None = None) -> None:
+        # The thread has to live as long as the process, and an answer is worth more than the streaming of its text.
+        try:
+            self._send(one)
+        except Exception:
+            logger.exception("Text could not be streamed", extra={"action": "streaming_failed"})
 
     def _send(self, one: AnswerText | None = None) -> None:
         """Send what is pending, of all answers or of `one`; a broker that holds up others does not hold up this one."""
         if not self._sending.acquire(timeout=_PATIENCE):
+            if one is not None:
+                self._drop(one)  # later it would come after its event, which has all of it
             return
         try:
             self._tell(self._taken(one))

@@ -7,6 +7,8 @@ import threading
 from turnwise.bus.envelope import WatchNotice
 from turnwise.clock import Clock
 
+# Seconds between two looks for what has expired: a look costs as much as there are runs.
+_PURGE_SECONDS = 1.0
 # No more are remembered. The text of another run is not streamed until some of these have expired.
 _MOST = 100_000
 
@@ -22,17 +24,20 @@ class WatchedRuns:
         self._lock = threading.Lock()
         # By run, the moment up to which each listener watches it.
         self._until: dict[str, dict[str, float]] = {}
+        self._purge_at = 0.0
 
     def heard(self, notice: WatchNotice) -> None:
-        """Take down an announcement, and drop what has expired."""
+        """Take down an announcement; now and then, drop what has expired."""
         now = self._clock.monotonic()
         with self._lock:
-            kept = {run: left for run, watching in self._until.items() if (left := _after(now, watching))}
+            if now >= self._purge_at:
+                self._until = {run: left for run, watching in self._until.items() if (left := _after(now, watching))}
+                self._purge_at = now + _PURGE_SECONDS
             for run in notice.runs:
-                if run in kept or len(kept) < _MOST:
+                if run in self._until or len(self._until) < _MOST:
                     # A new dict each time: readers take no lock.
-                    kept[run] = {**kept.get(run, {}), notice.listener: now + notice.seconds}
-            self._until = kept
+                    others = _after(now, self._until.get(run, {}))
+                    self._until[run] = {**others, notice.listener: now + notice.seconds}
 
     def listeners(self, run: str) -> tuple[str, ...]:
         """Addresses of the listeners that watch the run."""

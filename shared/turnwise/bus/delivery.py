@@ -33,9 +33,10 @@ class Delivery:
             self._changed.notify()
 
     def close(self) -> None:
-        """End after what is queued already; returns when the callback runs no more."""
+        """End without what is still queued: no one needs it then. Returns when the callback runs no more."""
         with self._changed:
             self._closed = True
+            self._notices.clear()
             self._changed.notify()
         if self._thread is not threading.current_thread():
             self._thread.join()

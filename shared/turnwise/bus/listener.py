@@ -101,6 +101,10 @@ class Listener:
                     self._broker.unavailable(error),
                     extra={"action": "listener_disconnected"},
                 )
+            except Exception:
+                # What a stranger publishes may break a client library; the thread has to outlive it.
+                self._note(False)
+                logger.exception("Notices are not heard", extra={"action": "listener_failed"})
             finally:
                 self._ready.clear()
                 connection.release()

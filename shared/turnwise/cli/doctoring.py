@@ -58,7 +58,7 @@ def _show(found: list[Finding]) -> None:
         said = Text(redact(each.said))
         if each.mend:
             said.append(f"\n→ {redact(each.mend)}", style="italic")
-        table.add_row(Text(each.check), Text(each.level, style=_STYLES[each.level]), said)
+        table.add_row(Text(redact(each.check)), Text(each.level, style=_STYLES[each.level]), said)
     console.print(table)
     faults, warnings = (sum(1 for each in found if each.level == level) for level in ("fault", "warning"))
     console.print(f"\n{len(found)} checks, {faults} faults, {warnings} warnings.")

@@ -32,6 +32,8 @@ _RUN = (0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400)
 _ENDS = ("completed", "failed", "cancelled")
 _BAD_ENDS = ("ERROR", "TIMEOUT", "STALLED", "INF_LOOP", "MAX_TURNS")
 _ASK_OUTCOMES = ("answer", "nothing", "refused", "error", "discarded", "deferred", "cancelled", "parked")
+# Models that have labels of their own.
+_MOST_MODELS = 100
 _CALL_OUTCOMES = ("ok", "rate_limited", "unavailable", "timeout", "refused", "cancelled", "error")
 
 
@@ -44,6 +46,7 @@ class Metrics:
 
     def __init__(self, registry: CollectorRegistry, application: tuple[str, str] = ("", "")) -> None:
         self.registry = registry
+        self._models: set[str] = set()
         self._runs()
         self._turns()
         self._stages()
@@ -64,11 +67,19 @@ class Metrics:
             for code in _BAD_ENDS:
                 self.run_outcomes_total.labels(task, code)
 
-    def expect_model(self, model: str) -> None:
-        """Begin at 0 what is counted of this model's calls."""
-        for outcome in _CALL_OUTCOMES:
-            self.llm_calls_total.labels(model, outcome)
-        self.llm_unpriced_calls_total.labels(model)
+    def expect_model(self, model: str) -> str:
+        """Begin at 0 what is counted of this model's calls, and return the label to count them under.
+
+        That is `other` for models beyond the first hundred: a fork may name any.
+        """
+        if model not in self._models:
+            if len(self._models) >= _MOST_MODELS:
+                return "other"
+            self._models.add(model)
+            for outcome in _CALL_OUTCOMES:
+                self.llm_calls_total.labels(model, outcome)
+            self.llm_unpriced_calls_total.labels(model)
+        return model
 
     def expect_tool(self, tool: str) -> None:
         """Begin at 0 what is counted of this tool."""

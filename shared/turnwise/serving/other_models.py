@@ -10,6 +10,9 @@ from turnwise.llm.base import LanguageModel, LLMConfig
 from turnwise.llm.create import create_model
 from turnwise.tasks.tree import TaskTree
 
+# Clients that are kept; a fork may name any model.
+_MOST = 64
+
 
 class OtherModels:
     """Clients by configuration and name of the model, each made once. Safe to use from many threads."""
@@ -30,6 +33,8 @@ class OtherModels:
             # An application's templates, and so their configurations, live as long as the process.
             place = (id(config), name)
             if place not in self._made:
+                if len(self._made) >= _MOST:
+                    self._made.pop(next(iter(self._made)))  # the oldest; whoever uses it still has it
                 self._made[place] = create_model(renamed(config, name))
             agent.llm = self._made[place]
 

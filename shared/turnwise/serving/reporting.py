@@ -94,7 +94,7 @@ class Reporter:
         error = reply.error if reply.kind == "error" else None
         self._count_calls(claim, reply, error)
         if ask.responder == "llm" and (error is not None or reply.usage is not None):
-            metrics.llm_call_duration_seconds.labels(_model(reply, error)).observe(own)
+            metrics.llm_call_duration_seconds.labels(self._model_label(reply, error)).observe(own)
         elif reply.error is not None and reply.error.get("tool"):
             self._count_tool(reply.error["tool"], "error")
         for tool in reply.data.get("tools", ()):
@@ -107,7 +107,7 @@ class Reporter:
         self._count_work(claim, deferral, seconds)
         self._count_calls(claim, deferral, error)
         if claim.ask.responder == "llm" and error is not None:
-            self._metrics.llm_call_duration_seconds.labels(_model(deferral, error)).observe(seconds)
+            self._metrics.llm_call_duration_seconds.labels(self._model_label(deferral, error)).observe(seconds)
         elif error is not None and error.get("tool"):
             self._count_tool(error["tool"], "error")
 
@@ -125,7 +125,7 @@ class Reporter:
         if late:
             self._metrics.asks_discarded_total.labels("lost").inc()
         if claim.ask.responder == "llm":
-            self._metrics.llm_call_duration_seconds.labels(_model(release, cut)).observe(seconds)
+            self._metrics.llm_call_duration_seconds.labels(self._model_label(release, cut)).observe(seconds)
 
     def parked(self, claim: Claim, parking: Parking) -> None:
         """Count an ask that a person has to decide on."""
@@ -142,20 +142,22 @@ class Reporter:
         metrics = self._metrics
         failed = error is not None and claim.ask.responder == "llm"
         if error is not None and failed:
-            model = _model(outcome, error)
-            metrics.expect_model(model)
+            model = self._model_label(outcome, error)
             metrics.llm_calls_total.labels(model, _OUTCOMES.get(error.get("kind", ""), "error")).inc()
         calls = outcome.calls or ([CallUsage(usage=outcome.usage)] if outcome.usage is not None else [])
         for call in calls:
             self._count_usage(claim.run, call)
             if not (failed and (call.lost or not outcome.calls)):
                 ending = "error" if call.lost else "ok"
-                metrics.llm_calls_total.labels(call.usage.model or _UNKNOWN, ending).inc(call.usage.calls)
+                model = metrics.expect_model(call.usage.model or _UNKNOWN)
+                metrics.llm_calls_total.labels(model, ending).inc(call.usage.calls)
+
+    def _model_label(self, outcome: _Outcome, error: Json | None) -> str:
+        return self._metrics.expect_model(_model(outcome, error))
 
     def _count_usage(self, run: RunRecord, call: CallUsage) -> None:
         metrics, usage = self._metrics, call.usage
-        model = usage.model or _UNKNOWN
-        metrics.expect_model(model)
+        model = metrics.expect_model(usage.model or _UNKNOWN)
         metrics.tokens_total.labels(model, "prompt").inc(usage.prompt_tokens)
         metrics.tokens_total.labels(model, "cached").inc(usage.cached_tokens)
         metrics.tokens_total.labels(model, "completion").inc(usage.completion_tokens)
