@@ -116,3 +116,17 @@ def test_a_tenant_s_limit_is_one(database: Database, tmp_path: Path, setting: st
         run = calls.desk.go_on(calls.desk.submit("desk"))
 
         assert calls.fork(run.id, model="nobody-knows").json()["code"] == "unknown_price"
+
+
+@pytest.mark.parametrize("model", ["local/evil.example:80/v1", "llamacpp/169.254.169.254"])
+def test_a_fork_can_name_no_server(calls: Calls, model: str) -> None:
+    run = calls.desk.go_on(calls.desk.submit("desk"))
+
+    refused = calls.fork(run.id, model=model)
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")
+    assert model in refused.json()["detail"]
+    # One that was made before callers were held to this, or by another process, ends before its model is asked.
+    fork, _, _ = calls.desk.store.fork(run.id, NewFork(id=new_id("run"), at=1, version="1", model=model))
+    assert calls.desk.go_on(fork.id).status == "failed"
+    assert calls.models == ["own"]

@@ -86,7 +86,60 @@ def test_a_given_address_takes_any_name_as_it_stands() -> None:
         assert (config.base_url, config.served_model, config.key) == (at, name, "key-of-openai")
     own = OpenAIGPTConfig(chat_model="ollama/qwen3", api_base="http://gpu.example:11434/v1")
     assert (own.base_url, own.served_model, own.key) == ("http://gpu.example:11434/v1", "qwen3", "")
-    assert OpenAIGPTConfig(chat_model="local/localhost:1/v1", api_base=at).base_url == "http://localhost:1/v1"
+
+
+@pytest.mark.parametrize(
+    ("name", "api_base", "served", "key"),
+    [
+        ("azure/my-deployment", "https://mine.openai.azure.com/openai/v1", "my-deployment", "key-of-azure"),
+        ("groq/openai/gpt-oss-20b", "https://API.groq.com/openai/v1/", "openai/gpt-oss-20b", "key-of-groq"),
+        ("openai/gpt-4.1", "https://api.openai.com/v1", "gpt-4.1", "key-of-openai"),
+        ("groq/llama-3.3-70b", "https://router.example/v1", "groq/llama-3.3-70b", "key-of-openai"),
+        ("local/qwen3", "http://gpu.example:8000/v1", "qwen3", ""),
+        ("llamacpp/qwen3", "http://gpu.example:8000/v1", "qwen3", ""),
+    ],
+)
+def test_a_provider_s_own_server_is_told_the_rest_of_the_name_and_its_own_key(
+    name: str, api_base: str, served: str, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "key-of-azure")
+    monkeypatch.setenv("GROQ_API_KEY", "key-of-groq")
+    config = OpenAIGPTConfig(chat_model=name, api_base=api_base)
+    assert (config.base_url, config.served_model, config.key) == (api_base, served, key)
+
+
+def test_a_name_that_lacks_its_address_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"'local/' lacks the address.*local/localhost:8000/v1"):
+        ChatAgent(ChatAgentConfig(llm=OpenAIGPTConfig(chat_model="local/")))
+    with pytest.raises(ConfigurationError, match="lacks the address"):
+        _ = OpenAIGPTConfig(chat_model="llamacpp/").base_url
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ("gpu.example", "http://gpu.example:11434/v1"),
+        ("gpu.example:8080", "http://gpu.example:8080/v1"),
+        ("http://gpu.example/", "http://gpu.example/v1"),
+        ("https://me:secret@gpu.example:8443/ollama/v1", "https://me:secret@gpu.example:8443/ollama/v1"),
+        ("0.0.0.0", "http://127.0.0.1:11434/v1"),
+        ("0.0.0.0:8080", "http://127.0.0.1:8080/v1"),
+        (":8080", "http://127.0.0.1:8080/v1"),
+        ("http://[::]:8080", "http://127.0.0.1:8080/v1"),
+        ("[::1]", "http://[::1]:11434/v1"),
+    ],
+)
+def test_the_address_of_ollama_is_read_as_ollama_reads_it(
+    given: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", given)
+    assert OpenAIGPTConfig(chat_model="ollama/qwen3").base_url == address
+
+
+def test_an_address_of_ollama_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", "gpu.example:port")
+    with pytest.raises(ConfigurationError, match=r"'gpu.example:port' is not the address of a server"):
+        _ = OpenAIGPTConfig(chat_model="ollama/qwen3").base_url
 
 
 def test_addresses_in_the_environment_count(monkeypatch: pytest.MonkeyPatch) -> None:

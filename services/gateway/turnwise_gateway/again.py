@@ -9,8 +9,9 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Response
 
 from turnwise.access.caller import Caller
-from turnwise.errors import BrokerUnavailableError, UnknownPriceError
+from turnwise.errors import BrokerUnavailableError, ConfigurationError, InvalidRequestError, UnknownPriceError
 from turnwise.ids import new_id
+from turnwise.llm.providers import refuse_address
 from turnwise.messages.wire import encode_document
 from turnwise.runs.records import AskRecord, NewFork, RunRecord
 from turnwise.runs.retrying import NewLimits
@@ -68,6 +69,8 @@ def fork_run(
 
 
 def _new_fork(gateway: Gateway, origin: RunRecord, body: Fork, key: str | None) -> NewFork:
+    if body.model is not None:
+        _require_name(body.model)
     version, limits = version_of(gateway, body.version), body.limits
     here = version == gateway.app.version and origin.task in gateway.app.tasks
     return NewFork(
@@ -87,6 +90,14 @@ def _new_fork(gateway: Gateway, origin: RunRecord, body: Fork, key: str | None) 
         body_hash=body.digest(origin.id) if key else None,
         traceparent=current_traceparent(),
     )
+
+
+def _require_name(model: str) -> None:
+    """Refuse a model's name that is an address: a worker would send the conversation to any server of the caller's."""
+    try:
+        refuse_address(model)
+    except ConfigurationError as error:
+        raise InvalidRequestError(str(error)) from error
 
 
 def _require_price(gateway: Gateway, origin: RunRecord, new: NewFork, caller: Caller) -> None:

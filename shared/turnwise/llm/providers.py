@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from turnwise.errors import ConfigurationError
 
@@ -21,6 +22,7 @@ class Provider(NamedTuple):
     - `address_variables`: environment variables with an address, the first that is set wins.
     - `key_variables`: those with its API key; `needs_key=False` for servers that people run themselves.
     - `path`: added to an address out of the environment that does not end with it.
+    - `port`: that of an address out of the environment with neither a scheme nor a port; None leaves such as they are.
     - `in_name`: the address is what follows the prefix.
     """
 
@@ -29,6 +31,7 @@ class Provider(NamedTuple):
     key_variables: tuple[str, ...] = ()
     needs_key: bool = True
     path: str = ""
+    port: int | None = None
     in_name: bool = False
 
 
@@ -58,7 +61,7 @@ PROVIDERS = {
     "local": Provider(needs_key=False, in_name=True),
     "minimax": Provider("https://api.minimax.io/v1", (), ("MINIMAX_API_KEY",)),
     "mistral": Provider("https://api.mistral.ai/v1", (), ("MISTRAL_API_KEY",)),
-    "ollama": Provider("http://localhost:11434/v1", ("OLLAMA_HOST",), (), needs_key=False, path="/v1"),
+    "ollama": Provider("http://localhost:11434/v1", ("OLLAMA_HOST",), (), needs_key=False, path="/v1", port=11434),
     "openrouter": Provider("https://openrouter.ai/api/v1", (), ("OPENROUTER_API_KEY",)),
     "together": Provider("https://api.together.xyz/v1", (), ("TOGETHER_API_KEY",)),
     "vllm": Provider("http://localhost:8000/v1", (), ("VLLM_API_KEY",), needs_key=False),
@@ -83,40 +86,69 @@ def route(chat_model: str, api_base: str | None) -> Route:
     """The server that `chat_model` names, and the model's name there.
 
     At an `api_base` the name is taken as it stands, because servers have names with slashes of their own; only the
-    prefix of a server that its user runs is taken off. Raises `ConfigurationError` for an unknown prefix, and for a
-    provider whose address is not set.
+    prefix of the provider whose server that is gets taken off. Raises `ConfigurationError` for an unknown prefix, and
+    for a provider whose address is not set.
     """
-    provider = named_provider(chat_model, api_base)
-    prefix, slash, rest = chat_model.partition("/")
-    known = bool(slash) and PROVIDERS.get(prefix) is provider
-    if provider.in_name:
-        return Route(_with_scheme(rest), rest, provider)
+    provider, name = _parts(chat_model, api_base)
     if api_base:
-        return Route(api_base, rest if known and not provider.needs_key else chat_model, provider)
-    return Route(_address(chat_model, provider), rest if known else chat_model, provider)
+        return Route(api_base, name, provider)
+    return Route(_with_scheme(name) if provider.in_name else _address(chat_model, provider), name, provider)
 
 
 def named_provider(chat_model: str, api_base: str | None) -> Provider:
     """The provider that the name begins with, or OpenAI; raises `ConfigurationError` for an unknown prefix.
 
-    At an `api_base` it is OpenAI's form of a server, unless its user runs it.
+    At an `api_base` it is OpenAI's form of a server, unless it is the provider's own server.
     """
+    return _parts(chat_model, api_base)[0]
+
+
+def refuse_address(chat_model: str) -> None:
+    """Raise `ConfigurationError` for a name that is an address: who may choose a model may not choose a server."""
     prefix, slash, _ = chat_model.partition("/")
-    provider = PROVIDERS.get(prefix) if slash else _OPENAI
+    if slash and prefix in PROVIDERS and PROVIDERS[prefix].in_name:
+        raise ConfigurationError(
+            f"the model {chat_model!r} names a server by its address, which only the application's configuration may; "
+            "give the name of a model, or of one at a known provider"
+        )
+
+
+def _parts(chat_model: str, api_base: str | None) -> tuple[Provider, str]:
+    """The provider and what it is told; raises `ConfigurationError` for a name that stands for no server."""
+    prefix, slash, rest = chat_model.partition("/")
+    if not slash:
+        return _OPENAI, chat_model
+    provider = PROVIDERS.get(prefix)
     if api_base:
-        return provider if provider is not None and not provider.needs_key else _OPENAI
+        return (provider, rest) if provider is not None and _own(provider, api_base) else (_OPENAI, chat_model)
     if provider is None:
         raise ConfigurationError(
             f"the model {chat_model!r} names a provider {prefix!r} that is not known, so nothing is sent; known are "
             f"{', '.join(PROVIDERS)}. For another server give its address as `api_base`, or set OPENAI_BASE_URL and "
             f"name the model 'openai/{chat_model}'"
         )
-    return provider
+    if provider.in_name and not rest:
+        raise ConfigurationError(
+            f"the model {chat_model!r} lacks the address of its server: name it '{prefix}/localhost:8000/v1', or give "
+            "the configuration's `api_base`"
+        )
+    return provider, rest
+
+
+def _own(provider: Provider, api_base: str) -> bool:
+    """Return whether the address can be that of the provider's own server."""
+    return not provider.needs_key or not provider.address or _host(api_base) == _host(provider.address)
+
+
+def _host(address: str) -> str | None:
+    return urlsplit(_with_scheme(address)).hostname
 
 
 def _address(chat_model: str, provider: Provider) -> str:
     given = _first_set(provider.address_variables)
     if given:
+        if provider.port is not None:
+            given = _reachable(given, provider.port)
         address = _with_scheme(given).rstrip("/") if provider.path else given
         return address if not provider.path or address.endswith("/v1") else address + provider.path
     if not provider.address:
@@ -125,6 +157,23 @@ def _address(chat_model: str, provider: Provider) -> str:
             f"{' or '.join(provider.address_variables)}, or give the configuration's `api_base`"
         )
     return provider.address
+
+
+def _reachable(given: str, port: int) -> str:
+    """The address for a client of a server that listens at `given`: on this machine, if that is every interface."""
+    try:
+        parts = urlsplit(_with_scheme(given))
+        number = parts.port
+    except ValueError as error:
+        raise ConfigurationError(f"{given!r} is not the address of a server ({error}); expected HOST:PORT") from error
+    host = parts.hostname or ""
+    if host in ("", "0.0.0.0", "::"):
+        host = "127.0.0.1"
+    if number is None and "://" not in given:
+        number = port
+    user, at, _ = parts.netloc.rpartition("@")
+    place = f"[{host}]" if ":" in host else host
+    return parts._replace(netloc=f"{user}{at}{place}" + (f":{number}" if number is not None else "")).geturl()
 
 
 def _with_scheme(address: str) -> str:

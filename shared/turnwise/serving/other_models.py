@@ -5,9 +5,13 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from pydantic import SecretStr
+
 from turnwise.agents.chat_agent import ChatAgent
 from turnwise.llm.base import LanguageModel, LLMConfig
 from turnwise.llm.create import create_model
+from turnwise.llm.openai_config import OpenAIGPTConfig
+from turnwise.llm.providers import named_provider, refuse_address
 from turnwise.tasks.tree import TaskTree
 
 # Clients that are kept; a fork may name any model.
@@ -40,13 +44,31 @@ class OtherModels:
 
 
 def renamed(config: LLMConfig, name: str) -> LLMConfig:
-    """The configuration with another model. Prices that it names are of its own model, so they do not go along."""
+    """The configuration with another model, as a caller named it.
+
+    Prices that the configuration names are of its own model, so they do not go along. What it has for its own server,
+    such as a key, goes to no other. Raises `ConfigurationError` for a name that is an address.
+    """
     if name == config.chat_model:
         return config
-    prices: dict[str, Any] = {
+    refuse_address(name)
+    other: dict[str, Any] = {
         field: None for field in ("input_price", "output_price") if field in type(config).model_fields
     }
-    return config.model_copy(update={"chat_model": name, **prices})
+    if isinstance(config, OpenAIGPTConfig):
+        other |= _server_fields(config, name)
+    return config.model_copy(update={"chat_model": name, **other})
+
+
+def _server_fields(config: OpenAIGPTConfig, name: str) -> dict[str, Any]:
+    """The fields about a server that are others for the model `name`."""
+    if config.api_base:
+        # The server stays the application's, and so does its key, which is no other provider's for a prefix in `name`.
+        return {"api_key": SecretStr(config.key)} if config.key else {}
+    # By provider, not by address, which may be set only where models are called.
+    if named_provider(name, None) is named_provider(config.chat_model, None):
+        return {}
+    return {"api_key": None, "headers": {}, "organization": None, "provider": None}
 
 
 def without_price(tree: TaskTree, name: str) -> list[str]:

@@ -1,0 +1,81 @@
+"""A model that a caller names stays within what the application's configuration and the environment allow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from turnwise.errors import ConfigurationError
+from turnwise.llm.base import LLMConfig
+from turnwise.llm.mock import MockLMConfig
+from turnwise.llm.openai_config import OpenAIGPTConfig
+from turnwise.llm.providers import PROVIDERS
+from turnwise.serving.other_models import renamed
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in {name for p in PROVIDERS.values() for name in (*p.address_variables, *p.key_variables)}:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GROQ_API_KEY", "key-of-groq")
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "key-of-azure")
+
+
+def own(**settings: Any) -> OpenAIGPTConfig:
+    """A configuration with secrets of the application's."""
+    secrets: dict[str, Any] = {"api_key": SecretStr("key-of-the-application"), "headers": {"X-Token": "secret"}}
+    return OpenAIGPTConfig(**{"chat_model": "gpt-4.1", "organization": "org-1"} | secrets | settings)
+
+
+@pytest.mark.parametrize("name", ["local/evil.example:80/v1", "llamacpp/169.254.169.254", "local/"])
+@pytest.mark.parametrize(
+    "config", [own(), own(api_base="https://router.example/v1"), LLMConfig(chat_model="gpt-4.1"), MockLMConfig()]
+)
+def test_a_caller_can_name_no_server(config: LLMConfig, name: str) -> None:
+    with pytest.raises(ConfigurationError, match="names a server by its address"):
+        renamed(config, name)
+
+
+def test_an_application_s_own_address_is_no_caller_s() -> None:
+    config = own(chat_model="local/localhost:8000/v1")
+    assert renamed(config, "local/localhost:8000/v1") is config
+
+
+@pytest.mark.parametrize(
+    ("before", "name", "address", "key"),
+    [
+        ("gpt-4.1", "groq/llama-3.3-70b", "https://api.groq.com/openai/v1", "key-of-groq"),
+        ("groq/llama-3.3-70b", "gpt-4.1", "https://api.openai.com/v1", ""),
+        ("local/localhost:8000/v1", "gpt-4.1", "https://api.openai.com/v1", ""),
+    ],
+)
+def test_secrets_of_a_configuration_go_to_no_other_provider(before: str, name: str, address: str, key: str) -> None:
+    other = renamed(own(chat_model=before, provider="openai"), name)
+    assert isinstance(other, OpenAIGPTConfig)
+    assert (other.base_url, other.key, other.headers, other.organization) == (address, key, {}, None)
+    assert other.provider is None
+
+
+@pytest.mark.parametrize("name", ["gpt-5-mini", "openai/gpt-5-mini"])
+def test_another_model_of_the_same_provider_is_asked_as_before(name: str) -> None:
+    config = own()
+    other = renamed(config, name)
+    assert isinstance(other, OpenAIGPTConfig)
+    assert (other.base_url, other.served_model, other.key) == (config.base_url, "gpt-5-mini", config.key)
+    assert (other.headers, other.organization) == (config.headers, config.organization)
+
+
+@pytest.mark.parametrize("name", ["gpt-5-mini", "groq/llama-3.3-70b", "azure/dep", "vllm/llama", "acme/llama"])
+@pytest.mark.parametrize("given", [True, False])
+def test_an_application_s_own_server_stays_and_so_does_its_key(
+    name: str, given: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-openai")
+    at = "https://router.example/v1"
+    config = own(api_base=at) if given else own(api_base=at, api_key=None)
+    other = renamed(config, name)
+    assert isinstance(other, OpenAIGPTConfig)
+    assert (other.base_url, other.key) == (at, "key-of-the-application" if given else "key-of-openai")
+    assert (other.headers, other.organization) == (config.headers, config.organization)
