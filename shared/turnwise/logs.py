@@ -21,6 +21,7 @@ from structlog.typing import EventDict, Processor
 
 from turnwise.errors import ConfigurationError
 from turnwise.redaction import redact
+from turnwise.run_log.visible import visible
 from turnwise.telemetry.context import current_ids
 
 logger = logging.getLogger(__name__)
@@ -108,7 +109,7 @@ def tell_fault(message: str) -> None:
     if any(isinstance(handler, _Lines) and handler.as_json for handler in logging.getLogger().handlers):
         logger.critical("%s", message, extra={"action": "start_failed"})
     else:
-        sys.stderr.write(f"turnwise: {redact(message)}\n")
+        sys.stderr.write(f"turnwise: {visible(redact(message))}\n")
 
 
 def tell_uncaught() -> None:

@@ -123,6 +123,17 @@ def test_a_fault_of_the_start_is_a_line_in_the_form_of_the_log(
     assert said == "no broker at redis://:***@mq"
 
 
+def test_a_fault_on_the_terminal_is_never_obeyed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TURNWISE_LOG_FORMAT", "console")
+    begin_logging()
+
+    tell_fault("refused: \x1b[2J\u202e")
+
+    assert capsys.readouterr().err == "turnwise: refused: \\x1b[2J\\u202e\n"
+
+
 def test_a_level_hides_what_is_below_it() -> None:
     stream = io.StringIO()
     configure_logging("json", "warning", stream)

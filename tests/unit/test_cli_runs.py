@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from turnwise.cli.ages import age
-from turnwise.cli.runs_text import _lines, reason, took
+from turnwise.cli.runs_text import _lines, print_runs, reason, took
 
 
 def run(**changes: Any) -> dict[str, Any]:
@@ -37,6 +38,39 @@ def test_no_line_is_wider_than_the_terminal_and_no_id_is_cut(width: int) -> None
     assert any("the queue llm is paused: provider outage" in line for line in lines)
     assert "2h 5m" in lines[1]
     assert len(lines) == (3 if width == 200 else 5)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_wide_characters_count_as_two_cells(width: int) -> None:
+    japanese = run(
+        task="返金の確認", waiting_for=None, status="failed", error={"message": "接続が拒否されました。" * 30}
+    )
+    lines = [line for line, _ in _lines([run(task="desk"), japanese], width)]
+
+    assert max(map(cell_len, lines)) <= width
+    rows = [line for line in lines if "run_01a1fb0d0c7f70008dcbee3f791e29a3" in line]
+    ages = [cell_len(line.partition("2h 5m")[0]) for line in rows]
+    assert ages[0] == ages[1]
+    assert any("返金の確認" in line for line in rows)
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_what_strangers_wrote_is_never_obeyed_by_the_terminal(width: int) -> None:
+    hostile = run(task="a\x1b[2Jb", waiting_for=None, error={"message": "no\u202e\x9b31m\x07 way\r\nnow"})
+    text = "\n".join(line for line, _ in _lines([hostile], width))
+
+    assert not set(text) & set("\x1b\x9b\x07\u202e\r")
+    assert "no\\u202e\\x9b31m\\x07 way now" in text
+    assert "a\\x1b[2Jb" in text
+
+
+def test_no_line_is_cut_where_the_output_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_runs([run(waiting_for=None, error={"message": "word " * 500 + "end"})])
+
+    head, line = capsys.readouterr().out.splitlines()
+    assert head.endswith("waits for, or says")
+    assert line.endswith("word end")
+    assert "a_task_with_a_name_that_is_much_longer_than_usual" in line
 
 
 def test_a_run_that_has_ended_took_as_long_as_it_did() -> None:

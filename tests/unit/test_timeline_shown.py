@@ -19,9 +19,9 @@ from turnwise.timeline.views import TimelineView, timeline_view
 HOSTILE = "</title></svg><script>alert(1)</script>\x1b[31m"
 
 
-def view_of(turns: int = 1, name: str = "gpt", limit: int = 60) -> TimelineView:
+def view_of(turns: int = 1, name: str = "gpt", limit: int = 60, host: str = "dead") -> TimelineView:
     part = {"kind": "model", "name": name, "at": 0.0, "seconds": 1.0}
-    events = [*BEGUN, event(4, "ask.expired", 2.0, worker="w0", host="dead", pid=3, claimed_at=1.5)]
+    events = [*BEGUN, event(4, "ask.expired", 2.0, worker="w0", host=host, pid=3, claimed_at=1.5)]
     for no in range(turns):
         at = 3.0 + 2 * no
         events.append(event(10 + 2 * no, "turn.replied", at, **claimed(at - 1, part)))
@@ -39,6 +39,24 @@ def test_no_line_is_wider_than_the_terminal_but_the_sentence(width: int) -> None
     assert max(cell_len(line) for line in [head, *lines]) <= width
     assert any("lost with dead (pid 3) after 500 ms" in line for line in lines)
     assert any(SIGNS["lost"][0] in line for line in lines)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_wide_characters_count_as_two_cells(width: int) -> None:
+    view = view_of(name="モデル" * 30, host="作業員" * 30)
+    view.items[0].task = "返金の確認" * 10
+    head, _, *lines = (line.plain for line in timeline_lines(view, width))
+    assert max(cell_len(line) for line in [head, *lines]) <= width
+    assert any("作業員" in line and line.endswith("…") for line in lines)
+
+
+def test_a_terminal_obeys_nothing_that_strangers_wrote() -> None:
+    view = view_of(name=HOSTILE + "\u202e", host=HOSTILE)
+    view.task = view.items[0].task = HOSTILE
+    lines = [line.plain for line in timeline_lines(view, 120)]
+    assert not set("".join(lines)) & set("\x1b\u202e\n")
+    assert max(cell_len(line) for line in [lines[0], *lines[2:]]) <= 120
+    assert "\\x1b[31m" in lines[0]
 
 
 def test_of_a_long_run_the_slowest_asks_are_drawn() -> None:

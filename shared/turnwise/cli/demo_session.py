@@ -17,7 +17,7 @@ from turnwise.cli.demo_desk import open_desk
 from turnwise.cli.demo_work import Happened, Lost, News, Question, Worked, Workers
 from turnwise.cli.group import FAILED
 from turnwise.cli.message_text import money, shorten
-from turnwise.cli.run_text import console
+from turnwise.cli.terminal import console
 from turnwise.demo.tickets import Ticket
 from turnwise.logs import configure_logging
 
@@ -32,7 +32,7 @@ def run_demo(tickets: Sequence[Ticket], *, approve_all: bool, concurrency: int) 
     human = None if approve_all or not sys.stdin.isatty() else _typed
     out = console()
     with open_desk(concurrency) as desk:
-        out.print(f"A support desk at {desk.url}, model {desk.model}, {len(tickets)} tickets.\n", markup=False)
+        out.print(f"A support desk at {desk.url}, model {desk.model}, {len(tickets)} tickets.\n")
         session = Session(out, tickets, human)
         workers = Workers(desk.url, tickets, concurrency)
         workers.start()

@@ -9,28 +9,32 @@ from rich.text import Text
 
 from turnwise.cli.ages import age, age_of
 from turnwise.cli.message_text import Json
-from turnwise.cli.run_text import console
+from turnwise.cli.terminal import console
+from turnwise.run_log.visible import visible
 
 # States of the API in the words of an operator.
 _STATES = {"alive": "live", "dead": "gone"}
 _LOOK = {"live": "green", "draining": "yellow", "deaf": "red", "gone": "red"}
 _NUMBERS = ("leased", "runnable", "delayed", "paused", "oldest", "workers", "age", "last beat")
+# Columns that are written on several lines where the terminal is narrow; the others stay whole.
+_FOLDS = ("process", "queues", "version", "queue", "name", "reason", "")
 
 
 def print_pauses(pauses: Iterable[Json]) -> None:
     """A table, one pause per line."""
     table = _table("kind", "name", "for", "by", "reason")
     for pause in pauses:
-        table.add_row(pause["kind"], pause["name"], age_of(pause["since"]), pause["paused_by"], pause["reason"] or "")
+        _add(table, pause["kind"], pause["name"], age_of(pause["since"]), pause["paused_by"], pause["reason"])
     console().print(table)
 
 
 def print_workers(workers: Iterable[Json]) -> None:
     """A table, one process per line."""
-    table = _table("process", "kind", "queues", "version", "state", "leased", "age", "last beat", right=_NUMBERS)
+    table = _table("process", "kind", "queues", "version", "state", "leased", "age", "last beat")
     for worker in workers:
         state = str(_STATES.get(str(worker["state"]), worker["state"]))
-        table.add_row(
+        _add(
+            table,
             f"{worker['pid']}@{worker['host']}",
             worker["kind"],
             ", ".join(worker["queues"]),
@@ -45,21 +49,36 @@ def print_workers(workers: Iterable[Json]) -> None:
 
 def print_queues(queues: Iterable[Json]) -> None:
     """A table, one queue per line."""
-    table = _table("queue", "runnable", "leased", "delayed", "paused", "oldest", "workers", "", right=_NUMBERS)
+    table = _table("queue", "runnable", "leased", "delayed", "paused", "oldest", "workers", "")
     for queue in queues:
         counts = (queue[name] for name in ("runnable", "leased", "delayed", "paused_asks"))
         lacks = not queue["workers"] and queue["backlog"]
         note = "is paused" if queue["paused"] else "no worker serves it" if lacks else ""
         oldest = age(queue["oldest_age"]) if queue["runnable"] else "-"
-        table.add_row(
-            queue["queue"], *map(str, counts), oldest, str(queue["workers"]), Text(note, style="red" if lacks else "")
+        _add(
+            table,
+            queue["queue"],
+            *map(str, counts),
+            oldest,
+            str(queue["workers"]),
+            Text(note, style="red" if lacks else ""),
         )
     console().print(table)
 
 
-def _table(*names: str, right: Iterable[str] = (), folds: Iterable[str] = ("reason", "queues")) -> Table:
+def _table(*names: str) -> Table:
     table = Table(box=None, pad_edge=False)
     for name in names:
-        justify = "right" if name in right else "left"
-        table.add_column(name, justify=justify, no_wrap=name not in folds)  # type: ignore[arg-type]  # one of two words
+        folds = name in _FOLDS
+        table.add_column(
+            name,
+            justify="right" if name in _NUMBERS else "left",
+            no_wrap=not folds,
+            overflow="fold" if folds else "ellipsis",
+        )
     return table
+
+
+def _add(table: Table, *cells: str | Text | None) -> None:
+    """Add a row; a cell is shown as it is, whoever wrote it."""
+    table.add_row(*(cell if isinstance(cell, Text) else Text(visible(cell or "")) for cell in cells))

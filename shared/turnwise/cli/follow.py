@@ -10,9 +10,11 @@ import typer
 from turnwise.cli.event_lines import ENDS, EventLines
 from turnwise.cli.group import FAILED
 from turnwise.cli.message_text import Json, document_text
-from turnwise.cli.run_text import console, print_run
+from turnwise.cli.run_text import print_run
 from turnwise.cli.silence import Silence
+from turnwise.cli.terminal import console
 from turnwise.errors import ConflictError
+from turnwise.run_log.visible import visible
 
 if TYPE_CHECKING:
     from turnwise.client import Client
@@ -29,12 +31,12 @@ def follow(client: Client, run_id: str, *, as_json: bool = False, ask: bool = Fa
     out, lines = console(), EventLines(width=400)
     # The end is told with the result; who is asked here need not be told so.
     hidden = ENDS | _DIALOGUE if ask else ENDS
-    silence = Silence(client, run_id, lambda sentence: out.print(sentence, markup=False, style="dim"))
+    silence = Silence(client, run_id, lambda sentence: out.print(sentence, style="dim"))
     for event in client.events(run_id) if as_json or ask else silence.between(client.events(run_id)):
         if as_json:
             typer.echo(json.dumps(event, ensure_ascii=False))
         elif (line := lines.line(event)) is not None and event["type"] not in hidden:
-            out.print(str(line), markup=False)
+            out.print(str(line))
         if ask and event["type"] == "human.asked" and not _answer(client, run_id, event):
             return 0
     run = client.run(run_id)
@@ -47,12 +49,14 @@ def _answer(client: Client, run_id: str, event: Json) -> bool:
     """Ask and pass on the answer; False at the end of the input."""
     document = (event.get("data") or {}).get("document")
     try:
-        text = typer.prompt(document_text(document) or "You", default="", show_default=False, prompt_suffix="\n> ")
+        text = typer.prompt(
+            visible(document_text(document)) or "You", default="", show_default=False, prompt_suffix="\n> "
+        )
     except typer.Abort:
         typer.echo(f"\nThe run waits; go on with: turnwise answer {run_id} TEXT", err=True)
         return False
     try:
         client.answer(run_id, text, question=event.get("ask"))
     except ConflictError as error:
-        typer.echo(str(error), err=True)
+        typer.echo(visible(str(error)), err=True)
     return True

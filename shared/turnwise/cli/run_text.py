@@ -4,45 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rich.console import Console
-
 from turnwise.cli.message_text import Json, document_text, money, speaker
-
-
-def console() -> Console:
-    """Where results go; as wide as needed where nobody looks, so that no line is cut."""
-    found = Console(highlight=False)
-    return found if found.is_terminal else Console(highlight=False, width=200)
+from turnwise.cli.terminal import console
 
 
 def print_run(run: Json) -> None:
     """A run's facts and its result."""
     out = console()
-    out.print(f"{run['id']}  task {run['task']}  {status(run)}  {tokens(run)} tokens  {cost(run)}", markup=False)
+    out.print(f"{run['id']}  task {run['task']}  {status(run)}  {tokens(run)} tokens  {cost(run)}")
     if run.get("waiting_for"):
-        out.print(run["waiting_for"]["sentence"], markup=False)
+        out.print(run["waiting_for"]["sentence"])
     if run.get("error"):
-        out.print(f"error: {run['error'].get('message', run['error'])}", markup=False)
+        out.print(f"error: {run['error'].get('message', run['error'])}")
     if run.get("result"):
-        out.print(result_text(run), markup=False)
+        out.print(result_text(run))
 
 
 def print_transcript(transcript: Json) -> None:
     """What was said, with its turns, the tasks nested."""
     root = transcript.get("root")
     for line in transcript_lines(root) if root else ():
-        console().print(line, markup=False)
+        console().print(line)
 
 
 def print_inbox(items: Iterable[Json]) -> None:
     """Open questions and parked calls, each with the command that answers it."""
     out = console()
     for item in items:
-        out.print(f"{item['run']}  {item['task']}", markup=False)
+        out.print(f"{item['run']}  {item['task']}")
         for line in _parked_lines(item) if item["kind"] == "parked" else [document_text(item["document"])]:
-            out.print(f"  {line}", markup=False)
+            out.print(f"  {line}")
         command = f"resolve {item['id']} --again" if item["kind"] == "parked" else f"answer {item['run']} TEXT"
-        out.print(f"  turnwise {command}", markup=False, style="dim")
+        out.print(f"  turnwise {command}", style="dim")
 
 
 def _parked_lines(item: Json) -> Iterator[str]:

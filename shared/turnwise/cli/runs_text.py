@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from turnwise.cli.ages import age, age_of, since
+from turnwise.cli.cells import cut, fitted, one_line
 from turnwise.cli.message_text import Json, document_text
-from turnwise.cli.run_text import console, cost, status, tokens
+from turnwise.cli.run_text import cost, status, tokens
+from turnwise.cli.terminal import console
 
 # Columns from which on what a run waits for stands beside the rest, and not on a line below it.
 _WIDE = 160
@@ -23,7 +26,7 @@ def print_runs(runs: Iterable[Json]) -> None:
     """One run per line, on a narrow terminal with a second line for what it waits for."""
     out = console()
     for line, look in _lines(list(runs), out.width):
-        out.print(Text(line, style=look), no_wrap=True, overflow="ellipsis", crop=False)
+        out.print(Text(line, style=look), soft_wrap=True)
 
 
 def _lines(runs: list[Json], width: int) -> Iterator[tuple[str, str]]:
@@ -31,28 +34,23 @@ def _lines(runs: list[Json], width: int) -> Iterator[tuple[str, str]]:
     wide, roomy = width >= _WIDE, width >= _ROOMY
     names = ("run", "task", "status", "age", "took", *(("tokens", "cost") if roomy else ()))
     rows = [names, *(_facts(run, roomy) for run in runs)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(names))]
+    widths = [max(cell_len(row[at]) for row in rows) for at in range(len(names))]
     # A narrow terminal cuts the names of tasks off, and never an id.
     over = sum(widths) + 2 * (len(widths) - 1) - width
     widths[1] = max(min(widths[1], _SHORTEST_TASK), widths[1] - max(over, 0))
-    notes = ["waits for, or says" if wide else "", *(" ".join(note(run).split()) for run in runs)]
+    notes = ["waits for, or says" if wide else "", *(one_line(" ".join(note(run).split())) for run in runs)]
     for at, (row, told) in enumerate(zip(rows, notes, strict=True)):
         line = "  ".join(
-            _cut(cell, size).rjust(size) if name in _RIGHT else _cut(cell, size).ljust(size)
-            for name, cell, size in zip(names, row, widths, strict=True)
+            fitted(cell, size, right=name in _RIGHT) for name, cell, size in zip(names, row, widths, strict=True)
         )
         line = f"{line}  {told}" if wide else line
-        yield _cut(line.rstrip(), width), "bold" if at == 0 else ""
+        yield cut(line.rstrip(), width), "bold" if at == 0 else ""
         if told and not wide:
-            yield _cut(f"  {told}", width), "dim"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+            yield cut(f"  {told}", width), "dim"
 
 
 def _facts(run: Json, roomy: bool) -> tuple[str, ...]:
-    facts = (run["id"], run["task"], status(run), age_of(run["created_at"]), took(run))
+    facts = (run["id"], one_line(run["task"]), one_line(status(run)), age_of(run["created_at"]), took(run))
     return (*facts, str(tokens(run)), cost(run)) if roomy else facts
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from turnwise.cli.options import seconds
+from turnwise.run_log.visible import visible
 
 Json = dict[str, Any]
 
@@ -75,7 +76,7 @@ def change_all(
     _tell(done, f"{_runs(done['changed'])} {verb}{refused}.", as_json)
     if not as_json:
         for one in done["refused"]:
-            typer.echo(f"{one['run']}: {one['detail']}", err=True)
+            typer.echo(visible(f"{one['run']}: {one['detail']}"), err=True)
 
 
 def _all_pages(change: Callable[..., Json], filter: Json, *, dry_run: bool) -> Json:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from rich.text import Text
 
+from turnwise.cli.cells import cut, fitted, one_line
 from turnwise.cli.message_text import Json
-from turnwise.cli.run_text import console
+from turnwise.cli.terminal import console
 from turnwise.timeline.telling import duration
 from turnwise.timeline.views import ItemView, SpanView, TimelineView
 
@@ -59,8 +59,8 @@ def print_timeline(found: Json) -> None:
 
 def timeline_lines(view: TimelineView, width: int) -> Iterable[Text]:
     """The lines; none is wider than `width` but for the summary."""
-    yield Text(f"{view.run}  task {view.task}  {view.status}  {duration(view.seconds)}")
-    yield Text(view.summary, style="bold")
+    yield Text(one_line(f"{view.run}  task {view.task}  {view.status}  {duration(view.seconds)}"))
+    yield Text(one_line(view.summary), style="bold")
     whole_run = [SpanView(kind=one.kind, name=one.name, start=0, seconds=one.seconds) for one in view.shares]
     if view.seconds > 0:
         yield _bar(whole_run, view.seconds, width)
@@ -76,7 +76,9 @@ def _shares(view: TimelineView, width: int) -> Iterable[Text]:
     for one in view.shares:
         sign, style = SIGNS[one.kind]
         line = Text(sign, style=style)
-        line.append(f" {_fitted(one.text, width - 34)}{duration(one.seconds):>10}{100 * one.share:>6.1f} %", style="")
+        line.append(
+            f" {fitted(one_line(one.text), width - 34)}{duration(one.seconds):>10}{100 * one.share:>6.1f} %", style=""
+        )
         line.append(f"{one.times:>8}x", style="dim")
         yield line
 
@@ -85,7 +87,7 @@ def _items(items: Sequence[ItemView], width: int) -> Iterable[Text]:
     longest = max((item.seconds for item in items), default=0.0)
     label, room = 24, width - 24 - 2 * 9 - 2
     for item in items:
-        line = Text(_fitted(_label(item), label))
+        line = Text(fitted(one_line(_label(item)), label))
         line.append(f"{_at(item.start):>9}{duration(item.seconds):>9}  ", style="dim")
         line.append_text(_bar(item.spans, longest, room) if longest > 0 else Text())
         yield line
@@ -101,7 +103,7 @@ def _attempts(item: ItemView, width: int) -> Iterable[Text]:
         why = f": {' '.join(one.reason.split())}" if one.reason else ""
         took = "" if one.claimed_at is None else f" after {duration((one.ended_at - one.claimed_at).total_seconds())}"
         text = f"    {_WORDS[one.outcome]} {where}{took}{why}"
-        yield Text(text if cell_len(text) <= width else f"{text[: width - 1]}…", style="dim")
+        yield Text(cut(one_line(text), width), style="dim")
 
 
 _WORDS = {
@@ -137,8 +139,3 @@ def _bar(spans: Sequence[SpanView], whole_seconds: float, width: int) -> Text:
             line.append(sign * (end - drawn), style=style)
             drawn = end
     return line
-
-
-def _fitted(text: str, width: int) -> str:
-    cut = text if cell_len(text) <= width else f"{text[: width - 1]}…"
-    return cut + " " * (width - cell_len(cut))
