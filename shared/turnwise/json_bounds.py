@@ -31,14 +31,11 @@ def fault_in(value: Any, max_depth: int = MAX_DEPTH) -> str | None:
     for _ in range(max_depth + 1):
         inner: list[Any] = []
         for item in level:
-            if (fault := _fault_of(item)) is not None:
+            kind = type(item)
+            if (kind is str and item.isascii()) or kind is bool or item is None:
+                continue
+            if (fault := _opened(item, kind, inner)) is not None:
                 return fault
-            if isinstance(item, Mapping):
-                if any(isinstance(key, str) and not is_unicode(key) for key in item):
-                    return "a name in it is half of a surrogate pair; send valid Unicode"
-                inner += item.values()
-            elif isinstance(item, (list, tuple)):
-                inner += item
         seen += len(inner)
         if seen > MAX_VALUES:
             return f"it holds more than {MAX_VALUES} values; send less"
@@ -83,6 +80,29 @@ def is_unicode(text: str) -> bool:
 def as_unicode(text: str) -> str:
     """The text with each half of a surrogate pair replaced by a question mark."""
     return text if is_unicode(text) else text.encode(errors="replace").decode()
+
+
+def _opened(item: Any, kind: type[Any], inner: list[Any]) -> str | None:
+    """Add what the item holds to `inner`, or say what is wrong with it."""
+    # By exact type first: every turn's JSON comes here, and a check against an abstract class takes longest of all.
+    if kind is dict:
+        values: Mapping[Any, Any] = item
+    elif kind is list:
+        inner += item
+        return None
+    elif kind is str or kind is int or kind is float:
+        return _fault_of(item)
+    elif isinstance(item, Mapping):
+        values = item
+    else:
+        if isinstance(item, (list, tuple)):
+            inner += item
+        return _fault_of(item)
+    for key in values:
+        if isinstance(key, str) and not key.isascii() and not is_unicode(key):
+            return "a name in it is half of a surrogate pair; send valid Unicode"
+    inner += values.values()
+    return None
 
 
 def _fault_of(item: Any) -> str | None:

@@ -238,4 +238,5 @@ def test_what_is_bounded_is_counted_without_recursion() -> None:
     assert fault_in(_deep(100_000)) is not None
     assert fault_in(_deep(MAX_DEPTH)) is None
     assert fault_in([_deep(MAX_DEPTH)]) is not None
+    assert fault_in((_deep(MAX_DEPTH),)) is not None
     assert fault_in(10**307) is None

@@ -403,6 +403,16 @@ def test_a_program_with_piped_input_ends_when_the_input_does(monkeypatch: pytest
     assert result.metadata.status is StatusCode.USER_QUIT
 
 
+def test_piped_input_that_is_no_text_is_its_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9\n"), encoding="utf-8"))
+    result = Task(ChatAgent(ChatAgentConfig(name="Bot", llm=MockLMConfig(default_response="and?")))).run("shall we?")
+    assert result is not None
+    assert result.metadata.status is StatusCode.USER_QUIT
+    assert "turnwise: the input is no utf-8 text" in capsys.readouterr().err
+
+
 def test_nobody_is_asked_where_nobody_sits(monkeypatch: pytest.MonkeyPatch) -> None:
     piped(monkeypatch, "yes\n")
     with Bound(unattended, True):

@@ -106,6 +106,18 @@ def test_handle_takes_agent_and_document_by_annotation_first_and_by_name_second(
     assert content(agent_with(OnlyAgent)) == "only Bot"
 
 
+def test_an_annotation_that_is_no_type_leaves_it_to_names() -> None:
+    class Worded(Plain):
+        def handle(self, chat_doc: "the whole message", agent: 1 / 0) -> str:  # type: ignore[valid-type]  # noqa: F722
+            return f"{type(chat_doc).__name__} {agent.config.name}"
+
+    class Described(Plain):
+        def handle(self, message: "the ChatDocument itself") -> str:  # type: ignore[valid-type]  # noqa: F722
+            return type(message).__name__
+
+    assert [content(agent_with(tool)) for tool in (Worded, Described)] == ["ChatDocument Bot", "ChatDocument"]
+
+
 def test_async_runs_prefer_the_async_twin_and_fall_back() -> None:
     class Twins(Plain):
         def handle(self) -> str:

@@ -264,6 +264,10 @@ def unresolved(x: Decimal) -> None:
     pass
 
 
+def worded(x: "the whole message") -> None:  # type: ignore[valid-type]  # noqa: F722
+    pass
+
+
 class Opaque:
     pass
 
@@ -279,6 +283,7 @@ def opaque(x: Opaque) -> None:
         (whatever, r"'whatever'.*`\*\*things: 'int'`"),
         (untyped, r"'untyped': parameter 'x' has no type; annotate it, for instance `x: str`"),
         (unresolved, r"'unresolved': the type of parameter 'x' is not known: .*Decimal.*outside of TYPE_CHECKING"),
+        (worded, r"'worded': the annotation of parameter 'x' is no type .SyntaxError.*Annotated"),
         (opaque, r"'opaque': a type can not be a field's: .*Opaque"),
         (lambda: None, r"'<lambda>' can not be a tool's name.*pass name="),
     ],

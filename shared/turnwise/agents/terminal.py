@@ -17,6 +17,7 @@ def ask_on_terminal(question: str) -> str:
     """Show the question and read one line, from a terminal or from what is piped in.
 
     Returns "q" once the piped input has ended, because nobody is left to answer; "" where there is no input at all.
+    Input that is no text in its encoding ends there, which the standard error says.
     """
     stdin = sys.stdin
     if not stdin or stdin.closed or unattended.get():
@@ -28,6 +29,11 @@ def ask_on_terminal(question: str) -> str:
         sys.stdout.flush()
         line = stdin.readline()
     except KeyboardInterrupt:
+        return "q"
+    except UnicodeDecodeError as error:
+        sys.stderr.write(
+            f"\nturnwise: the input is no {error.encoding} text ({error.reason}), so it is taken to end here\n"
+        )
         return "q"
     except OSError:  # it cannot be read, as within a test
         return ""

@@ -39,12 +39,19 @@ def doubt_about(usage: LLMTokenUsage) -> str:
     """Return why a usage cannot be true, "" if it can; for models that make their own."""
     if usage.doubt:
         return usage.doubt
+    counts, cost = (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens, usage.calls), usage.cost
+    is_money = cost is None or (cost.is_finite() and cost >= 0)
+    if is_money and all(map(_is_plain, counts)):
+        return ""  # as nearly all are
     names = ("prompt_tokens", "cached_tokens", "completion_tokens", "calls")
-    doubts = [_doubt_of(name, getattr(usage, name)) for name in names]
-    cost = usage.cost
-    if cost is not None and not (cost.is_finite() and cost >= 0):
+    doubts = [_doubt_of(name, count) for name, count in zip(names, counts, strict=True)]
+    if not is_money:
         doubts.append(f"cost is {cost}, not an amount of money")
     return "; ".join(filter(None, doubts))
+
+
+def _is_plain(count: Any) -> bool:
+    return type(count) is int and 0 <= count <= MOST_TOKENS
 
 
 def _doubt_of(name: str, count: Any) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sys
 
-from turnwise.json_bounds import as_unicode, fault_in
+from turnwise.json_bounds import as_unicode, fault_in, is_unicode
 from turnwise.llm.base import LLMFunctionCall, LLMResponse, OpenAIToolCall
 
 
 def taken(response: LLMResponse) -> LLMResponse:
     """The answer; arguments that are out of bounds become text (`raw`), of which the model is told what is wrong."""
+    if not response.oai_tool_calls and response.function_call is None and _plain(response):
+        return response  # as nearly all answers are
     changed = {
         "message": None if response.message is None else as_unicode(response.message),
         "reasoning": as_unicode(response.reasoning),
@@ -20,6 +22,10 @@ def taken(response: LLMResponse) -> LLMResponse:
     }
     different = {name: value for name, value in changed.items() if value != getattr(response, name)}
     return response.model_copy(update=different) if different else response
+
+
+def _plain(response: LLMResponse) -> bool:
+    return is_unicode(response.message or "") and is_unicode(response.reasoning) and is_unicode(response.model)
 
 
 def _call(call: OpenAIToolCall) -> OpenAIToolCall:

@@ -29,7 +29,7 @@ def offered_by_type(
         return None
     try:
         kinds = _types_in(hint(item, function))
-    except (NameError, TypeError, AttributeError):
+    except Exception:  # noqa: BLE001 - evaluating somebody's annotation may raise anything, a text in it need be no expression
         words = re.findall(r"\w+", str(item.annotation))
         if "ChatDocument" in words:
             return "chat_doc"

@@ -193,6 +193,12 @@ def _resolved(item: inspect.Parameter, function: Callable[..., Any], tool: str) 
             f"tool {tool!r}: the type of parameter {item.name!r} is not known: {error}; "
             "define it at the top of the module, and import it outside of TYPE_CHECKING"
         ) from error
+    except Exception as error:
+        # Evaluating somebody's annotation may raise anything.
+        raise ConfigurationError(
+            f"tool {tool!r}: the annotation of parameter {item.name!r} is no type ({type(error).__name__}: {error}); "
+            "write a type, and put words about it in Annotated[...] or in the docstring"
+        ) from error
     return found | None if item.default is None and NoneType not in get_args(found) else found
 
 
