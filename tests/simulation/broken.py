@@ -303,5 +303,5 @@ SABOTEURS = [
         promises=("effects",),
         task="trip",
     ),
-    Saboteur(name="new keys", takes_away=new_keys, faults=ZOMBIES, promises=("effects",), task="trip"),
+    Saboteur(name="new keys", takes_away=new_keys, faults=ZOMBIES, promises=("effects",), schedules=200, task="trip"),
 ]

@@ -59,9 +59,21 @@ def test_no_provider_is_sent_the_prompts_or_the_key_meant_for_openai(
     assert options["api_key"] == ("key-of-its-own" if PROVIDERS[name].key_variables else "local")
 
 
-def test_an_unknown_provider_is_refused_before_anything_is_sent() -> None:
+@pytest.mark.parametrize("base", [None, "https://api.openai.com/v1"])
+def test_an_unknown_provider_is_refused_before_anything_is_sent(
+    base: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    if base is not None:
+        monkeypatch.setenv("OPENAI_BASE_URL", base)
     with pytest.raises(ConfigurationError, match=r"'lokal'.*known are .*ollama.*api_base"):
         ChatAgent(ChatAgentConfig(llm=OpenAIGPTConfig(chat_model="lokal/llama3")))
+
+
+def test_a_slash_is_part_of_the_name_at_a_server_of_ones_own() -> None:
+    config = OpenAIGPTConfig(chat_model="meta-llama/Llama-3")
+    body = request_body(config, [LLMMessage(role=Role.USER, content="hi")], 10, None)
+    assert (config.base_url, body["model"]) == ("https://openai.example/v1", "meta-llama/Llama-3")
 
 
 def test_a_missing_key_is_asked_for_by_the_name_of_its_variable() -> None:

@@ -120,24 +120,25 @@ def run_in_loop(whole: Callable[[], Coroutine[Any, Any, list[Any]]]) -> list[Any
     except RuntimeError:
         return asyncio.run(whole())
     beside = _Beside(whole)
+    task = asyncio.current_task()
+    # Read before the batch begins: an interrupt may come as soon as it has.
+    before = task.cancelling() if task is not None else 0
     with ThreadPoolExecutor(1, thread_name_prefix="turnwise-batch") as thread:
         # With this thread's settings, and in the run that it may be part of.
         running = thread.submit(copy_context().run, lambda: asyncio.run(beside.run()))
         try:
-            return _awaited(running)
+            return _awaited(running, task, before)
         except BaseException:
             # An interrupt reaches this thread alone, and leaving the block waits for the other one.
             beside.cancel()
             raise
 
 
-def _awaited(running: Future[list[Any]]) -> list[Any]:
-    """What the other thread comes to. Raises `CancelledError` once this thread's task is told to end.
+def _awaited(running: Future[list[Any]], task: asyncio.Task[Any] | None, before: int) -> list[Any]:
+    """Return what the other thread comes to. Raises `CancelledError` once this thread's task is told to end again.
 
     Its loop is blocked meanwhile, and an interrupt within `asyncio.run` is no more than a request to that loop.
     """
-    task = asyncio.current_task()
-    before = task.cancelling() if task is not None else 0
     while True:
         done, _ = wait([running], timeout=_LOOK_SECONDS)
         if done:

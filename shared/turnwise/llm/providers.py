@@ -121,11 +121,14 @@ def _parts(chat_model: str, api_base: str | None) -> tuple[Provider, str]:
     provider = PROVIDERS.get(prefix)
     if api_base:
         return (provider, rest) if provider is not None and _own(provider, api_base) else (_OPENAI, chat_model)
+    chosen = _first_set(_OPENAI.address_variables)
+    if provider is None and chosen and _host(chosen) != _host(OPENAI_URL):
+        # Whoever set the address has chosen the server, and servers name models as `organization/model`.
+        return _OPENAI, chat_model
     if provider is None:
         raise ConfigurationError(
             f"the model {chat_model!r} names a provider {prefix!r} that is not known, so nothing is sent; known are "
-            f"{', '.join(PROVIDERS)}. For another server give its address as `api_base`, or set OPENAI_BASE_URL and "
-            f"name the model 'openai/{chat_model}'"
+            f"{', '.join(PROVIDERS)}. For another server give its address as `api_base`, or set OPENAI_BASE_URL"
         )
     if provider.in_name and not rest:
         raise ConfigurationError(

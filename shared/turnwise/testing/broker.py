@@ -145,7 +145,7 @@ class SimulatedBus:
     def publish_ask(self, envelope: AskEnvelope) -> None:
         self._send(envelope.queue, envelope)
 
-    def wake(self, run: str) -> None:
+    def wake(self, run: str, version: str | None = None) -> None:
         self._send(COORDINATOR_QUEUE, MoveEnvelope(run=run))
 
     def notify(self, notice: Notice) -> None:
