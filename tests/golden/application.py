@@ -44,7 +44,9 @@ class Outside:
     def model(self, agent: model.Agent) -> OpenAIGPTConfig | None:
         if agent.llm is None:
             return None
-        return OpenAIGPTConfig(chat_model=model_name(self._scenario.id, agent.name), timeout=90)
+        # The prefix names the server that OPENAI_BASE_URL is set to; the server is told the rest.
+        chat_model = f"openai/{model_name(self._scenario.id, agent.name)}"
+        return OpenAIGPTConfig(chat_model=chat_model, timeout=90)
 
     def settle(self, agent: ChatAgent) -> None:
         """Nothing: nobody watches."""
