@@ -1,4 +1,4 @@
-"""What it costs to stream the text of many answers: messages and processor time of one process, over a broker.
+"""Measure what it costs to stream the text of many answers: messages and CPU time of one process, over a broker.
 
     python -m bench.streaming [--streams 1000] [--tokens-a-second 50] [--seconds 10] [--broker amqp://...]
 
