@@ -54,7 +54,7 @@ chaos-real: $(READY) ## kill, cut and restart real servers and processes under 2
 	$(BIN)/python -m tests.chaos $(ARGS)
 
 clean: ## remove the virtual environment and the caches
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .nox site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -31,14 +31,19 @@ Answering = Callable[[dict[str, Any]], RawAnswer]
 
 
 @contextmanager
-def raw_model(answer: Answering) -> Iterator[str]:
-    """The base URL of a server whose every answer is made by `answer` of the request's body."""
+def raw_model(answer: Answering, requests: list[tuple[str, dict[str, str]]] | None = None) -> Iterator[str]:
+    """The base URL of a server whose every answer is made by `answer` of the request's body.
+
+    `requests` is given the path and the headers, with lower-case names, of each request.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
+            if requests is not None:
+                requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
             given = answer(asked)
             try:
                 self._send(given)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from turnwise.agents.callbacks import Callbacks
     from turnwise.agents.chat_agent import ChatAgent
     from turnwise.agents.config import AgentConfig, ChatAgentConfig, NonToolAction
+    from turnwise.agents.global_state import GlobalState
     from turnwise.agents.handler_calls import idempotency_key
     from turnwise.app import App
     from turnwise.batch.agents import (
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         run_batch_function,
     )
     from turnwise.batch.pool import ExceptionHandling
+    from turnwise.batch.results import BatchResults
     from turnwise.batch.tasks import run_batch_task_gen, run_batch_tasks
     from turnwise.cancellation import cancelled, check_cancelled
     from turnwise.constants import AT, DONE, NO_ANSWER, PASS, PASS_TO, SEND_TO, USER_QUIT_STRINGS
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
         InfiniteLoopException,
         TurnwiseError,
     )
+    from turnwise.llm.azure_config import AzureConfig
     from turnwise.llm.base import (
         LanguageModel,
         LLMConfig,
@@ -47,14 +50,26 @@ if TYPE_CHECKING:
         Role,
         StreamEventType,
     )
-    from turnwise.llm.mock import MockLMConfig
+    from turnwise.llm.call_params import OpenAICallParams
+    from turnwise.llm.file_attachment import FileAttachment
+    from turnwise.llm.mock import MockLM, MockLMConfig
+    from turnwise.llm.model_names import (
+        AnthropicModel,
+        DeepSeekModel,
+        GeminiModel,
+        MiniMaxModel,
+        ModelName,
+        OpenAIChatModel,
+    )
+    from turnwise.llm.openai_chat import OpenAIGPT
     from turnwise.llm.openai_config import OpenAIGPTConfig
+    from turnwise.llm.specs import OpenAIJsonSchemaSpec, OpenAIToolSpec
     from turnwise.messages.document import ChatDocLoggerFields, ChatDocMetaData, ChatDocument
     from turnwise.messages.tool_message import ToolMessage
     from turnwise.messages.xml.tool_message import XMLToolMessage
     from turnwise.provider_limits.announcement import Quota, RateLimits
     from turnwise.retrieval.config import PgVectorConfig, SqliteVectorConfig, VectorStoreConfig
-    from turnwise.retrieval.document import Document, ScoredDocument
+    from turnwise.retrieval.document import DocMetaData, Document, ScoredDocument
     from turnwise.retrieval.embedder import Embedder, Embeddings
     from turnwise.retrieval.hashing import HashingEmbedder
     from turnwise.retrieval.openai_embedder import OpenAIEmbedder
@@ -62,9 +77,21 @@ if TYPE_CHECKING:
     from turnwise.retrieval.store import VectorStore
     from turnwise.retrieval.tool import RetrievalTool
     from turnwise.retrying import ErrorKind, RetryPolicy
+    from turnwise.stop_reason import StopReason
     from turnwise.tasks.callbacks import TaskCallbacks
     from turnwise.tasks.config import TaskConfig
     from turnwise.tasks.task import Task
+    from turnwise.tasks.task_tool import TaskTool
+    from turnwise.tools.mcp.helpers import (
+        FastMCPClient,
+        get_mcp_tool_async,
+        get_mcp_tools_async,
+        get_tool,
+        get_tool_async,
+        get_tools,
+        get_tools_async,
+        mcp_tool,
+    )
     from turnwise.tools.mcp.server import MCPTools
     from turnwise.tools.orchestration import (
         AgentDoneTool,
@@ -96,7 +123,10 @@ __all__ = [
     "AgentDoneTool",
     "AgentEvent",
     "AgentSendTool",
+    "AnthropicModel",
     "App",
+    "AzureConfig",
+    "BatchResults",
     "CallCancelledError",
     "CallTimeoutError",
     "Callbacks",
@@ -106,6 +136,8 @@ __all__ = [
     "ChatDocMetaData",
     "ChatDocument",
     "ContextOverflowError",
+    "DeepSeekModel",
+    "DocMetaData",
     "Document",
     "DonePassTool",
     "DoneSequence",
@@ -116,8 +148,12 @@ __all__ = [
     "ErrorKind",
     "EventType",
     "ExceptionHandling",
+    "FastMCPClient",
+    "FileAttachment",
     "FinalResultTool",
     "ForwardTool",
+    "GeminiModel",
+    "GlobalState",
     "HashingEmbedder",
     "InfiniteLoopException",
     "LLMConfig",
@@ -128,11 +164,19 @@ __all__ = [
     "LLMTokenUsage",
     "LanguageModel",
     "MCPTools",
+    "MiniMaxModel",
+    "MockLM",
     "MockLMConfig",
+    "ModelName",
     "NonToolAction",
+    "OpenAICallParams",
+    "OpenAIChatModel",
     "OpenAIEmbedder",
+    "OpenAIGPT",
     "OpenAIGPTConfig",
+    "OpenAIJsonSchemaSpec",
     "OpenAIToolCall",
+    "OpenAIToolSpec",
     "PassTool",
     "PgVectorConfig",
     "Quota",
@@ -148,10 +192,12 @@ __all__ = [
     "Settings",
     "SqliteVectorConfig",
     "StatusCode",
+    "StopReason",
     "StreamEventType",
     "Task",
     "TaskCallbacks",
     "TaskConfig",
+    "TaskTool",
     "ToolMessage",
     "TurnwiseError",
     "VectorStore",
@@ -160,9 +206,16 @@ __all__ = [
     "agent_response_batch",
     "cancelled",
     "check_cancelled",
+    "get_mcp_tool_async",
+    "get_mcp_tools_async",
+    "get_tool",
+    "get_tool_async",
+    "get_tools",
+    "get_tools_async",
     "idempotency_key",
     "ingest_documents",
     "llm_response_batch",
+    "mcp_tool",
     "quiet_mode",
     "run_batch_agent_method",
     "run_batch_function",
@@ -177,6 +230,31 @@ __all__ = [
 
 # Where each public name lives; loaded at its first use, so that importing the package costs next to nothing.
 _NAMES_BY_MODULE = {
+    "turnwise.agents.global_state": ["GlobalState"],
+    "turnwise.tasks.task_tool": ["TaskTool"],
+    "turnwise.tools.mcp.helpers": [
+        "FastMCPClient",
+        "get_tool",
+        "get_tool_async",
+        "get_tools",
+        "get_tools_async",
+        "get_mcp_tool_async",
+        "get_mcp_tools_async",
+        "mcp_tool",
+    ],
+    "turnwise.llm.file_attachment": ["FileAttachment"],
+    "turnwise.llm.specs": ["OpenAIToolSpec", "OpenAIJsonSchemaSpec"],
+    "turnwise.llm.openai_chat": ["OpenAIGPT"],
+    "turnwise.llm.azure_config": ["AzureConfig"],
+    "turnwise.llm.call_params": ["OpenAICallParams"],
+    "turnwise.llm.model_names": [
+        "ModelName",
+        "OpenAIChatModel",
+        "AnthropicModel",
+        "GeminiModel",
+        "DeepSeekModel",
+        "MiniMaxModel",
+    ],
     "turnwise.agents.agent": ["Agent"],
     "turnwise.agents.callbacks": ["Callbacks"],
     "turnwise.agents.chat_agent": ["ChatAgent"],
@@ -190,6 +268,7 @@ _NAMES_BY_MODULE = {
         "run_batch_function",
     ],
     "turnwise.batch.pool": ["ExceptionHandling"],
+    "turnwise.batch.results": ["BatchResults"],
     "turnwise.batch.tasks": ["run_batch_task_gen", "run_batch_tasks"],
     "turnwise.cancellation": ["cancelled", "check_cancelled"],
     "turnwise.constants": ["AT", "DONE", "NO_ANSWER", "PASS", "PASS_TO", "SEND_TO", "USER_QUIT_STRINGS"],
@@ -215,14 +294,14 @@ _NAMES_BY_MODULE = {
         "Role",
         "StreamEventType",
     ],
-    "turnwise.llm.mock": ["MockLMConfig"],
+    "turnwise.llm.mock": ["MockLMConfig", "MockLM"],
     "turnwise.llm.openai_config": ["OpenAIGPTConfig"],
     "turnwise.provider_limits.announcement": ["Quota", "RateLimits"],
     "turnwise.messages.document": ["ChatDocLoggerFields", "ChatDocMetaData", "ChatDocument"],
     "turnwise.messages.tool_message": ["ToolMessage"],
     "turnwise.messages.xml.tool_message": ["XMLToolMessage"],
     "turnwise.retrieval.config": ["PgVectorConfig", "SqliteVectorConfig", "VectorStoreConfig"],
-    "turnwise.retrieval.document": ["Document", "ScoredDocument"],
+    "turnwise.retrieval.document": ["Document", "ScoredDocument", "DocMetaData"],
     "turnwise.retrieval.embedder": ["Embedder", "Embeddings"],
     "turnwise.retrieval.hashing": ["HashingEmbedder"],
     "turnwise.retrieval.openai_embedder": ["OpenAIEmbedder"],
@@ -230,6 +309,7 @@ _NAMES_BY_MODULE = {
     "turnwise.retrieval.store": ["VectorStore"],
     "turnwise.retrieval.tool": ["RetrievalTool"],
     "turnwise.retrying": ["ErrorKind", "RetryPolicy"],
+    "turnwise.stop_reason": ["StopReason"],
     "turnwise.tasks.callbacks": ["TaskCallbacks"],
     "turnwise.tasks.config": ["TaskConfig"],
     "turnwise.tasks.task": ["Task"],

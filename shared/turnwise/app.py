@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from turnwise.errors import ApplicationError, UnknownTaskError
+from turnwise.tasks.own_attributes import survey
 from turnwise.tasks.task import Task
 from turnwise.tasks.tree import TaskTree
 
@@ -70,7 +71,9 @@ class App:
         """The task with all below it, built once per process, from which runs are served."""
         tree = self._trees.get(name)
         if tree is None:
-            tree = self._trees[name] = self.build(name).tree()
+            tree = self.build(name).tree()
+            survey(tree)
+            self._trees[name] = tree
         return tree
 
     def check(self) -> None:

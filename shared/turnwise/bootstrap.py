@@ -104,7 +104,11 @@ def open_store(settings: ServiceSettings, connections: int | None = None) -> tup
     """
     most = connections or settings.database_connections
     database = Database(settings.database_url, synchronous=settings.sqlite_synchronous, pool_size=most)
-    database.check_schema()
+    try:
+        database.check_schema()
+    except BaseException:
+        database.close()
+        raise
     return database, Store(database, lease_seconds=settings.lease_seconds, tenant_weights=settings.tenant_weights)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -22,13 +22,23 @@ class Configuration(BaseModel):
     # Settings that programs of the same vocabulary may have, and what stands for them here.
     _instead: ClassVar[Mapping[str, str]] = {}
 
+    if not TYPE_CHECKING:  # a type checker would take any name
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            # Private attributes and properties are no settings.
+            refused = None if hasattr(type(self), name) or name.startswith("_") else refusal(type(self), name)
+            if refused is not None:
+                raise ConfigurationError(refused)
+            super().__setattr__(name, value)
+
     @model_validator(mode="before")
     @classmethod
     def _check_names(cls, given: Any) -> Any:
-        if isinstance(given, dict) and "extra" not in cls.model_config:
+        if isinstance(given, dict):
             for name in given:
-                if name not in cls.model_fields and not cls._is_alias(name):
-                    raise ConfigurationError(cls._unknown(name))
+                refused = refusal(cls, name)
+                if refused is not None:
+                    raise ConfigurationError(refused)
         return given
 
     @classmethod
@@ -45,3 +55,10 @@ class Configuration(BaseModel):
         else:
             advice = f"expected one of: {', '.join(sorted(cls.model_fields))}"
         return f"{cls.__name__} has no setting {name!r}; {advice}"
+
+
+def refusal(settings: type[Configuration], name: str) -> str | None:
+    """Return why a class of settings takes none of this name, and what it takes instead; None if it takes it."""
+    if "extra" in settings.model_config or name in settings.model_fields or settings._is_alias(name):
+        return None
+    return settings._unknown(name)

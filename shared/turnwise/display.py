@@ -52,16 +52,16 @@ def current_settings() -> Settings:
     return _current.get() or _global
 
 
-def set_global(new: Settings) -> None:
-    """Take over the fields of `new` that were set, for the whole process."""
-    for name in new.model_fields_set:
-        setattr(_global, name, getattr(new, name))
+def set_global(key_vals: Settings) -> None:
+    """Take over the fields of `key_vals` that were set, for the whole process."""
+    for name in key_vals.model_fields_set:
+        setattr(_global, name, getattr(key_vals, name))
 
 
 @contextmanager
-def temporary_settings(new: Settings) -> Iterator[None]:
-    """Use `new` within the block, in this thread or task only."""
-    token = _current.set(new)
+def temporary_settings(temp_settings: Settings) -> Iterator[None]:
+    """Use `temp_settings` within the block, in this thread or task only."""
+    token = _current.set(temp_settings)
     try:
         yield
     finally:

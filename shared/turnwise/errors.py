@@ -4,12 +4,17 @@
 TurnwiseError
 ├── UsageError                    the caller's: fix the call, the settings or the application
 │   ├── ConfigurationError        a setting is missing, malformed, or contradicts another
+│   │   └── UnknownArgumentError  ... or is an argument that does not exist
 │   ├── ApplicationError          the application module is missing, fails to load, or is inconsistent
-│   │   └── UnknownTaskError      the application has no task of that name
+│   │   ├── UnknownTaskError      the application has no task of that name
+│   │   └── AttributeNotSavedError  a turn left an attribute that other processes cannot have
+│   ├── AbsentNameError           an import of a name of Langroid that does not exist here
+│   ├── AbsentAttributeError      ... or its use as an attribute
 │   ├── InvalidRequestError       an argument or a request body that can not be accepted
 │   │   ├── RequestTooLargeError  ... because of its size
 │   │   ├── UnknownPriceError     ... because it names a model without a price, under a limit of cost
 │   │   └── UnwritableError       ... because no database can keep it
+│   ├── PortingError              a program's file cannot be read, parsed or replaced
 │   ├── NotFoundError             no such run, question, ...
 │   ├── ConflictError             the thing exists, but not in a state that allows this
 │   │   └── RepeatedRequestError  ... because the same request was done before
@@ -47,6 +52,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from turnwise.provider_limits.announcement import RateLimits
 
 
@@ -68,6 +75,12 @@ class ConfigurationError(UsageError):
     code = "configuration"
 
 
+class UnknownArgumentError(ConfigurationError, TypeError):
+    """An argument that does not exist, such as a setting that belongs to a `TaskConfig`."""
+
+    code = "unknown_argument"
+
+
 class ApplicationError(UsageError):
     """The application module is missing, fails to load, or is inconsistent."""
 
@@ -78,6 +91,24 @@ class UnknownTaskError(ApplicationError):
     """The application has no task of that name."""
 
     code = "unknown_task"
+
+
+class AbsentNameError(UsageError, ImportError):
+    """A name of Langroid, imported from `turnwise.langroid`, does not exist here; the text says what to use instead."""
+
+    code = "absent_name"
+
+
+class AbsentAttributeError(UsageError, AttributeError):
+    """The same for the use of such a name as an attribute, such as `lr.DocChatAgent`."""
+
+    code = "absent_attribute"
+
+
+class AttributeNotSavedError(ApplicationError):
+    """An attribute of an agent or a task that was changed in a turn of a served run, and cannot be kept."""
+
+    code = "attribute_not_saved"
 
 
 class InvalidRequestError(UsageError):
@@ -102,6 +133,12 @@ class UnwritableError(InvalidRequestError):
     """A value that no database can keep: too large a number, half of a surrogate pair, JSON nested too deep."""
 
     code = "unwritable"
+
+
+class PortingError(UsageError):
+    """A program's file that cannot be read, parsed or replaced; it stays as it is."""
+
+    code = "not_ported"
 
 
 class NotFoundError(UsageError):
@@ -244,18 +281,30 @@ class ContextOverflowError(ConversationError):
 class LimitReachedError(ConversationError):
     """A model call that would go over a limit (`limit` is "cost" or "tokens") was not made.
 
-    `scope` says whose limit it is: run, session, tenant_day or tenant_month. The run ends with it, so only a handler
-    that calls models itself gets to see it. `purse` is the gate that refused.
+    `scope` says whose limit it is: run, session, tenant_day or tenant_month. `value` is the limit, `used` what was used
+    of it (USD, or tokens), `why` what the call would have needed. The run ends with it, so only a handler that calls
+    models itself gets to see it. `purse` is the gate that refused.
     """
 
     code = "limit_reached"
 
-    def __init__(self, limit: str, why: str, purse: object = None, scope: str = "run") -> None:
+    def __init__(
+        self,
+        limit: str,
+        why: str,
+        purse: object = None,
+        scope: str = "run",
+        value: Decimal | int | None = None,
+        used: Decimal | int | None = None,
+    ) -> None:
         whose = scope.replace("_", "'s ")
         super().__init__(f"a model was not called, because of the {whose}'s limit of {limit}: {why}")
         self.limit = limit
+        self.why = why
         self.scope = scope
         self.purse = purse
+        self.value = value
+        self.used = used
 
 
 class CallCancelledError(ConversationError):
@@ -289,13 +338,17 @@ class ModelError(TurnwiseError):
 
 
 class ModelUnavailableError(ModelError):
-    """No connection, a 5xx, an answer that breaks off or is none; see `ModelTimeoutError` for one that is late."""
+    """No connection, a 5xx, an answer that breaks off or is none; see `ModelTimeoutError` for one that is late.
+
+    `outage`: it says nothing of the call itself, and the same call may be answered once the provider is back.
+    """
 
     code = "model_unavailable"
 
-    def __init__(self, message: str, may_have_cost: bool = False) -> None:
+    def __init__(self, message: str, may_have_cost: bool = False, *, outage: bool = True) -> None:
         super().__init__(message)
         self.may_have_cost = may_have_cost
+        self.outage = outage
 
 
 class ModelTimeoutError(ModelUnavailableError):

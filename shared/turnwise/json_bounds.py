@@ -21,6 +21,8 @@ MAX_DEPTH = 64
 MAX_STORED_DEPTH = 200
 MAX_VALUES = 100_000
 MAX_NUMBER = 10**308
+# Bytes of JSON that are kept of the attributes of one agent or task: they are written whole when one changes.
+MAX_ATTRIBUTES = 1_000_000
 _CUT = "(nested too deep to be shown)"
 
 

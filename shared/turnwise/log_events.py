@@ -36,6 +36,11 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
             "run_failed", _W, "A run failed; `why` is its code.",
             ("status", "why", "seconds", "calls", "cost", "error", "path"),
         ),
+        LogEvent(
+            "run_stopped", _W, "A limit ended a run in a script; INFO for the `turns` that it was given.",
+            ("limit", "scope", "path"),
+        ),
+        LogEvent("batch_stopped", _W, "The budget of a batch in a script left items undone.", ("limit", "items")),
         LogEvent("run_retried", _I, "A failed run continues.", ("path",)),
         LogEvent("run_vanished", _W, "A run was deleted while it was worked on."),
     ),

@@ -1,19 +1,23 @@
 """Whether something that failed is tried again, and when: a rule, without a clock and without chance of its own.
 
-| kind | what failed | tried again by default |
-| --- | --- | --- |
-| `rate_limit` | the provider said 429; how long to wait it may say itself | often |
-| `unavailable` | no connection, a 5xx, an answer that breaks off or is none | a few times |
-| `timeout` | no answer in the time that it may take | a few times |
-| `refused` | the model, or the provider's filter, would not answer | no |
-| `request` | the provider does not take the request (any other 4xx) | never: it would not take it then either |
-| `tool` | a tool's handler raised an error | no; a tool has a policy of its own, `_retry` |
+| kind | what failed | tried again by default | an outage |
+| --- | --- | --- | --- |
+| `rate_limit` | the provider said 429; how long to wait it may say itself | often | no |
+| `unavailable` | no connection, a connection that breaks off, a 5xx | a few times | yes |
+| `unavailable` | an answer that is none, a 501 | a few times | no: it would be none again |
+| `timeout` | the provider, or its proxy, gave no answer in its time | a few times | yes |
+| `timeout` | one answer took longer than its agent allows (`answer_timeout`) | a few times | no: it may be a long one |
+| `refused` | the model, or the provider's filter, would not answer | no | no |
+| `request` | the provider does not take the request (any other 4xx) | never: it would not take it then either | no |
+| `tool` | a tool's handler raised an error | no; a tool has a policy of its own, `_retry` | no |
+
+An outage is nobody's failure: a served run waits for its end, see `RetryPolicy.on_outage`.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -26,6 +30,7 @@ from turnwise.errors import (
     ModelRefusedError,
     ModelRequestError,
     ModelTimeoutError,
+    ModelUnavailableError,
     TurnwiseError,
 )
 
@@ -53,6 +58,10 @@ class RetryPolicy(BaseModel):
     - `first_wait`: seconds before the second try; each further wait is `factor` times as long, up to `longest_wait`.
     - `jitter`: the share of a wait that is left to chance, so that many that failed together do not come back together.
     - `kinds`: which failures are tried again at all. `request` never is.
+    - `on_outage`: what a model's call does while its provider does not answer: "wait" for as long as its run may take,
+      or "fail" after `tries`. None is "fail" in a script, and as `TURNWISE_ON_OUTAGE` says in a served run, which is
+      "wait"; a policy that gives `tries` keeps to them.
+    - `longest_outage_wait`: the longest of those waits, which begin and grow like any other.
 
     A wait that the provider asks for (`Retry-After`) is kept, also when it is longer than `longest_wait`.
     """
@@ -61,12 +70,14 @@ class RetryPolicy(BaseModel):
 
     NEVER: ClassVar[RetryPolicy]
 
-    tries: int = Field(5, ge=1)
-    rate_limit_tries: int = Field(20, ge=1)
-    first_wait: float = Field(1.0, ge=0)
-    factor: float = Field(2.0, ge=1)
-    longest_wait: float = Field(60.0, gt=0)
-    jitter: float = Field(0.25, ge=0, le=1)
+    tries: int = Field(default=5, ge=1)
+    rate_limit_tries: int = Field(default=20, ge=1)
+    first_wait: float = Field(default=1.0, ge=0)
+    factor: float = Field(default=2.0, ge=1)
+    longest_wait: float = Field(default=60.0, gt=0)
+    jitter: float = Field(default=0.25, ge=0, le=1)
+    on_outage: Literal["wait", "fail"] | None = None
+    longest_outage_wait: float = Field(default=300.0, gt=0)
     kinds: frozenset[ErrorKind] = frozenset(
         {ErrorKind.RATE_LIMIT, ErrorKind.UNAVAILABLE, ErrorKind.TIMEOUT, ErrorKind.TOOL}
     )
@@ -86,10 +97,26 @@ class RetryPolicy(BaseModel):
         """
         if not self.covers(kind) or failed >= self.most(kind):
             return None
+        own = self._grown(failed, self.longest_wait, chance)
+        return own if asked_for is None else max(own, asked_for * (1 + _POLITE * chance))
+
+    def waits_out(self, error: BaseException, default: str) -> bool:
+        """Whether a model's call waits for the end of the outage that `error` tells of; `default`: "wait" or "fail"."""
+        kind = kind_of(error)
+        if not is_outage(error) or kind is None or kind not in self.kinds:
+            return False
+        if self.on_outage is not None:
+            return self.on_outage == "wait"
+        return default == "wait" and "tries" not in self.model_fields_set
+
+    def outage_wait(self, failed: int, chance: float) -> float:
+        """Seconds until the next look after `failed` ones, in an outage; `chance` is a number from 0 to 1."""
+        return self._grown(failed, self.longest_outage_wait, chance)
+
+    def _grown(self, failed: int, longest: float, chance: float) -> float:
         # A power that no float holds would be an error, and is far above the longest wait.
         grown = self.first_wait * self.factor ** min(failed - 1, 64)
-        own = min(grown, self.longest_wait) * (1 - self.jitter * chance)
-        return own if asked_for is None else max(own, asked_for * (1 + _POLITE * chance))
+        return min(grown, longest) * (1 - self.jitter * chance)
 
 
 RetryPolicy.NEVER = RetryPolicy(tries=1, rate_limit_tries=1)
@@ -101,6 +128,11 @@ def kind_of(error: BaseException) -> ErrorKind | None:
         if isinstance(error, errors):
             return kind
     return None
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether the error says that a provider does not answer at all, and nothing of the call itself."""
+    return isinstance(error, ModelUnavailableError) and error.outage
 
 
 # The first that fits, so what is more special stands first.

@@ -109,6 +109,10 @@ class ServiceSettings(BaseSettings):
     on_limit: Literal["end", "wait"] = Field(
         "end", description="What a run does at a limit of cost or tokens, unless it says so itself."
     )
+    on_outage: Literal["wait", "fail"] = Field(
+        "wait",
+        description="What a run does while a provider does not answer, unless the policy of its agent says otherwise.",
+    )
     max_turns: int = Field(1_000, gt=0, description="Turns after which any task of a run ends with MAX_TURNS.")
 
     lease_seconds: float = Field(5.0, gt=0)

@@ -165,3 +165,21 @@ def test_runs_are_listed_by_page_and_filter(store: Store) -> None:
     assert [run.id for run in odd] == [made[3], made[1]]
     with pytest.raises(InvalidRequestError):
         store.runs(cursor="é")
+
+
+@pytest.mark.parametrize("name", ["unavailable", "model_unavailable", "ModelUnavailableError"])
+def test_failed_runs_are_found_by_what_their_error_is_called(store: Store, name: str) -> None:
+    tenant = new_id("tnt")
+    error = {"type": "ModelUnavailableError", "code": "model_unavailable", "kind": "unavailable", "message": "away"}
+    found = []
+    for with_error in (error, {"type": "Broken", "message": "unavailable"}, None):
+        run, _ = store.submit(new_run(tenant=tenant))
+        with store.locked(run.id) as transaction:
+            transaction.finish("failed", "ERROR", error=with_error)
+        found.append(run.id)
+    ended = store.run(found[0]).finished_at
+    assert ended is not None
+
+    assert [run.id for run in store.runs(RunFilter(tenant=tenant, errors=("timeout", name)))[0]] == found[:1]
+    assert store.runs(RunFilter(tenant=tenant, errors=(name,), finished_after=ended))[0] == []
+    assert store.runs(RunFilter(tenant=tenant, errors=(name,), finished_after=ended - 1))[0] != []

@@ -91,7 +91,7 @@ class RecordingModel(LanguageModel):
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
         self._prompts.append(_prompt(messages))
-        return self._inner.chat(messages, max_tokens, tools, on_token)
+        return self._inner.chat(messages, max_tokens, tools, on_token=on_token)
 
     async def achat(
         self,
@@ -101,7 +101,7 @@ class RecordingModel(LanguageModel):
         on_token: TokenSink | None = None,
     ) -> LLMResponse:
         self._prompts.append(_prompt(messages))
-        return await self._inner.achat(messages, max_tokens, tools, on_token)
+        return await self._inner.achat(messages, max_tokens, tools, on_token=on_token)
 
     def count_tokens(self, text: str) -> int:
         return self._inner.count_tokens(text)

@@ -104,9 +104,9 @@ def test_a_filter_that_says_nothing_or_nonsense_is_refused(gateway: Served, clie
 
 
 def test_runs_of_another_tenant_do_not_match(tmp_path: Path) -> None:
-    with served(tmp_path, auth="token", auth_token="a long random string") as gateway:
+    with served(tmp_path, auth="token", auth_token="the token of one bulk test") as gateway:
         theirs, _ = gateway.store.of("somebody").submit(new_run(task="desk"))
-        with Client(gateway.base_url, "a long random string") as client:
+        with Client(gateway.base_url, "the token of one bulk test") as client:
             assert client.cancel_runs({"task": "desk"})["matched"] == 0
         assert gateway.store.run(theirs.id).cancel_requested_at is None
 
@@ -149,6 +149,74 @@ def test_the_command_retries_what_has_failed(gateway: Served, terminal: Terminal
 
     assert told == "1 run retried.\n"
     assert gateway.store.run(run).status == "queued"
+
+
+UNAVAILABLE = {"type": "ModelUnavailableError", "code": "model_unavailable", "kind": "unavailable", "message": "away"}
+
+
+def ended_with(gateway: Served, error: dict[str, str], **changes: object) -> str:
+    run_id = gateway.submit(**changes)
+    with gateway.store.locked(run_id) as transaction:
+        fail(transaction, error)
+        transaction.mark()
+    return run_id
+
+
+@pytest.mark.parametrize(
+    "error", ["unavailable", "model_unavailable", "ModelUnavailableError", ["timeout", "unavailable"]]
+)
+def test_runs_are_retried_by_the_error_that_ended_them(gateway: Served, client: Client, error: object) -> None:
+    away, other = ended_with(gateway, UNAVAILABLE), failed(gateway)
+
+    dry = client.retry_runs({"error": error}, dry_run=True)
+    done = client.retry_runs({"error": error})
+
+    assert dry["runs"] == done["runs"] == [away]
+    assert [gateway.store.run(run).status for run in (away, other)] == ["queued", "failed"]
+
+
+def test_runs_are_retried_that_ended_after_a_time(gateway: Served, client: Client) -> None:
+    ended_with(gateway, UNAVAILABLE)
+    between = datetime.now(UTC).isoformat()
+    while gateway.store.time() <= datetime.fromisoformat(between).timestamp():
+        time.sleep(0.001)
+    later = ended_with(gateway, UNAVAILABLE)
+
+    assert client.retry_runs({"error": "unavailable", "finished_after": between})["runs"] == [later]
+
+
+def test_a_repeated_request_by_error_retries_each_run_once(gateway: Served) -> None:
+    away = ended_with(gateway, UNAVAILABLE)
+    body, key = {"filter": {"error": "unavailable"}}, {"Idempotency-Key": "after-the-outage"}
+
+    first = gateway.http.post("/v1/runs/retry", json=body, headers=key)
+    with gateway.store.locked(away) as transaction:
+        fail(transaction, UNAVAILABLE)
+        transaction.mark()
+    again = gateway.http.post("/v1/runs/retry", json=body, headers=key)
+
+    assert first.json()["runs"] == again.json()["runs"] == [away]
+    assert gateway.store.run(away).status == "failed", "the repetition changed nothing"
+
+
+@pytest.mark.parametrize("error", [[], "", ["a" * 101], [7]])
+def test_an_error_that_names_nothing_is_refused(client: Client, error: object) -> None:
+    with pytest.raises(InvalidRequestError):
+        client.retry_runs({"error": error})
+
+
+def test_the_command_retries_what_an_outage_has_failed(gateway: Served, terminal: Terminal) -> None:
+    away, other = ended_with(gateway, UNAVAILABLE), failed(gateway)
+    command = ("retry", "--status", "failed", "--error", "unavailable", "--since", "1h", "--url", gateway.base_url)
+
+    dry = terminal.run(*command, "--dry-run")
+    done = terminal.run(*command, "--yes")
+
+    assert (dry, done) == ("1 run would be retried.\n", "1 run retried.\n")
+    assert [gateway.store.run(run).status for run in (away, other)] == ["queued", "failed"]
+    assert "give the id of a run" in terminal.run(
+        "retry", away, "--error", "timeout", "--url", gateway.base_url, code=2
+    )
 
 
 def test_the_fleet_is_listed(gateway: Served, terminal: Terminal) -> None:

@@ -47,7 +47,7 @@ def test_a_chat_with_a_task_that_keeps_its_conversation_is_one_session(
 ) -> None:
     out = terminal.run("chat", "keeping", "one", "--url", server.url, input="two\nthree\nq\n")
 
-    assert re.findall(r"^\d heard", out, re.MULTILINE) == ["1 heard", "2 heard", "3 heard"]
+    assert re.findall(r"\d heard", out) == ["1 heard", "2 heard", "3 heard"]
     with Client(server.url) as client:
         [session] = {run["session_id"] for run in client.runs(task="keeping", limit=3)["items"]}
         assert session.startswith("chat_")

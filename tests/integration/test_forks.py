@@ -38,7 +38,7 @@ def store() -> Iterator[Store]:
 
 
 # Shrinking a whole team takes minutes, and its events say where it went another way.
-@settings(examples(40), phases=[Phase.explicit, Phase.generate])
+@settings(examples(20), phases=[Phase.explicit, Phase.generate])
 @given(team=teams, opening=openings, with_reply=st.booleans(), data=st.data())
 def test_a_fork_at_any_event_goes_as_the_run_did(
     store: Store, team: list[Member], opening: str | None, with_reply: bool, data: st.DataObject

@@ -296,7 +296,7 @@ def _run(hostile: tuple[Hostile, Desk, Served], task: str, answers: list[RawAnsw
 
 
 @given(answers=st.lists(_FORMAL_ANSWERS | _WHOLE_ANSWERS, min_size=1, max_size=2))
-@examples(40)
+@examples(25)
 def test_any_answer_of_a_model_leaves_a_run_that_can_be_shown(
     hostile: tuple[Hostile, Desk, Served], answers: list[RawAnswer]
 ) -> None:
@@ -304,7 +304,7 @@ def test_any_answer_of_a_model_leaves_a_run_that_can_be_shown(
 
 
 @given(answers=st.lists(_FORMAL_STREAMS | _STREAMED_ANSWERS, min_size=1, max_size=2))
-@examples(40)
+@examples(25)
 def test_so_does_any_stream(hostile: tuple[Hostile, Desk, Served], answers: list[RawAnswer]) -> None:
     _run(hostile, "streamed", answers)
 

@@ -38,7 +38,7 @@ RULES: list[dict[str, Any]] = [
     {"match": "slow", "reply": "at last", "delay": 0.2},
     {"match": "hang", "reply": "never", "delay": 60},
     {"match": "once", "reply": "first", "uses": 1},
-    {"match": "limit", "fault": {"status": 429, "retry_after": 7}},
+    {"match": "limit", "fault": {"status": 429, "retry_after": 0.2}},
     {"match": "break", "fault": {"status": 503}},
     {"match": "refuse", "fault": {"status": 401}},
     {"match": "cut", "reply": "a b c d e f", "fault": "disconnect"},
@@ -139,7 +139,7 @@ def test_faults_become_errors_that_say_what_to_do(server: FakeLLMServer, stream:
 
     with pytest.raises(ModelRateLimitError, match="429") as limited:
         attempt("limit")
-    assert limited.value.retry_after == 7
+    assert limited.value.retry_after == 0.2
     with pytest.raises(ModelUnavailableError, match="503: scripted fault"):
         attempt("break")
     with pytest.raises(ModelRequestError, match="check OPENAI_API_KEY"):

@@ -11,7 +11,8 @@ from pydantic import SecretStr
 
 from turnwise.errors import ModelRateLimitError
 from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.llm.base import LanguageModel, LLMMessage, LLMResponse, Role
+from turnwise.llm.base import LLMMessage, LLMResponse, Role
+from turnwise.llm.client import Client
 from turnwise.llm.create import create_model
 from turnwise.llm.openai_config import OpenAIGPTConfig
 
@@ -24,9 +25,9 @@ def server() -> Iterator[FakeLLMServer]:
         yield running
 
 
-def model_of(server: FakeLLMServer, **settings: Any) -> LanguageModel:
+def model_of(server: FakeLLMServer, **settings: Any) -> Client:
     model = create_model(OpenAIGPTConfig(api_base=server.base_url, api_key=SecretStr("k"), **settings))
-    assert model is not None
+    assert isinstance(model, Client)
     return model
 
 
@@ -36,7 +37,10 @@ def test_limits_travel_with_every_answer(server: FakeLLMServer, stream: bool, aw
     model = model_of(server, stream=stream)
 
     def ask() -> LLMResponse:
-        return asyncio.run(model.achat(HELLO, 100)) if awaited else model.chat(HELLO, 100)
+        # Not `chat`, which would keep to the limits and wait.
+        if awaited:
+            return asyncio.run(model.answer_async(HELLO, 100, None, None))
+        return model.answer(HELLO, 100, None, None)
 
     told = ask().rate_limits
     assert told is not None and told.requests is not None and told.tokens is not None

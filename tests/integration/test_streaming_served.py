@@ -38,7 +38,7 @@ class Writer(MockLM):
         super().__init__(MockLMConfig(stream=True))
         self.begun, self.watched = threading.Event(), threading.Event()
 
-    def chat(
+    def answer(
         self,
         messages: Sequence[LLMMessage],
         max_tokens: int,

@@ -107,9 +107,13 @@ class Cast:
         settings = llm or LLMConfig(type="mock")
         agent = kind(ChatAgentConfig(name=name, llm=settings if lines else None, **config))
         if lines:
-            agent.llm = ScriptedModel(settings, name, lines, self._prompts)
+            agent.llm = self.model(settings, name, lines)
         agent.enable_message(list(tools))
         return agent
+
+    def model(self, settings: LLMConfig, name: str, lines: Sequence[Line]) -> ScriptedModel:
+        """The model of the agent of that name."""
+        return ScriptedModel(settings, name, lines, self._prompts)
 
     def task(
         self,

@@ -267,8 +267,10 @@ MUTANTS = (
         "doc.metadata.tools_from_agent and bool(tools or calls or function)",
         "doc.metadata.tools_from_agent",
     ),
-    _mutant("TYPE-1", _TYPES, "result.content if result.content.strip() else None", "result.content"),
-    _mutant("TYPE-6", _TYPES, "            value = tool.get_value_of_type(plain)\n", "            value = None\n"),
+    _mutant("TYPE-1", _TYPES, "        return result.content\n", "        return result.content.strip()\n"),
+    _mutant(
+        "TYPE-6", _TYPES, "value = tool.get_value_of_type(kind) if isinstance(kind, type) else None", "value = None"
+    ),
     _mutant(
         "TYPE-8",
         "tasks/task.py",

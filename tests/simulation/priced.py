@@ -16,8 +16,8 @@ PROMPT, COMPLETION = Decimal("0.001"), Decimal("0.002")
 class PricedLM(MockLM):
     """Counts a word of an answer as a token, and four characters of a prompt."""
 
-    def chat(self, messages: Sequence[LLMMessage], max_tokens: int, *args: Any, **options: Any) -> LLMResponse:
-        response = super().chat(messages, max_tokens, *args, **options)
+    def answer(self, messages: Sequence[LLMMessage], max_tokens: int, *args: Any, **options: Any) -> LLMResponse:
+        response = super().answer(messages, max_tokens, *args, **options)
         words = (response.message or "").split(" ")[:max_tokens]
         prompt = sum(len(message.content) for message in messages) // 4
         usage = LLMTokenUsage(prompt_tokens=prompt, completion_tokens=len(words), calls=1)

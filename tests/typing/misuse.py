@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from pydantic import BaseModel
 
+import turnwise.langroid as lr
 from turnwise import (
     AgentDoneTool,
     App,
@@ -100,3 +101,13 @@ def comparisons(doc: ChatDocument, usage: LLMTokenUsage) -> None:
 def functions() -> None:
     ToolMessage.from_function(3)  # type: ignore[arg-type]
     ToolMessage.from_function(abs, nam="x")  # type: ignore[call-arg]
+
+
+def langroid(task: lr.Task) -> None:
+    print(lr.DocChatAgent)  # type: ignore[attr-defined]
+    print(lr.agent.special.DocChatAgent)  # type: ignore[attr-defined]
+    print(lr.utils.constants.FINISHED)  # type: ignore[attr-defined]
+    lr.ChatAgentConfig(nam="x")  # type: ignore[call-arg]
+    lr.ChatAgentConfig(show_stats="never")  # type: ignore[arg-type]
+    lr.language_models.OpenAIGPTConfig(seed="x")  # type: ignore[arg-type]
+    task.run("go", turn=3)  # type: ignore[call-overload]

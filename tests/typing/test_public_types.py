@@ -111,7 +111,8 @@ def test_agents_answer_with_documents_or_nothing() -> None:
     assert_type(agent.unhandled_tools(), set[str])
     assert_type(agent.callbacks, Callbacks)
     assert_type(agent[Square], Calculator)
-    assert_type(agent[Square].output_format, type[BaseModel] | None)
+    assert_type(agent[Square].output_format, type[Any] | None)
+    assert_type(agent[int], Calculator)
 
 
 async def wait_for_values(task: Task) -> None:

@@ -3,7 +3,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,10 +22,12 @@ from turnwise import (
     OpenAIToolCall,
     RewindTool,
     Role,
+    Task,
     ToolMessage,
 )
 from turnwise.agents.history import History
 from turnwise.llm.base import LLMFunctionCall, LLMResponse
+from turnwise.llm.mock import MockLM
 from turnwise.llm.prompt_size import message_tokens
 
 
@@ -154,6 +157,88 @@ def test_two_messages_are_dropped_unless_told_from_where() -> None:
     assert contents(agent) == ["a", "question", "answer"]
     agent.clear_history(0)
     assert agent.message_history == []
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "left"),
+    [
+        (-2, -1, "SUA"),
+        (-1, -1, "SUAU"),
+        (-9, -1, ""),
+        (0, -1, ""),
+        (1, -1, "S"),
+        (1, 1, "SAUA"),
+        (1, 2, "SUA"),
+        (0, 0, "UAUA"),
+        (-3, -2, "SUA"),
+        (-4, 3, "SA"),
+        (3, 1, "SUAUA"),
+        (9, -1, "SUAUA"),
+    ],
+)
+def test_messages_are_dropped_from_one_index_to_another(start: int, end: int, left: str) -> None:
+    roles = {"S": Role.SYSTEM, "U": Role.USER, "A": Role.ASSISTANT}
+    agent = agent_with()
+    agent.message_history = [said(letter, roles[letter]) for letter in "SUAUA"]
+    agent.clear_history(start, end)
+    assert "".join(message.content for message in agent.message_history) == left
+
+
+def test_a_program_may_say_which_calls_are_open() -> None:
+    agent = agent_with(said("look"), LLMMessage(role=Role.ASSISTANT, tool_calls=[CALL]))
+    agent.oai_tool_calls = [CALL]
+
+    agent.llm_response("found")
+
+    assert [(m.role, m.content) for m in agent.message_history[3:]] == [
+        (Role.TOOL, "found"),
+        (Role.ASSISTANT, "<found>"),
+    ]
+    assert agent.oai_tool_calls == []
+
+
+def test_a_message_of_calls_alone_has_no_text_to_cut_and_stays_without() -> None:
+    calls = LLMMessage(role=Role.ASSISTANT, tool_calls=[CALL])
+    agent = agent_with(calls)
+
+    assert agent.truncate_message(1) is calls
+    assert ChatDocument.from_LLMMessage(calls).content_is_none
+    assert not ChatDocument.from_LLMMessage(said("")).content_is_none
+    assert not ChatDocument.from_LLMMessage(said("hi", Role.ASSISTANT)).content_is_none
+
+
+def test_a_message_may_be_made_without_content() -> None:
+    assert LLMMessage(role=Role.USER).content == ""
+    silent = LLMMessage(role=Role.ASSISTANT, content=None, tool_calls=[CALL])  # type: ignore[arg-type]
+    assert silent.content == ""
+    assert silent.api_dict()["content"] is None
+    assert LLMMessage(role=Role.ASSISTANT, content=None).api_dict()["content"] == " "  # type: ignore[arg-type]
+
+
+def test_a_conversation_goes_on_from_a_history_that_a_program_made_or_kept() -> None:
+    sent: list[list[str]] = []
+
+    class Listening(MockLM):
+        def answer(self, messages: Sequence[LLMMessage], *args: Any, **more: Any) -> LLMResponse:
+            sent.append([message.content for message in messages])
+            return super().answer(messages, *args, **more)
+
+    def asking(history: list[LLMMessage], question: str | None) -> ChatAgent:
+        agent = ChatAgent(ChatAgentConfig(llm=None, system_message="Be brief."))
+        agent.llm = Listening(MockLMConfig(response_fn=lambda text: f"<{text}>"))
+        agent.message_history = history
+        Task(agent, restart=False, interactive=False, single_round=True).run(question)
+        return agent
+
+    mine = [SYSTEM, said("one"), LLMMessage(role=Role.ASSISTANT, content=None, tool_calls=[CALL])]  # type: ignore[arg-type]
+    result = LLMMessage(role=Role.TOOL, tool_call_id="c1", content="found")
+    agent = asking([*mine, result, said("done", Role.ASSISTANT)], "two")
+    assert sent[-1] == ["Be brief.", "one", "", "found", "done", "two"]
+
+    kept = pickle.loads(pickle.dumps(agent.message_history))  # noqa: S301 - our own
+    again = asking(kept, "three")
+    assert sent[-1] == ["Be brief.", "one", "", "found", "done", "two", "<two>", "three"]
+    assert contents(again)[-1] == "<three>"
 
 
 def test_a_message_is_truncated_in_the_history_or_beside_it() -> None:

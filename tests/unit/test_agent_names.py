@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
+import json
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from turnwise import (
     LLMFunctionCall,
     LLMMessage,
     LLMResponse,
+    LLMTokenUsage,
     MockLMConfig,
     OpenAIToolCall,
     Role,
@@ -28,7 +30,7 @@ from turnwise import (
     TaskConfig,
     ToolMessage,
 )
-from turnwise.errors import ConfigurationError
+from turnwise.errors import ConfigurationError, UnknownArgumentError
 from turnwise.runs.records import AgentRecord
 from turnwise.serving.served_agent import over_template
 
@@ -68,38 +70,6 @@ def agent_of(kind: type[ChatAgent] = ChatAgent, *answers: str, **settings: Any) 
 
 def json_of(num: object) -> str:
     return f'{{"request": "square", "num": {num}}}'
-
-
-# --- signatures --------------------------------------------------------------------------------------------------
-
-TEMPLATE = "content content_any tool_messages oai_tool_calls oai_tool_choice oai_tool_id2result function_call recipient"
-
-
-@pytest.mark.parametrize(
-    ("method", "names"),
-    [
-        (ChatAgent, "config task"),
-        (ChatAgent.response_template, f"self e {TEMPLATE}"),
-        (ChatAgent.create_agent_response, f"self {TEMPLATE}"),
-        (ChatAgent.create_llm_response, f"self {TEMPLATE}"),
-        (ChatAgent.create_user_response, f"self {TEMPLATE}"),
-        (ChatAgent.enable_message, "self message_class use handle force require_recipient include_defaults"),
-        (ChatAgent.get_tool_messages, "self msg all_tools"),
-        (ChatAgent.handle_tool_message, "self tool chat_doc"),
-        (ChatAgent.llm_response_messages, "self messages output_len tool_choice"),
-        (ChatAgent.to_ChatDocument, "self msg orig_tool_name chat_doc author_entity"),
-        (ChatAgent.process_tool_results, "self results id2result tool_calls"),
-        (ChatAgent.update_last_message, "self message role"),
-        (ChatDocument.from_LLMResponse, "response displayed"),
-        (ChatDocument.to_LLMMessage, "message oai_tools"),
-        (Task.step, "self turns"),
-        (Task.response, "self e turns"),
-        (Task.log_message, "self resp msg mark"),
-        (ToolMessage.llm_function_schema, "request defaults"),
-    ],
-)
-def test_arguments_come_in_the_order_of_the_vocabulary(method: Callable[..., Any], names: str) -> None:
-    assert " ".join(inspect.signature(method).parameters).startswith(names)
 
 
 # --- handling ----------------------------------------------------------------------------------------------------
@@ -156,7 +126,7 @@ class Overriding(ChatAgent):
         self.asked.append(f"{tool.request} in a message from {chat_doc.metadata.sender if chat_doc else None}")
         return f"<{super().handle_tool_message(tool, chat_doc)}>"
 
-    def tool_validation_error(self, ve: ValidationError) -> str:
+    def tool_validation_error(self, ve: ValidationError, tool_class: type[ToolMessage] | None = None) -> str:
         return f"{ve.title}: {ve.error_count()} wrong"
 
 
@@ -354,3 +324,62 @@ def test_a_class_of_settings_may_have_more_of_them() -> None:
 
     assert Own(colour="blue").colour == "blue"
     assert Any_.model_validate({"shape": "round"}).model_extra == {"shape": "round"}
+
+
+def test_an_agent_says_what_it_has_used() -> None:
+    spent = LLMTokenUsage(prompt_tokens=7, completion_tokens=5, cost=Decimal("0.25"), calls=1)
+    model = MockLMConfig(response_fn=lambda _: LLMResponse(message="hi", usage=spent))
+    agent = ChatAgent(ChatAgentConfig(llm=model))
+    agent.llm_response("one")
+    agent.llm_response("two")
+
+    assert (agent.total_llm_token_usage, agent.total_llm_token_cost) == (24, 0.5)
+    agent.add_usage(LLMTokenUsage(prompt_tokens=1, cost=None))
+    assert (agent.total_llm_token_usage, agent.total_llm_token_cost) == (25, 0.0)
+
+
+def test_tools_that_a_text_attempts_are_named() -> None:
+    assert ChatDocument(content=f"{json_of(3)} and {json_of('bad')}").get_tool_names() == ["square", "square"]
+    written = "<tool><request>square</request><num>3</num></tool>"
+    assert ChatDocument(content=f"see {written}").get_tool_names() == ["square"]
+    assert ChatDocument(content='{"num": 3} < 4').get_tool_names() == []
+    assert agent_of().try_get_tool_messages(json_of("bad")) == []
+    assert len(agent_of().try_get_tool_messages(json_of(3))) == 1
+
+
+def test_an_answer_becomes_a_message_and_its_calls_a_text() -> None:
+    call = OpenAIToolCall(id="c1", function=LLMFunctionCall(name="square", arguments={"num": 3}))
+    answer = LLMResponse(oai_tool_calls=[call])
+
+    assert answer.to_LLMMessage() == LLMMessage(role=Role.ASSISTANT, content="", tool_calls=[call])
+    assert json.loads(answer.tools_content())["function"] == {"name": "square", "arguments": {"num": 3}}
+    old = LLMResponse(message="so", function_call=LLMFunctionCall(name="square", arguments={"num": 4}))
+    assert old.to_LLMMessage().function_call == old.function_call
+    assert json.loads(old.tools_content()) == {"name": "square", "arguments": {"num": 4}}
+    assert LLMResponse(message="so").tools_content() == ""
+
+
+@pytest.mark.parametrize("given", ["square", 3, LLMMessage, [LLMMessage]], ids=repr)
+def test_what_is_no_tool_class_is_refused(given: Any) -> None:
+    agent = ChatAgent(ChatAgentConfig(llm=None))
+    for method in (agent.enable_message, agent.enable_message_handling):
+        with pytest.raises(ConfigurationError, match=r"is no tool; give a subclass of ToolMessage"):
+            method(given)
+    with pytest.raises(ConfigurationError, match="is no tool"):
+        agent.disable_message_use(given)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"name": 3}, "a task's name is a text; got 3"),
+        ({"foo": 1}, "Task has no argument 'foo'; expected one of: agent, name"),
+        ({"interactiv": True}, "'interactiv'; did you mean 'interactive'"),
+        ({"recognize_string_signals": False}, r"it is a setting: Task\(config=TaskConfig\(recognize_string_signals"),
+    ],
+    ids=str,
+)
+def test_an_argument_that_a_task_does_not_take_is_refused(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        Task(ChatAgent(ChatAgentConfig(llm=None)), **arguments)
+    assert issubclass(UnknownArgumentError, TypeError)

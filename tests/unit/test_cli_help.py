@@ -22,6 +22,7 @@ COMMANDS = [
     "purge",
     "export",
     "replay",
+    "port",
     "keys",
     "tenants",
     "submit",
@@ -42,7 +43,18 @@ COMMANDS = [
     "resume",
     "pauses",
 ]
-HEAVY = ["alembic", "celery", "fastapi", "kombu", "openai", "psycopg", "pydantic_settings", "sqlalchemy", "uvicorn"]
+HEAVY = [
+    "alembic",
+    "celery",
+    "fastapi",
+    "kombu",
+    "libcst",
+    "openai",
+    "psycopg",
+    "pydantic_settings",
+    "sqlalchemy",
+    "uvicorn",
+]
 
 
 def test_help_lists_the_commands_and_no_others(terminal: Terminal) -> None:

@@ -17,6 +17,8 @@ class Knot:
         self.held = self
 
 loaded = [[] for _ in range(800_000)]
+# The same for each version of Python: how often it considers a full collection is no part of the question.
+gc.set_threshold(700, 10, 10)
 gc.collect()
 if sys.argv[1] == "tidy":
     keep_memory_tidy(every=1000)

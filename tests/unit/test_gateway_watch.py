@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 import turnwise_gateway.announcing as announcing
-from turnwise.bus.envelope import CancelNotice, Notice, RunNotice, TextNotice, TokenNotice, WatchNotice
+from turnwise.bus.envelope import CancelNotice, Notice, RunNotice, TextNotice, TextWatchNotice, TokenNotice, WatchNotice
 from turnwise.bus.in_process import InProcessBus
 from turnwise_gateway.watch import Watch
 
@@ -107,3 +107,27 @@ def test_stopping_sends_every_watcher_home() -> None:
         return watch.stopping
 
     assert asyncio.run(scenario())
+
+
+def test_workers_hear_whose_text_is_wanted_of_every_model_while_such_a_reader_is_there() -> None:
+    async def scenario() -> list[Notice]:
+        bus, heard = InProcessBus(), list[Notice]()
+        bus.listen(heard.append, as_worker=True)
+        watch = Watch(bus)
+        watch.open()
+        with watch.of("run_1", text=True):
+            while not heard:
+                await asyncio.sleep(0.01)
+            with watch.of("run_1", text=True, eager=True):
+                while not [one for one in heard if isinstance(one, TextWatchNotice)]:
+                    await asyncio.sleep(0.01)
+            with watch.of("run_2", text=True):
+                while not any("run_2" in one.runs for one in heard if isinstance(one, WatchNotice)):
+                    await asyncio.sleep(0.01)
+        await watch.close()
+        bus.close()
+        return heard
+
+    heard = asyncio.run(asyncio.wait_for(scenario(), 20))
+
+    assert [one.runs for one in heard if isinstance(one, TextWatchNotice)] == [["run_1"]]

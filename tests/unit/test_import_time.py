@@ -22,6 +22,7 @@ HEAVY = (
     "httpx",
     "json_repair",
     "docstring_parser",
+    "libcst",
     "mcp",
     "genai_prices",
     "typer",

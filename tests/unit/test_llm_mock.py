@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
+from pydantic import BaseModel
 
+from turnwise import ChatAgent, ChatAgentConfig, Task, ToolMessage
 from turnwise.errors import ConfigurationError
 from turnwise.llm.base import LanguageModel, LLMConfig, LLMFunctionCall, LLMMessage, LLMResponse, OpenAIToolCall, Role
 from turnwise.llm.create import create_model
 from turnwise.llm.mock import MockAnswer, MockLM, MockLMConfig
+
+Asking = Callable[[LanguageModel, str], LLMResponse]
 
 
 def ask(model: LanguageModel, text: str) -> LLMResponse:
@@ -26,12 +31,64 @@ def test_it_answers_from_the_dictionary_by_exact_content_and_else_the_default() 
     assert [ask(model, text).message for text in ("2+2", "2+2 ", "empty")] == ["4", "?", ""]
 
 
-def test_the_function_comes_before_the_dictionary_and_passes_on_with_none() -> None:
+@pytest.mark.parametrize("ask_it", [ask, ask_async])
+def test_the_dictionary_comes_before_the_function_which_passes_on_with_none(ask_it: Asking) -> None:
     def answer(text: str) -> str | None:
         return text.upper() if text.startswith("a") else None
 
-    model = MockLM(MockLMConfig(response_fn=answer, response_dict={"abc": "dict", "xyz": "dict"}))
-    assert [ask(model, text).message for text in ("abc", "xyz", "q")] == ["ABC", "dict", "Mock response"]
+    async def answer_async(text: str) -> str | None:
+        return answer(text)
+
+    config = MockLMConfig(response_fn=answer, response_fn_async=answer_async, response_dict={"abc": "dict", "xyz": ""})
+    model = MockLM(config)
+    assert [ask_it(model, text).message for text in ("abc", "xyz", "ab", "q")] == ["dict", "", "AB", "Mock response"]
+
+
+class Square(ToolMessage):
+    request: str = "square"
+    purpose: str = "To square <num>."
+    num: int
+
+
+class City(BaseModel):
+    name: str
+
+
+@pytest.mark.parametrize("ask_it", [ask, ask_async])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (7, "7"),
+        (0, "0"),
+        (2.5, "2.5"),
+        (True, "true"),
+        ([1, 2], "[1, 2]"),
+        ({"a": 1}, '{"a": 1}'),
+        (City(name="Rome"), '{"name":"Rome"}'),
+        (Square(num=3), '{"request":"square","purpose":"To square <num>.","id":"","num":3}'),
+    ],
+)
+def test_any_value_of_a_function_becomes_text(ask_it: Asking, value: object, text: str) -> None:
+    async def answer_async(said: str) -> object:
+        return value
+
+    plain = MockLM(MockLMConfig(response_fn=lambda said: value))
+    awaited = MockLM(MockLMConfig(response_fn_async=answer_async))
+    assert ask_it(plain, "go").message == text
+    assert ask_async(awaited, "go").message == text
+
+
+def test_a_tool_that_a_function_returns_is_handled_as_one_that_a_model_wrote() -> None:
+    class Squaring(ChatAgent):
+        def square(self, msg: Square) -> str:
+            return f"DONE {msg.num**2}"
+
+    model = MockLMConfig(response_fn=lambda said: Square(num=int(said)))
+    agent = Squaring(ChatAgentConfig(llm=model))
+    agent.enable_message(Square)
+    result = Task(agent, interactive=False).run("12")
+    assert result is not None
+    assert result.content.strip() == "144"
 
 
 def test_the_async_function_is_first_in_async_calls_and_unknown_to_the_others() -> None:
@@ -85,5 +142,5 @@ def test_settings_may_bring_their_own_client() -> None:
 
 
 def test_an_unknown_type_names_the_known_ones() -> None:
-    with pytest.raises(ConfigurationError, match=r"'gopher'.*\"openai\" or \"mock\""):
+    with pytest.raises(ConfigurationError, match=r"'gopher'.*\"openai\", \"azure\" or \"mock\""):
         create_model(LLMConfig(type="gopher"))

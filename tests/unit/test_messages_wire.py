@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 from decimal import Decimal
+from enum import Enum, IntFlag
 from typing import Any
 
 import pytest
@@ -35,6 +36,16 @@ from turnwise.messages.wire import UnknownTool, decode_document, decode_tool, en
 class Point(BaseModel):
     x: int
     y: Decimal = Decimal("1.50")
+
+
+class Mood(str, Enum):
+    GLAD = "glad"
+    SAD = "sad"
+
+
+class Rights(IntFlag):
+    READ = 1
+    WRITE = 2
 
 
 class Draw(ToolMessage):
@@ -77,6 +88,45 @@ def test_a_tool_crosses_with_its_class_fields_extra_fields_nested_tools_and_call
     assert isinstance(read, Draw)
     assert isinstance(read.inner, Launch)
     assert read.model_extra == {"shade": "dark"}
+
+
+def test_models_in_extra_fields_are_models_again_where_their_class_is_found() -> None:
+    class Local(BaseModel):
+        x: int
+
+    tool = ResultTool.model_validate({"point": Point(x=1), "more": {"all": [Point(x=2)]}, "local": Local(x=3)})
+    read: Any = decode_tool(json.loads(json.dumps(encode_tool(tool))), REGISTRY)
+
+    assert read.point == Point(x=1)
+    assert read.more == {"all": [Point(x=2)]}
+    assert read.local == {"x": 3}
+
+
+def test_enums_in_extra_fields_and_values_are_members_again_where_their_class_is_found() -> None:
+    class Local(Enum):
+        ONE = 1
+
+    both = Rights.READ | Rights.WRITE
+    tool = ResultTool.model_validate({"mood": Mood.GLAD, "more": [{"a": Mood.SAD}], "both": both, "local": Local.ONE})
+    body = json.loads(json.dumps(encode_tool(tool)))
+    read: Any = decode_tool(body, REGISTRY)
+    gone: Any = decode_tool({**body, "mood": {**body["mood"], "$enum": "gone.module:Mood"}}, REGISTRY)
+    changed: Any = decode_tool({**body, "mood": {**body["mood"], "name": "MAD", "value": "mad"}}, REGISTRY)
+
+    assert body["mood"] == {"$enum": f"{__name__}:Mood", "name": "GLAD", "value": "glad"}
+    assert (read.mood, read.more, read.both, read.local) == (Mood.GLAD, [{"a": Mood.SAD}], both, 1)
+    assert [type(each) for each in (read.mood, read.more[0]["a"], read.both)] == [Mood, Mood, Rights]
+    assert (type(gone.mood), gone.mood, changed.mood) == (str, "glad", "mad")
+    assert type(through_json(ChatDocument(content="glad", content_any=Mood.GLAD)).content_any) is Mood
+
+
+def test_a_model_whose_class_takes_its_fields_no_more_is_plain_data() -> None:
+    body = encode_tool(ResultTool.model_validate({"point": Point(x=1)}))
+    read: Any = decode_tool({**body, "point": {**body["point"], "x": "none"}}, REGISTRY)
+    gone: Any = decode_tool({**body, "point": {"$model": "gone.module:Point", "x": 1}}, REGISTRY)
+
+    assert read.point == {"x": "none", "y": "1.50"}
+    assert gone.point == {"x": 1}
 
 
 def test_tools_in_a_list_field_keep_their_classes() -> None:
@@ -170,6 +220,8 @@ def test_an_unknown_tool_travels_on_untouched_and_is_handled_by_nobody() -> None
         {"$tool": "launch", "where": "sea"},
         {"$document": {"content": "x"}},
         {"$data": {"$tool": "launch"}},
+        {"$model": f"{__name__}:Point", "x": 1},
+        {"$enum": f"{__name__}:Mood", "name": "GLAD", "value": "glad"},
         {"deep": [{"$tool": "launch"}], "$other": 1},
     ],
 )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
+from turnwise import AzureConfig, ChatAgent, ChatAgentConfig, OpenAIGPT
 from turnwise.errors import ConfigurationError
 from turnwise.llm.base import LLMConfig
 from turnwise.llm.mock import MockLMConfig
 from turnwise.llm.openai_config import OpenAIGPTConfig
 from turnwise.llm.providers import PROVIDERS
-from turnwise.serving.other_models import renamed
+from turnwise.llm.renaming import at_the_same_provider, renamed
+from turnwise.serving.other_models import OtherModels
 
 
 @pytest.fixture(autouse=True)
@@ -79,3 +82,49 @@ def test_an_application_s_own_server_stays_and_so_does_its_key(
     assert isinstance(other, OpenAIGPTConfig)
     assert (other.base_url, other.key) == (at, "key-of-the-application" if given else "key-of-openai")
     assert (other.headers, other.organization) == (config.headers, config.organization)
+
+
+def azures(**settings: Any) -> AzureConfig:
+    given = {"chat_model": "gpt-4o", "deployment_name": "ours", "api_base": "https://ours.openai.azure.com"}
+    return AzureConfig(**given | {"api_key": SecretStr("key-of-the-application")} | settings)
+
+
+@pytest.mark.parametrize("name", ["gpt-4.1-nano", "azure/gpt-4.1-nano"])
+@pytest.mark.parametrize("in_environment", [True, False])
+def test_azure_asks_for_the_model_that_is_charged(
+    name: str, in_environment: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = azures()
+    if in_environment:
+        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://ours.openai.azure.com")
+        config = azures(api_base=None)
+    other = renamed(config, name)
+    assert isinstance(other, AzureConfig)
+
+    assert at_the_same_provider(config, name)
+    assert (other.served_model, other.known_model) == ("gpt-4.1-nano", "gpt-4.1-nano")
+    assert (other.base_url, other.key) == ("https://ours.openai.azure.com/openai/v1", "key-of-the-application")
+
+
+@pytest.mark.parametrize("name", ["anthropic/claude-3", "openai/gpt-4o"])
+def test_another_provider_is_not_at_azure(name: str) -> None:
+    assert not at_the_same_provider(azures(), name)
+    with pytest.raises(ConfigurationError, match="is not at Azure"):
+        renamed(azures(), name)
+
+
+def test_a_client_of_azure_that_asks_one_deployment_asks_no_other() -> None:
+    client = SimpleNamespace(base_url="https://ours.openai.azure.com/openai/deployments/ours/")
+    config = azures(azure_openai_client_provider=lambda: client)
+
+    with pytest.raises(ConfigurationError, match="bound to one deployment"):
+        renamed(config, "gpt-4.1-nano")
+
+
+def test_another_model_is_made_after_the_one_that_an_agent_was_given() -> None:
+    agent = ChatAgent(ChatAgentConfig())  # OpenAI's
+    agent.llm = OpenAIGPT(OpenAIGPTConfig(chat_model="gpt-4o", api_base="http://localhost:4000/v1"))
+    OtherModels().give(agent, "gpt-4.1-nano")
+    assert isinstance(agent.llm, OpenAIGPT)
+
+    assert agent.llm.config.route[:2] == ("http://localhost:4000/v1", "gpt-4.1-nano")

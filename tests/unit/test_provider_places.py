@@ -7,6 +7,7 @@ from typing import cast
 from turnwise.clock import SYSTEM_CLOCK
 from turnwise.provider_limits.provider import Provider, Target, provider_of
 from turnwise.provider_limits.window import Caps
+from turnwise.runs.providers import Known
 from turnwise.runs.store import Store
 from turnwise.serving.provider_places import ServedProviders
 
@@ -23,11 +24,11 @@ class Record:
         self.meanwhile: list[bool] = []
         self._looks = 0
 
-    def provider_known(self, provider: Provider) -> bool:
+    def provider_known(self, provider: Provider) -> Known | None:
         self._looks += 1
         if self._looks == 1:
             self.meanwhile.append(self.providers.limits(TARGET))
-        return True
+        return "limits"
 
 
 def test_a_call_that_begins_while_another_looks_for_limits_does_not_go_without_them() -> None:
@@ -38,9 +39,9 @@ def test_a_call_that_begins_while_another_looks_for_limits_does_not_go_without_t
 
 def test_what_is_not_known_is_looked_for_again_only_after_a_while() -> None:
     class Empty(Record):
-        def provider_known(self, provider: Provider) -> bool:
+        def provider_known(self, provider: Provider) -> Known | None:
             self.meanwhile.append(False)
-            return False
+            return None
 
     record = Empty()
     assert not any(record.providers.limits(TARGET) for _ in range(5))

@@ -13,7 +13,16 @@ import pytest
 from pydantic import ValidationError
 from tests.vector_stores import documents, sqlite_config
 
-from turnwise import AgentConfig, Document, Embedder, HashingEmbedder, PgVectorConfig, SqliteVectorConfig, VectorStore
+from turnwise import (
+    AgentConfig,
+    DocMetaData,
+    Document,
+    Embedder,
+    HashingEmbedder,
+    PgVectorConfig,
+    SqliteVectorConfig,
+    VectorStore,
+)
 from turnwise.errors import ConfigurationError, VectorStoreUnavailableError
 from turnwise.retrieval.index import VectorIndex
 from turnwise.retrieval.opening import Opened
@@ -231,3 +240,25 @@ def test_a_text_may_be_given_and_asked_for_as_content() -> None:
     assert named.content == "a b"
     with pytest.raises(ValidationError):
         Document.model_validate({"content": "a", "text": "b"})
+
+
+def test_a_document_is_made_of_a_text_alone() -> None:
+    document = Document.from_string("a b", is_chunk=False)
+
+    assert document == Document(text="a b", metadata={"source": "context", "is_chunk": False})
+    assert Document.from_string("a b", source="radio").source == "radio"
+
+
+class Song(DocMetaData):
+    year: int
+    singer: str | None = None
+
+
+def test_metadata_may_be_given_by_fields_and_read_as_attributes() -> None:
+    document = Document(text="la la", metadata=Song(source="radio", year=1999, id="song-7"))
+
+    assert document.metadata == {"source": "radio", "year": 1999}
+    assert (document.id, document.metadata.year, document.source) == ("song-7", 1999, "radio")
+    with pytest.raises(AttributeError, match=r"singer.*source, year"):
+        document.metadata.singer  # noqa: B018
+    assert Document.model_validate_json(document.model_dump_json()) == document

@@ -28,9 +28,9 @@ class Watched(MockLM):
         super().__init__(config)
         self._sent = sent
 
-    def chat(self, messages: Sequence[LLMMessage], *args: Any, **more: Any) -> LLMResponse:
+    def answer(self, messages: Sequence[LLMMessage], *args: Any, **more: Any) -> LLMResponse:
         self._sent.append(list(messages))
-        return super().chat(messages, *args, **more)
+        return super().answer(messages, *args, **more)
 
 
 @contextmanager
@@ -161,6 +161,7 @@ EDITS: dict[str, tuple[Callable[[ChatAgent], object], list[str]]] = {
     ),
     "dropped": (lambda agent: agent.delete_last_message(Role.ASSISTANT), ["hello", "go on", "DONE"]),
     "cleared": (lambda agent: agent.clear_history(0), ["go on", "DONE"]),
+    "one taken out": (lambda agent: agent.clear_history(1, 1), ["one", "go on", "DONE"]),
     "truncated": (
         lambda agent: agent.truncate_message(1, 1),
         ["hel\n...[Contents truncated!]", "one", "go on", "DONE"],

@@ -42,6 +42,7 @@ class Begin(ToolMessage):
 
 ROME = {"place": "Rome", "people": 2_800_000}
 RULES: list[dict[str, Any]] = [
+    {"match": "is not in the format that it has to have, `int`", "reply": 'DONE {"value": 7}'},
     {"match": "hello", "reply": '{"request": "begin"}'},
     {"match": "is not in the format", "reply": "DONE " + json.dumps(ROME)},
     {"match": "go on", "reply": "I would rather talk."},
@@ -65,7 +66,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 class Clerk(ChatAgent):
     """Decides in a handler what its model is to answer with."""
 
-    format: Callable[[ChatAgent], type[BaseModel] | None] = staticmethod(lambda agent: City)
+    format: Callable[[ChatAgent], type[Any] | None] = staticmethod(lambda agent: City)
 
     def begin(self, msg: Begin) -> str:
         self.set_output_format(self.format(self))
@@ -118,6 +119,23 @@ def test_a_format_of_the_configuration_holds_and_its_tool_is_handled(store: Stor
     assert formats(server)[before:] == ["city"]
     assert ended.result is not None
     assert ended.result["content"] == "Rome has 2800000."
+
+
+def test_a_handler_may_ask_for_a_plain_value(store: Store, server: FakeLLMServer) -> None:
+    class Counting(Clerk):
+        format = staticmethod(lambda agent: int)
+
+    class Listing(Clerk):
+        format = staticmethod(lambda agent: list[int])
+
+    counted = run(store, clerk_app(server, Counting))
+    listed = run(store, clerk_app(server, Listing))
+
+    assert counted.status == "completed", counted.error
+    assert counted.result is not None
+    assert value_of_type(decode_document(counted.result, {}), int) == 7
+    assert listed.error is not None
+    assert "define the class at the top level of a module" in listed.error["message"]
 
 
 def test_a_handler_may_take_the_format_away(store: Store, server: FakeLLMServer) -> None:

@@ -145,10 +145,10 @@ def test_without_a_format_everything_is_as_before(server: FakeLLMServer) -> None
     before = agent.toolbox.dump() | {"known": []}
 
     agent.set_output_format(CityTool)
-    assert agent.output_format is CityTool
+    meanwhile = agent.output_format
     agent.set_output_format(None)
 
-    assert agent.output_format is None
+    assert (meanwhile, agent.output_format) == (CityTool, None)
     assert agent.toolbox.dump() | {"known": []} == before
     answer = agent.llm_response("Rome?")
     assert sent(server).response_format is None
@@ -279,10 +279,70 @@ def test_the_format_stays_with_a_clone(server: FakeLLMServer) -> None:
     assert agent_of(server, output_format=City).clone(1).output_format is City
 
 
-@pytest.mark.parametrize("kind", [int, list[City], RootModel[list[int]], ToolMessage, "City"])
+class Odd:
+    """A class that JSON cannot express."""
+
+
+@pytest.mark.parametrize("kind", [Odd, list[Odd], ToolMessage, "City", 5])
 def test_what_can_not_be_an_answer_is_refused(server: FakeLLMServer, kind: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"pydantic model with fields|has no name"):
+    with pytest.raises(ConfigurationError, match=r"a type that JSON can express|has no name"):
         agent_of(server).set_output_format(kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (int, '{"value": 5}', 5),
+        (int, "5", 5),
+        (float, '{"value": 5}', 5.0),
+        (bool, 'It is so: {"value": true}.', True),
+        (bool, "no", False),
+        (str, '{"value": "five"}', "five"),
+        (str, "five", "five"),
+        (list[int], '{"value": [1, 2]}', [1, 2]),
+        (list[int], "[1, 2]", [1, 2]),
+        (dict[str, int], '{"value": {"a": 1}}', {"a": 1}),
+        (dict[str, int], '{"a": 1}', {"a": 1}),
+        (list[City], '{"value": [{"place": "Rome", "people": 3}]}', [City(place="Rome", people=3)]),
+        (RootModel[list[int]], '{"value": [7]}', RootModel[list[int]]([7])),
+    ],
+)
+def test_an_answer_may_be_a_value_of_any_type(kind: Any, text: str, value: object) -> None:
+    agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig(default_response=text)))
+
+    answer = agent[kind].llm_response("How many?")
+    assert answer is not None
+    assert answer.content_any == value
+    assert type(answer.content_any) is type(value)
+    assert answer.content == text
+
+    agent.set_output_format(kind)
+    assert agent.output_format == kind
+    if kind is not str:
+        assert Task(agent, interactive=False, single_round=True)[kind].run("How many?") == value
+
+
+def test_a_model_is_held_to_the_schema_of_a_value_and_told_what_is_wrong(server: FakeLLMServer) -> None:
+    agent = agent_of(server)
+    agent.set_output_format(list[int])
+
+    agent.llm_response("hello")
+
+    asked = server.requests()[-1].response_format
+    assert asked is not None
+    schema = asked["json_schema"]["schema"]
+    assert schema["properties"]["value"]["items"] == {"type": "integer"}
+    assert '"value"' in agent.message_history[0].content
+
+    listing = ChatAgent(ChatAgentConfig(llm=MockLMConfig(default_response="[1, 2]"), output_format=list[int]))
+    assert Task(listing, interactive=False, single_round=True)[list[int]].run("Which?") == [1, 2]
+
+    plain = ChatAgent(ChatAgentConfig(llm=MockLMConfig(default_response="no idea"), output_format=int))
+    answer = plain.llm_response("How many?")
+    assert answer is not None
+    told = plain.agent_response(answer)
+    assert told is not None
+    assert "not in the format that it has to have, `int`" in told.content
 
 
 def test_a_tool_with_bad_fields_is_written_again_under_its_schema(server: FakeLLMServer) -> None:

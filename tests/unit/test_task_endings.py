@@ -214,14 +214,14 @@ def result_of(wanted: Any, says: str = '{"request": "ask"}') -> Any:
 @pytest.mark.parametrize(
     ("wanted", "says", "expected"),
     [
-        (str, "DONE", None),
+        (str, "DONE", ""),
         (str, "DONE fine", "fine"),
         (int, "DONE 42", 42),
         (int, "DONE many", None),
         (float, "DONE 4.5", 4.5),
         (bool, "DONE yes", True),
         (bool, "DONE False", False),
-        (bool, "DONE perhaps", None),
+        (bool, "DONE perhaps", False),
         (Answer, "DONE no tool", None),
     ],
 )
@@ -380,3 +380,28 @@ def test_another_coroutine_runs_between_the_answers_of_a_run_and_may_end_it() ->
     # then
     assert result is not None
     assert result.metadata.status is StatusCode.KILL
+
+
+class Weigh(ToolMessage):
+    request: str = "weigh"
+    purpose: str = "To weigh."
+
+    def handle(self) -> str:
+        return "5 kg"
+
+
+class Measure(Weigh):
+    request: str = "measure"
+
+
+@pytest.mark.parametrize(("wanted", "result"), [(Weigh, "5 kg"), (Measure, "finished")])
+def test_an_event_of_a_sequence_names_its_tool_by_class(wanted: type[ToolMessage], result: str) -> None:
+    agent = agent_saying('{"request": "weigh"}', "DONE finished")
+    agent.enable_message([Weigh, Measure])
+    events = [
+        AgentEvent(event_type=EventType.SPECIFIC_TOOL, tool_class=wanted),
+        AgentEvent(event_type=EventType.AGENT_RESPONSE),
+    ]
+    task = Task(agent, interactive=False, config=TaskConfig(done_sequences=[DoneSequence(events=events)]))
+
+    assert given(task.run("go")).content == result

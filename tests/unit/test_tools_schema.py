@@ -194,7 +194,7 @@ def test_the_model_is_told_of_fields_with_defaults_unless_the_agent_leaves_them_
     said: list[str] = []
 
     class Listening(MockLM):
-        def chat(self, messages: Any, max_tokens: int, tools: Any = None, on_token: Any = None) -> LLMResponse:
+        def answer(self, messages: Any, max_tokens: int, tools: Any = None, on_token: Any = None) -> LLMResponse:
             said.append(messages[0].content + (tools.model_dump_json() if tools else ""))
             return LLMResponse(message="DONE")
 

@@ -244,6 +244,24 @@ TABLE = [
         id="put off after an error",
     ),
     pytest.param(
+        _put_off(kind="outage", model="gpt-5", server="http://models", error=ERROR, attempt=2),
+        {"kind": "outage", "model": "gpt-5", "server": "http://models", "error": ERROR, "due_at": NOON + 90},
+        "The provider of gpt-5 at http://models does not answer (the provider is overloaded); clerk tries again at "
+        "2026-11-21 12:01:30 UTC, until the run's deadline.",
+        id="a provider does not answer",
+    ),
+    pytest.param(
+        Situation(
+            run=_run(status="waiting", waiting_for={"kind": "outage", "model": "gpt-5"}),
+            now=NOON,
+            ask=_ask(bucket="gpt-5"),
+            fleet=FLEET,
+        ),
+        {"kind": "outage", "model": "gpt-5"},
+        "clerk goes on as soon as a call of any run is answered, until the run's deadline.",
+        id="in the line of a provider that does not answer",
+    ),
+    pytest.param(
         _put_off(kind="provider", model="gpt-5", limit="tokens"),
         {"kind": "provider", "model": "gpt-5", "limit": "tokens", "due_at": NOON + 90},
         "The provider's limit on tokens per minute of gpt-5 is used up; clerk goes on at 2026-11-21 12:01:30 UTC.",

@@ -113,7 +113,11 @@ def _require_price(gateway: Gateway, origin: RunRecord, new: NewFork, caller: Ca
     session = limits.session[0] if new.session_id is not None else None
     if not any((own, session, limits.tenant_day[0], limits.tenant_month[0])):
         return
-    if agents := without_price(app.tree(origin.task), model):
+    try:
+        agents = without_price(app.tree(origin.task), model)
+    except ConfigurationError as error:
+        raise InvalidRequestError(str(error)) from error
+    if agents:
         raise UnknownPriceError(
             f"the model {model!r} has no known price for {', '.join(agents)}, and a limit of cost applies to the fork; "
             'take a model with a known price, or the limit away (limits.max_cost: "0")'

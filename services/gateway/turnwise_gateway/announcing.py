@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection
+from contextlib import suppress
 
 from turnwise.bus.base import Bus
-from turnwise.bus.envelope import WatchNotice
+from turnwise.bus.envelope import TextWatchNotice, WatchNotice
 from turnwise.errors import BrokerUnavailableError
 
 logger = logging.getLogger(__name__)
@@ -18,17 +19,25 @@ _HOLDS = 7.0
 _AGAIN = 2.0
 # Seconds between two announcements at least; those who come meanwhile share the next one.
 _PAUSE = 0.02
+# Seconds that an announcement which somebody waits for may take.
+_AT_ONCE = 0.5
 # Runs in one message.
 _MOST = 1_000
 
 
 class Announcer:
-    """Announces the runs in `watched()` while there are any; belongs to one event loop."""
+    """Announces the runs in `watched()` while there are any; belongs to one event loop.
 
-    def __init__(self, bus: Bus, listener: str, watched: Callable[[], Collection[str]]) -> None:
+    Of those that are in `eager()` as well, the text of every model is wanted.
+    """
+
+    def __init__(
+        self, bus: Bus, listener: str, watched: Callable[[], Collection[str]], eager: Callable[[], Collection[str]]
+    ) -> None:
         self._bus = bus
         self._listener = listener
         self._watched = watched
+        self._eager = eager
         self._new: set[str] = set()
         self._news = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._work(), name="turnwise-announcer")
@@ -37,6 +46,11 @@ class Announcer:
         """Announce the run soon; it has to be in `watched()` as well."""
         self._new.add(run)
         self._news.set()
+
+    async def announce(self, run: str) -> None:
+        """Announce the run now, before anything else is done; a broker that is away is waited for a moment only."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._tell([run]), _AT_ONCE)
 
     async def close(self) -> None:
         """Announce nothing more; what was announced expires."""
@@ -59,9 +73,13 @@ class Announcer:
             await asyncio.sleep(_PAUSE)
 
     async def _tell(self, runs: list[str]) -> None:
-        notice = WatchNotice(listener=self._listener, runs=runs, seconds=_HOLDS)
+        notices: list[WatchNotice | TextWatchNotice] = [WatchNotice(listener=self._listener, runs=runs, seconds=_HOLDS)]
+        wanted = self._eager()
+        if eager := [run for run in runs if run in wanted]:
+            notices.append(TextWatchNotice(listener=self._listener, runs=eager, seconds=_HOLDS))
         try:
-            await asyncio.to_thread(self._bus.notify, notice)
+            for notice in notices:
+                await asyncio.to_thread(self._bus.notify, notice)
         except BrokerUnavailableError as error:
             logger.debug("Workers were not told what is watched: %s", error, extra={"action": "watch_not_told"})
         except Exception:

@@ -231,6 +231,18 @@ class RunSelection(_Body):
     session: Annotated[str, AfterValidator(_plain)] | None = Field(None, min_length=1, max_length=200)
     created_after: Time = None
     created_before: Time = None
+    finished_after: Time = None
+    error: list[Annotated[str, AfterValidator(_plain), Field(min_length=1, max_length=100)]] | None = Field(
+        None,
+        min_length=1,
+        max_length=20,
+        description="Kinds (`unavailable`), codes (`model_unavailable`) or types of the errors that ended the runs.",
+    )
+
+    @field_validator("error", mode="before")
+    @classmethod
+    def _one_or_more(cls, given: object) -> object:
+        return [given] if isinstance(given, str) else given
 
     @model_validator(mode="after")
     def _not_everything(self) -> RunSelection:

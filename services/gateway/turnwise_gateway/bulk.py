@@ -122,4 +122,6 @@ def _filter(given: RunSelection, statuses: tuple[str, ...], before: float) -> Ru
         session_id=given.session,
         created_after=seconds_of(given.created_after, "created_after"),
         created_before=before,
+        finished_after=seconds_of(given.finished_after, "finished_after"),
+        errors=tuple(given.error) if given.error else None,
     )

@@ -33,15 +33,20 @@ async def watch_events(
     request: Request,
     last_event_id: Annotated[int | None, Header(**_NUMBER, description="Goes on after this event.")] = None,
     after: Annotated[int, Query(**_NUMBER, description="The same, for a first connection.")] = 0,
+    text: Annotated[bool, Query(description="Stream also models whose settings leave that open.")] = False,
 ) -> AsyncIterator[ServerSentEvent]:
     """Server-sent events: `id` is the event's number, `event` its type; closes after the run's last event. A run that
     is retried goes on behind that: a new stream has the rest.
 
     The stream also ends within 5 s once the key or token that it was asked for with does not allow it any more.
 
-    `llm.delta` shows an answer while it is written. It has no number, is never sent twice, and may be lost.
+    `llm.delta` shows an answer while it is written. It has no number, is never sent twice, and may be lost. Models send
+    it whose settings say that they stream; with `text`, also those whose settings leave that open.
     """
-    with gateway.watch.of(run.id, text=True) as watcher, gateway.admission.of(request, RUNS_READ, watcher) as admitted:
+    with (
+        gateway.watch.of(run.id, text=True, eager=text) as watcher,
+        gateway.admission.of(request, RUNS_READ, watcher) as admitted,
+    ):
         async for event in _events(gateway, run.id, after if last_event_id is None else last_event_id, admitted):
             if admitted.ended:
                 return

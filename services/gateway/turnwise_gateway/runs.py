@@ -17,7 +17,7 @@ from turnwise.errors import BrokerUnavailableError, InvalidRequestError, NotFoun
 from turnwise.ids import new_id
 from turnwise.messages.wire import encode_document
 from turnwise.runs.records import NewRun, RunFilter, RunRecord
-from turnwise.runs.situation import Situation
+from turnwise.runs.situation import LIMIT_CODES, Situation
 from turnwise.serving.permits import permit
 from turnwise.tasks.entry import document_of
 from turnwise.telemetry.context import current_traceparent
@@ -67,12 +67,17 @@ async def submit(
     response: Response,
     idempotency_key: IdempotencyKey = None,
     wait: Annotated[float, Query(ge=0, le=_MAX_WAIT, allow_inf_nan=False, description="Seconds.")] = 0,
+    watch: Annotated[bool, Query(description="The event stream will be opened at once.")] = False,
 ) -> RunView:
     """Accept a run: once this answers 202 it is kept.
 
-    With `wait`, answers when the run has ended or waits for a human, or after so many seconds.
+    With `wait`, answers when the run has ended or waits for a human, or after so many seconds. With `watch`, its first
+    answer is streamed as well: workers are told that the run is watched before it begins.
     """
-    run = await run_in_threadpool(_submit, gateway, body, idempotency_key)
+    run_id = new_id("run")
+    if watch:
+        await gateway.watch.expect(run_id)
+    run = await run_in_threadpool(_submit, gateway, body, idempotency_key, run_id)
     gateway.metrics.run_acceptance_seconds.observe(time.monotonic() - request.scope[ARRIVED])
     if wait:
         await _wait(gateway, request, run, wait)
@@ -82,7 +87,7 @@ async def submit(
     return run_view(await run_in_threadpool(gateway.situation, run.id) if begun else fresh(run))
 
 
-def _submit(gateway: Gateway, body: Submission, key: str | None) -> RunRecord:
+def _submit(gateway: Gateway, body: Submission, key: str | None, run_id: str) -> RunRecord:
     app, settings, limits = gateway.app, gateway.settings, body.limits
     version = version_of(gateway, body.version)
     if version == app.version and body.task not in app.tasks:
@@ -90,7 +95,7 @@ def _submit(gateway: Gateway, body: Submission, key: str | None) -> RunRecord:
         raise UnknownTaskError(f"application {app.name!r} has no task {body.task!r}; it has: {known}")
     run, created = gateway.store.submit(
         NewRun(
-            id=new_id("run"),
+            id=run_id,
             task=body.task,
             version=version,
             # What came over HTTP a human may have typed, so it is tainted.
@@ -190,9 +195,9 @@ def seconds_of(at: datetime | None, name: str) -> float | None:
 
 
 def _situations(gateway: Gateway, found: list[RunRecord]) -> list[Situation]:
-    """The situations of a page of runs; those that have ended wait for nothing, so nothing is read for them."""
-    unfinished = [run.id for run in found if not run.ended]
-    known = {now.run.id: now for now in gateway.store.situations(unfinished, pinned=gateway.settings.pinned)}
+    """The situations of a page of runs; those that have ended by themselves wait for nothing, so nothing is read."""
+    wanted = [run.id for run in found if not run.ended or run.status_code in LIMIT_CODES]
+    known = {now.run.id: now for now in gateway.store.situations(wanted, pinned=gateway.settings.pinned)}
     return [known.get(run.id) or fresh(run) for run in found]
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from turnwise.runs.records import EventRecord, Frame, Json, RunRecord
 from turnwise.runs.situation import Situation
+from turnwise.serving.stopped import stop_reason
 from turnwise.serving.waiting import why_waiting
 from turnwise_gateway.readable import readable
 from turnwise_gateway.root_path import public
@@ -65,6 +66,17 @@ class ResultView(BaseModel):
     document: dict[str, Any]
 
 
+class StoppedView(BaseModel):
+    """The limit that ended a run: nobody knows whether its work is done."""
+
+    limit: Literal["cost", "tokens", "turns", "max_turns", "time", "stalled_steps"]
+    scope: str = Field(description="Whose limit it is: run, session, tenant_day or tenant_month.")
+    value: str | float | None = Field(description="Of cost a decimal string; a number of tokens, turns or seconds.")
+    used: str | float | None = Field(description="Of it, for cost and tokens.")
+    why: str | None = Field(description="Why a call was refused, for instance because its model has no known price.")
+    message: str = Field(description="All of it in one line.", examples=["stopped: cost limit $0.05, $0.0312 used"])
+
+
 class FrameView(BaseModel):
     """A task that is being worked on, and the tasks that it called."""
 
@@ -108,6 +120,9 @@ class RunView(BaseModel):
     usage: RunUsageView
     waiting_for: dict[str, Any] | None = Field(
         description="Of an unfinished run: the `kind` of what has to happen, what belongs to it, and a `sentence`."
+    )
+    stopped: StoppedView | None = Field(
+        None, description="Of a run that a limit ended, also if its status is completed: that limit."
     )
     result: ResultView | None
     error: dict[str, Any] | None
@@ -187,6 +202,7 @@ def _fields(now: Situation) -> Json:
         "limits": _limits(run),
         "usage": _usage(run),
         "waiting_for": _waiting_for(now),
+        "stopped": stopped.as_json() if (stopped := stop_reason(now)) is not None else None,
         "result": _result(run),
         "error": None if run.error is None else readable(run.error),
         "last_event": run.last_seq,

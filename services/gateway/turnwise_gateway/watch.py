@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from turnwise.bus.base import Bus, Subscription
 from turnwise.bus.envelope import Notice, RunNotice, TextNotice, TokenNotice
@@ -15,6 +15,8 @@ from turnwise_gateway.announcing import Announcer
 POLL_SECONDS = 3.0
 # Pieces of text kept for a watcher that is slower than the model; the oldest go first.
 _DELTAS = 2_000
+# Seconds within which somebody who announced to read a run's text has to come.
+_EXPECTED = 5.0
 
 
 class Watcher:
@@ -48,16 +50,19 @@ class Watch:
         self._watchers: dict[str, set[Watcher]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._subscription: Subscription | None = None
-        # How many of a run's watchers want its text.
+        # How many of a run's watchers want its text, and how many of them that of every model.
         self._readers: Counter[str] = Counter()
+        self._eager: Counter[str] = Counter()
         self._announcer: Announcer | None = None
+        # Readers of text who were announced and have not come yet.
+        self._expected: dict[str, tuple[ExitStack, Watcher]] = {}
         self.stopping = False
 
     def open(self) -> None:
         """Begin to listen; called on the event loop."""
         self._loop = asyncio.get_running_loop()
         self._subscription = self._bus.listen(self._hear)
-        self._announcer = Announcer(self._bus, self._subscription.address, self._readers.keys)
+        self._announcer = Announcer(self._bus, self._subscription.address, self._readers.keys, self._eager.keys)
 
     @property
     def address(self) -> str:
@@ -80,25 +85,55 @@ class Watch:
             await asyncio.to_thread(self._subscription.close)
 
     @contextmanager
-    def of(self, run_id: str, *, text: bool = False) -> Iterator[Watcher]:
-        """A watcher of the run; what is told after this begins wakes it. With `text` it gets answers as they grow."""
+    def of(self, run_id: str, *, text: bool = False, eager: bool = False) -> Iterator[Watcher]:
+        """A watcher of the run; what is told after this begins wakes it.
+
+        With `text` it gets answers as they grow, if the model's settings say that it streams; with `eager` also if they
+        leave that open.
+        """
         watcher = Watcher()
         self._watchers.setdefault(run_id, set()).add(watcher)
         if text:
-            self._read(run_id)
+            self._read(run_id, eager)
+            watcher.deltas.extend(self._given_up(run_id))
         try:
             yield watcher
         finally:
             if text:
-                self._readers -= Counter([run_id])
+                self._unread(run_id, eager)
             watchers = self._watchers[run_id]
             watchers.discard(watcher)
             if not watchers:
                 del self._watchers[run_id]
 
-    def _read(self, run_id: str) -> None:
+    async def expect(self, run_id: str) -> None:
+        """Announce a run whose text somebody will read soon, and keep it for him; called on the event loop."""
+        if self._loop is None or self._announcer is None or self.stopping:
+            return
+        reader = ExitStack()
+        self._expected[run_id] = (reader, reader.enter_context(self.of(run_id, text=True, eager=True)))
+        self._loop.call_later(_EXPECTED, self._given_up, run_id)
+        await self._announcer.announce(run_id)
+
+    def _given_up(self, run_id: str) -> tuple[TokenNotice, ...]:
+        """What was kept for the expected reader of a run, if nobody has come for it yet."""
+        reader, watcher = self._expected.pop(run_id, (None, None))
+        if reader is None or watcher is None:
+            return ()
+        reader.close()
+        return tuple(watcher.take_deltas())
+
+    def _unread(self, run_id: str, eager: bool) -> None:
+        self._readers -= Counter([run_id])
+        if eager:
+            self._eager -= Counter([run_id])
+
+    def _read(self, run_id: str, eager: bool) -> None:
         self._readers[run_id] += 1
-        if self._announcer is not None and self._readers[run_id] == 1:
+        if eager:
+            self._eager[run_id] += 1
+        first = self._readers[run_id] == 1 or (eager and self._eager[run_id] == 1)
+        if self._announcer is not None and first:
             self._announcer.add(run_id)
 
     def _hear(self, notice: Notice) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from turnwise.bus.base import Bus, Subscription
-from turnwise.bus.envelope import CancelNotice, Notice, WatchNotice
+from turnwise.bus.envelope import Announcement, CancelNotice, Notice
 from turnwise.cancellation import Cancellation, Cause
 from turnwise.clock import Thread
 from turnwise.errors import EnvironmentFault
@@ -28,7 +28,7 @@ class InFlight:
     A notice tells of a cancellation at once; the record is looked at for the rest, once for all that takes long.
     """
 
-    def __init__(self, store: Store, bus: Bus, heard_of_watch: Callable[[WatchNotice], None]) -> None:
+    def __init__(self, store: Store, bus: Bus, heard_of_watch: Callable[[Announcement], None]) -> None:
         self._store, self._bus = store, bus
         self._heard_of_watch = heard_of_watch
         self._clock = store.clock
@@ -79,7 +79,7 @@ class InFlight:
 
         One process has one listener, so a notice of what is watched comes here as well, and is passed on.
         """
-        if isinstance(notice, WatchNotice):
+        if isinstance(notice, Announcement):
             self._heard_of_watch(notice)
         if not isinstance(notice, CancelNotice):
             return

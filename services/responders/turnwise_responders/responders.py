@@ -177,7 +177,7 @@ class Responders:
         started = self._clock.monotonic()
         try:
             with self._in_flight.work(claim) as cancellation, self._streaming.answer(claim) as text:
-                outcome = self._answering.answer(claim, text, cancellation)
+                outcome = self._answering.answer(claim, text, cancellation, text_wanted=text.asked_for)
         except DatabaseUnavailableError as error:
             logger.warning(
                 "Could not read for %s, it is given back: %s",

@@ -46,6 +46,11 @@ class AnswerText:
     def __call__(self, piece: str) -> None:
         self._streaming.written(self, piece)
 
+    @property
+    def asked_for(self) -> bool:
+        """Whether somebody asked for this text, also of a model whose settings leave open whether it streams."""
+        return self._streaming.asked_for(self.run)
+
     def add(self, piece: str) -> None:
         """Keep the piece until it is sent."""
         self._written += len(piece)
@@ -116,9 +121,17 @@ class Streaming:
             if text.streamed:
                 self._send_safely(text)
 
+    def wanted(self, run: str) -> bool:
+        """Whether somebody watches the run now."""
+        return bool(self._watched.listeners(run))
+
+    def asked_for(self, run: str) -> bool:
+        """Return whether somebody who watches the run asked for the text of every model."""
+        return self._watched.text_wanted(run)
+
     def written(self, text: AnswerText, piece: str) -> None:
         """Keep the next piece of an answer if its run is watched."""
-        if not self._watched.listeners(text.run):
+        if not self.wanted(text.run):
             self._drop(text)
             text.skip(piece)
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from turnwise.bus.envelope import WatchNotice
+from turnwise.bus.envelope import Announcement, TextWatchNotice
 from turnwise.clock import Clock
 
 # Seconds between two looks for what has expired: a look costs as much as there are runs.
@@ -24,20 +24,25 @@ class WatchedRuns:
         self._lock = threading.Lock()
         # By run, the moment up to which each listener watches it.
         self._until: dict[str, dict[str, float]] = {}
+        # The same for runs whose text is wanted of every model, by whichever listener.
+        self._text_until: dict[str, float] = {}
         self._purge_at = 0.0
 
-    def heard(self, notice: WatchNotice) -> None:
+    def heard(self, notice: Announcement) -> None:
         """Take down an announcement; now and then, drop what has expired."""
         now = self._clock.monotonic()
         with self._lock:
             if now >= self._purge_at:
                 self._until = {run: left for run, watching in self._until.items() if (left := _after(now, watching))}
+                self._text_until = _after(now, self._text_until)
                 self._purge_at = now + _PURGE_SECONDS
             for run in notice.runs:
                 if run in self._until or len(self._until) < _MOST:
                     # A new dict each time: readers take no lock.
                     others = _after(now, self._until.get(run, {}))
                     self._until[run] = {**others, notice.listener: now + notice.seconds}
+                    if isinstance(notice, TextWatchNotice):
+                        self._text_until[run] = now + notice.seconds
 
     def listeners(self, run: str) -> tuple[str, ...]:
         """Addresses of the listeners that watch the run."""
@@ -46,6 +51,11 @@ class WatchedRuns:
             return ()
         now = self._clock.monotonic()
         return tuple(listener for listener, until in watching.items() if until > now)
+
+    def text_wanted(self, run: str) -> bool:
+        """Return whether the run's text is wanted also of models whose settings leave open whether they stream."""
+        until = self._text_until.get(run)
+        return until is not None and until > self._clock.monotonic()
 
 
 def _after(now: float, watching: dict[str, float]) -> dict[str, float]:

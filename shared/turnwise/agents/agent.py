@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from weakref import WeakValueDictionary
 
 from pydantic import BaseModel
@@ -15,6 +15,7 @@ from turnwise.agents.config import ChatAgentConfig
 from turnwise.agents.output_format import OutputFormat
 from turnwise.agents.record import AgentRecord
 from turnwise.agents.toolbox import Toolbox
+from turnwise.attributes.holder import Holder
 from turnwise.errors import ConfigurationError
 from turnwise.ids import new_id
 from turnwise.ledger.gate import current_gate
@@ -28,11 +29,13 @@ from turnwise.tools.orchestration import HANDLED_BY_DEFAULT
 ToolClasses = type[ToolMessage] | Sequence[type[ToolMessage]] | None
 
 
-class Agent:
+class Agent(Holder):
     """What every agent has: settings, a model, and the tools that it may use and handles.
 
     Programs make `ChatAgent`s; this class is there for annotations and for `isinstance`.
     """
+
+    _offered_as: ClassVar[str] = "agent"
 
     # A subclass declares its state as `class State(BaseModel)`: it lasts between turns, in served runs too.
     State: type[BaseModel] | None = None
@@ -131,6 +134,16 @@ class Agent:
             gate.count(usage)
         self.add_usage(usage, model)
 
+    @property
+    def total_llm_token_usage(self) -> int:
+        """Tokens that the agent has used, prompts and answers."""
+        return self.usage.total_tokens
+
+    @property
+    def total_llm_token_cost(self) -> float:
+        """USD that the agent has used; what has no known price counts as 0."""
+        return float(self.usage.cost or 0)
+
     def add_usage(self, usage: LLMTokenUsage, model: str | None = None) -> None:
         """Add what a call used that its run has counted."""
         self.usage = self.usage.plus(usage)
@@ -142,6 +155,10 @@ class Agent:
     def oai_tool_calls(self) -> list[OpenAIToolCall]:
         """API calls of the model's last message that have no result yet."""
         return self.record.open_calls
+
+    @oai_tool_calls.setter
+    def oai_tool_calls(self, calls: list[OpenAIToolCall]) -> None:
+        self.record.open_calls = list(calls)
 
     def enable_message(
         self,
@@ -156,8 +173,8 @@ class Agent:
 
         `force` makes the model's API call exactly this tool (with `use_functions_api`), until it is enabled without.
         `require_recipient` adds a field that the model must fill in. `include_defaults` tells the model of fields with
-        defaults, too. Raises `ConfigurationError` for a tool without a name, and for a second tool that is not in a
-        list.
+        defaults, too. Raises `ConfigurationError` for what is no tool class, for a tool without a name, and for a
+        second tool that is not in a list.
         """
         if any(isinstance(given, type) for given in (use, handle)):
             raise ConfigurationError(
@@ -184,15 +201,19 @@ class Agent:
 
     def disable_message_handling(self, message_class: type[ToolMessage] | None = None) -> None:
         """Let the agent no longer handle the tool (None: any)."""
-        self.toolbox.restrict(self.toolbox.handled, None if message_class is None else [message_class.name()])
+        self.toolbox.restrict(
+            self.toolbox.handled, None if message_class is None else [_tool_class(message_class).name()]
+        )
 
     def disable_message_use(self, message_class: type[ToolMessage] | None = None) -> None:
         """Let the model no longer use the tool (None: any)."""
-        self.toolbox.restrict(self.toolbox.usable, None if message_class is None else [message_class.name()])
+        self.toolbox.restrict(
+            self.toolbox.usable, None if message_class is None else [_tool_class(message_class).name()]
+        )
 
     def disable_message_use_except(self, message_class: type[ToolMessage]) -> None:
         """Let the model use only this one of its tools."""
-        self.toolbox.restrict(self.toolbox.usable, self.toolbox.usable - {message_class.name()})
+        self.toolbox.restrict(self.toolbox.usable, self.toolbox.usable - {_tool_class(message_class).name()})
 
     def unhandled_tools(self) -> set[str]:
         """Names of the tools that are known but not handled."""
@@ -227,7 +248,16 @@ class Agent:
     def _classes(self, message_class: ToolClasses) -> list[type[ToolMessage]]:
         if message_class is None:
             return list(self.toolbox.known.values())
-        return [message_class] if isinstance(message_class, type) else list(message_class)
+        given: Any = message_class
+        is_one = isinstance(given, type | str) or not isinstance(given, Iterable)
+        return [_tool_class(each) for each in ([given] if is_one else given)]
+
+
+def _tool_class(given: Any) -> type[ToolMessage]:
+    if isinstance(given, type) and issubclass(given, ToolMessage):
+        return given
+    found = f"the class {given.__name__}" if isinstance(given, type) else f"{given!r} ({type(given).__name__})"
+    raise ConfigurationError(f"{found} is no tool; give a subclass of ToolMessage, or a list of them")
 
 
 # Weak: an agent lives as long as somebody holds it.

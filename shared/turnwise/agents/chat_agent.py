@@ -28,8 +28,8 @@ class ChatAgent(ToolHandling):
     Handlers of tools are methods named like the tool's `request`. A subclass may override `agent_response`,
     `llm_response`, `user_response` (and their async twins), `handle_message`, `handle_message_fallback`,
     `handle_tool_message`, `tool_validation_error`, `json_format_rules`, `tool_instructions`, `init_state` and `clone`.
-    What it keeps between turns, it declares as `State`, a pydantic model whose value is `self.state`: that lasts in
-    served runs, too, where an agent is made afresh for each answer.
+    In a served run an agent is made afresh for each answer, with the attributes that the last answer left, as far as
+    they are data. `State`, a pydantic model whose value is `self.state`, begins afresh with the conversation.
     """
 
     def __init__(self, config: ChatAgentConfig | None = None, task: Sequence[LLMMessage] | None = None) -> None:
@@ -37,8 +37,12 @@ class ChatAgent(ToolHandling):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        ours = (ChatAgent.llm_response, ChatAgent.llm_response_async)
-        cls._own_llm = (cls.llm_response, cls.llm_response_async) != ours
+        cls._own_llm = not (cls.inherits("llm_response") and cls.inherits("llm_response_async"))
+
+    @classmethod
+    def inherits(cls, name: str) -> bool:
+        """Return whether the class takes the attribute `name` from `ChatAgent` as it is, and so did not override it."""
+        return next((base in ChatAgent.__mro__ for base in cls.__mro__ if name in base.__dict__), False)
 
     def entity_responders(self) -> list[tuple[Entity, Responder]]:
         """Who answers as each of the agent's entities, in the order in which a task asks them."""
@@ -77,14 +81,14 @@ class ChatAgent(ToolHandling):
             return self.llm_response(message)
         return await run_async(model_turn.answer(self, message))
 
-    def llm_response_forget(self, message: str | ChatDocument) -> ChatDocument | None:
+    def llm_response_forget(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
         """What the model answers, after which the history is as it was; None if it can not answer.
 
         An override of `llm_response` is not asked. Raises `ModelError`.
         """
         return run_sync(model_turn.one_off(self, message))
 
-    async def llm_response_forget_async(self, message: str | ChatDocument) -> ChatDocument | None:
+    async def llm_response_forget_async(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
         """The same as `llm_response_forget`, without blocking the event loop."""
         return await run_async(model_turn.one_off(self, message))
 
@@ -131,7 +135,7 @@ class ChatAgent(ToolHandling):
     def _ask_user(self, question: ChatDocument | None) -> Steps[ChatDocument | None]:
         text = self.default_human_response
         if text is None:
-            text = yield human_reply(self.callbacks, question)
+            text = yield human_reply(self.callbacks, question, self.config.name)
         return human_answer(
             text or "", question, default=self.default_human_response, open_calls=self.record.open_calls
         )

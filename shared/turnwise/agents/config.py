@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, Field, SerializeAsAny
+from pydantic import Field, SerializeAsAny, SkipValidation
 
 from turnwise.configuration import Configuration
 from turnwise.llm.base import LLMConfig
@@ -60,7 +60,7 @@ class AgentConfig(Configuration):
     accept_user_tools: bool = True
     fallback_effect: ToolEffect = "once"
     retry: RetryPolicy = RetryPolicy()
-    answer_timeout: float | None = Field(None, gt=0)
+    answer_timeout: float | None = Field(default=None, gt=0)
     vecdb: SerializeAsAny[VectorStoreConfig] | VectorStore | None = None
 
 
@@ -78,7 +78,8 @@ class ChatAgentConfig(AgentConfig):
     - `enable_orchestration_tool_handling`: the agent handles DoneTool, PassTool, ForwardTool, SendTool and their like.
     - `recognize_recipient_in_content`: `TO[name]: text`, or JSON with a field `recipient`, in what the model says
       addresses it.
-    - `output_format`: a tool or another pydantic model that the model's answers have to be; None for any text.
+    - `output_format`: a tool, another pydantic model or a type such as `int` that the model's answers have to be; None
+      for any text.
       `use_output_format`, `handle_output_format`, `instructions_output_format` and `use_tools_on_output_format` are the
       defaults of `use`, `handle`, `instructions` and `force_tools` of `set_output_format`. With
       `output_format_include_defaults` the model is told of fields that have defaults, too.
@@ -97,7 +98,8 @@ class ChatAgentConfig(AgentConfig):
     allow_multiple_tools: bool = True
     enable_orchestration_tool_handling: bool = True
     recognize_recipient_in_content: bool = True
-    output_format: type[BaseModel] | None = None
+    # Checked by the agent: pydantic takes `list[int]` for no type.
+    output_format: SkipValidation[type[Any]] | None = None
     use_output_format: bool = True
     handle_output_format: bool = True
     instructions_output_format: bool = True

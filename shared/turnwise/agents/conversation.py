@@ -89,15 +89,15 @@ class Conversation(Agent):
     def user_message(self, message: str | None) -> None:
         self.set_user_message(message or "")
 
-    def set_system_message(self, message: str) -> None:
+    def set_system_message(self, msg: str) -> None:
         """Replace the application's part of the system message, from the next model call on."""
-        self.record.system_message = message
+        self.record.system_message = msg
         if self._history:
             self._history.begin_with(self.system_and_tools_message())
 
-    def set_user_message(self, message: str) -> None:
+    def set_user_message(self, msg: str) -> None:
         """Replace the message from USER that the next conversation begins with."""
-        self.record.user_message = message
+        self.record.user_message = msg
 
     def augment_system_message(self, message: str) -> None:
         """Add a paragraph to the application's part of the system message."""
@@ -142,15 +142,13 @@ class Conversation(Agent):
         """Begin the history with the task messages."""
         self.message_history = self.task_messages
 
-    def clear_history(self, start: int = -2) -> None:
-        """Drop the messages from index `start` on; negative counts from the end.
+    def clear_history(self, start: int = -2, end: int = -1) -> None:
+        """Drop the messages from index `start` to index `end`, that one included; negative counts from the end.
 
         The default drops the last two: what was asked, and the answer to it.
         """
         messages = self.message_history
-        if start < 0:
-            start = max(0, len(messages) + start)
-        del messages[start:]
+        del messages[start : None if end == -1 else end + 1]
         self._see_open_calls()
 
     def update_history(self, message: str, response: str) -> None:
@@ -180,9 +178,12 @@ class Conversation(Agent):
     ) -> LLMMessage:
         """Message `idx` with only the first `tokens` tokens (about) of its content, and `warning` on a line below.
 
-        `inplace` puts it into the history, where the whole one is lost then. Raises `IndexError`.
+        One without content stays as it is. `inplace` puts it into the history, where the whole one is lost then. Raises
+        `IndexError`.
         """
         message = self.message_history[idx]
+        if not message.content.strip():
+            return message
         shortened = message.model_copy(update={"content": f"{beginning(message.content, tokens)}\n{warning}"})
         if inplace:
             self.message_history[idx] = shortened

@@ -18,21 +18,18 @@ from turnwise.llm.tokens import shortened
 from turnwise.messages.api_results import match_results
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.finding import Found, ToolFault, unknown
-from turnwise.messages.history_form import value_as_text
 from turnwise.messages.provenance import steers, unpacked, untrusted
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.tools.orchestration import ONE_AT_A_TIME, AgentDoneTool, FinalResultTool, ForwardTool
 from turnwise.tools.recipient import RecipientTool
 from turnwise.tools.rewind import RewindTool
+from turnwise.value_text import value_as_text
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
 
 # At most one tool may say where the conversation goes.
 _ALONE: tuple[type[ToolMessage], ...] = (*ONE_AT_A_TIME, RecipientTool, RewindTool)
-
-# Where the methods are that an agent may override.
-_HOME = "turnwise.agents.tool_handling"
 
 _ONE_TOOL = "ERROR: Use ONE tool at a time!"
 _ONE_SIGNAL = "ERROR: Please use ONE tool at a time!"
@@ -124,7 +121,7 @@ def bare(result: ChatDocument | None) -> Any:
 def _overridden(agent: ChatAgent, name: str, twin: str) -> bool:
     """Whether the agent's class brings its own method `name`, or its async `twin`; asked for each answer."""
     kind = type(agent)
-    return bool(getattr(kind, name).__module__ != _HOME or getattr(kind, twin).__module__ != _HOME)
+    return not (kind.inherits(name) and kind.inherits(twin))
 
 
 def _own_code(agent: ChatAgent, name: str, call: Effect) -> Steps[Any]:
@@ -295,7 +292,7 @@ def _fallback(agent: ChatAgent, doc: ChatDocument) -> Steps[Any]:
         return (yield from made(agent, "handle_message_fallback", effect, Effect(sync=lambda: brought(agent, doc))))
     call = Effect(sync=lambda: agent.handle_message_fallback(doc))
     action = agent.config.handle_llm_no_tool
-    ours = type(agent).handle_message_fallback.__module__ == _HOME
+    ours = agent.inherits("handle_message_fallback")
     if ours and (isinstance(action, (str, ToolMessage)) or not callable(action)):
         return (yield from finished((yield call)))
     return (yield from _own_code(agent, "handle_message_fallback", call))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from copy import copy
-from importlib import import_module
 from typing import Any, Self
 
 from pydantic import BaseModel
 
 from turnwise.agents.config import ChatAgentConfig
 from turnwise.agents.history import History
-from turnwise.agents.output_format import OutputFormat, checked_kind
+from turnwise.agents.output_format import OutputFormat, checked_kind, type_name
 from turnwise.agents.record import FormatRecord
 from turnwise.agents.responses import Responses
+from turnwise.attributes.places import module_named, packages_of
 from turnwise.errors import ConfigurationError
 from turnwise.llm.base import LLMTokenUsage
 from turnwise.messages.tool_message import ToolMessage
@@ -29,13 +29,13 @@ class FormatSetting(Responses):
             self.record.output_format = None
 
     @property
-    def output_format(self) -> type[BaseModel] | None:
-        """The class that answers have to be; None for any text."""
-        return self.answer_format.kind if self.answer_format is not None else None
+    def output_format(self) -> type[Any] | None:
+        """The type that answers have to be; None for any text."""
+        return self.answer_format.wanted if self.answer_format is not None else None
 
     def set_output_format(
         self,
-        output_type: type[BaseModel] | None,
+        output_type: type[Any] | None,
         force_tools: bool | None = None,
         use: bool | None = None,
         handle: bool | None = None,
@@ -43,13 +43,16 @@ class FormatSetting(Responses):
     ) -> None:
         """Let the model answer with objects of this class only, from its next call on; None for any text again.
 
+        Of a type that is no pydantic model, such as `int` or `list[str]`, the model writes an object with the field
+        `value`; the value alone is read as well.
+
         A server that holds models to schemas is given the schema; any other model is told in the system message, or
         made to call the tool where tools are functions of the API. The answer's `content_any` is the object; a tool
         is attached to it, and enabled: `use` by the model, `handle` by the agent. `force_tools` leaves out the
         functions of the API, so that none is called instead; `instructions` puts the schema into the system message.
         None takes the configuration's value. An answer of another form is no answer: AGENT says what is wrong.
 
-        Raises `ConfigurationError` for anything but a pydantic model with fields.
+        Raises `ConfigurationError` for what is no type, or one that JSON cannot express.
         """
         self._forget_format()
         if output_type is not None:
@@ -68,11 +71,12 @@ class FormatSetting(Responses):
             )
         self.record.output_format = self._format_record()
 
-    def __getitem__(self, output_type: type[BaseModel] | None) -> Self:
+    def __getitem__(self, output_type: type[Any] | None) -> Self:
         """A copy of the agent that answers in this format and goes on from the same conversation by itself.
 
         What its model uses counts as the agent's own. It shares `state` and other attributes with the agent.
         """
+        self.read_attributes()
         other = copy(self)
         other.copied_from = self
         other.record = self.record.model_copy(deep=True)
@@ -90,7 +94,7 @@ class FormatSetting(Responses):
             return
         self.answer_format = None
         if kept.kind:
-            kind = registry[kept.tool] if kept.tool in registry and kept.tool else _found(kept.kind)
+            kind = registry[kept.tool] if kept.tool in registry and kept.tool else _found(kept.kind, type(self))
             self.answer_format = OutputFormat(kind=kind, **kept.model_dump(exclude={"tool", "kind"}))
 
     def _forget_format(self) -> None:
@@ -114,7 +118,7 @@ class FormatSetting(Responses):
         if output is None:
             return FormatRecord()
         return FormatRecord(
-            kind=f"{output.kind.__module__}:{output.kind.__qualname__}",
+            kind=f"{output.wanted.__module__}:{type_name(output.wanted)}",
             tool=output.tool.name() if output.tool is not None else "",
             instructions=output.instructions,
             force_tools=output.force_tools,
@@ -134,19 +138,19 @@ def check_lasting(kept: FormatRecord | None, registry: dict[str, type[ToolMessag
             "enable it in the factory, for instance with enable_message(..., use=False, handle=False)"
         )
     if not kept.tool:
-        _found(kept.kind)
+        _found(kept.kind, object)
 
 
-def _found(place: str) -> type[BaseModel]:
-    """The class at `module:qualified.name`."""
+def _found(place: str, agent: type[Any]) -> type[BaseModel]:
+    """The class at `module:qualified.name`, in a module that is loaded or belongs to the agent's package."""
     module, _, name = place.partition(":")
     try:
-        found: Any = import_module(module)
+        found: Any = module_named(module, packages_of(agent))
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
+    except (LookupError, AttributeError) as error:
         raise ConfigurationError(
-            f"the format of answers {place!r} can not be found by other processes ({error}); "
+            f"the format of answers {place!r} cannot be found by other processes ({error}); "
             "define the class at the top level of a module"
         ) from error
     return checked_kind(found)

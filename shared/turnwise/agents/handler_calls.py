@@ -24,6 +24,7 @@ from turnwise.retrying import ErrorKind, RetryPolicy, kind_of_handler_error
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
+    from turnwise.attributes.snapshot import Snapshot
 
 
 class Interruption(BaseException):
@@ -169,6 +170,7 @@ def _tried(agent: ChatAgent, this: HandlerCall, call: Effect, calls: HandlerCall
     # Only the whole answer of an agent can be put off, so what is called by a handler is tried again in its place.
     counted = Tries() if nested else tries()
     before: dict[ErrorKind, int] = {}
+    undo = _undo(agent) if policy is not RetryPolicy.NEVER else ()
     while True:
         try:
             with executing(agent, this) as spot:
@@ -184,7 +186,16 @@ def _tried(agent: ChatAgent, this: HandlerCall, call: Effect, calls: HandlerCall
                 if this.effect == "once" and _leaves_unknown(error, timed=limit is not None):
                     calls.unknown(this, error)
                 raise
+        for attributes in undo:
+            attributes.restore()
         yield waiting(wait)
+
+
+def _undo(agent: ChatAgent) -> tuple[Snapshot, ...]:
+    """What takes back the attributes that a failed try has set."""
+    from turnwise.agents.own_attributes import snapshots  # which knows the class of agents, and so this module
+
+    return snapshots(agent)
 
 
 def _leaves_unknown(error: Exception, *, timed: bool) -> bool:

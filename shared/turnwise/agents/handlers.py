@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin
 
 from turnwise.agents.handler_calls import idempotency_key
-from turnwise.effects import Effect, Steps, finished, waited_for
+from turnwise.effects import Effect, Steps, finished, run_async, run_sync, waited_for
 from turnwise.ids import new_id
-from turnwise.messages.annotations import offered_by_type
+from turnwise.messages.annotations import hint, offered_by_type
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
 
@@ -53,11 +54,51 @@ def handler_of(agent: ChatAgent, tool: ToolMessage) -> Handler | None:
     async caller gets the `_async` twin where there is one.
     """
     name = tool.private_default("_handler") or tool.request
-    for owner, called in ((agent, name), (tool, "handle"), (tool, "response")):
-        method, twin = _method(owner, called), _method(owner, called + "_async")
+    # A tool that is named like one of the agent's own methods is not handled by that.
+    if not (agent.inherits(name) or agent.inherits(name + "_async")):
+        method, twin = _method(agent, name), _method(agent, name + "_async")
         if method is not None or twin is not None:
-            first = (tool,) if owner is agent else (agent,) if called == "response" else ()
-            return Handler(method, twin, first)
+            return Handler(method, twin, (tool,))
+    return _brought(agent, tool)
+
+
+def _brought(agent: ChatAgent, tool: ToolMessage) -> Handler | None:
+    """The handler in the tool's own class."""
+    for called in ("handle", "response"):
+        method, twin = _method(tool, called), _method(tool, called + "_async")
+        if method is not None or twin is not None:
+            return Handler(method, twin, (agent,) if called == "response" else ())
+    return None
+
+
+class BroughtHandler:
+    """The handler in a tool's own class, called as if it was the agent's method of the tool's name.
+
+    `awaited` returns a coroutine.
+    """
+
+    def __init__(self, agent: ChatAgent, awaited: bool) -> None:
+        self._agent, self._awaited = agent, awaited
+
+    def __call__(self, msg: ToolMessage, chat_doc: ChatDocument | None = None) -> Any:
+        """Return what the handler returns for the tool `msg`; `chat_doc` is the message that holds it."""
+        steps = self._steps(msg, chat_doc)
+        return run_async(steps) if self._awaited else run_sync(steps)
+
+    def _steps(self, msg: ToolMessage, chat_doc: ChatDocument | None) -> Steps[Any]:
+        handler = _brought(self._agent, msg)
+        assert handler is not None, "it was found in the tool's class"
+        value = yield handler.call(self._agent, chat_doc)
+        return (yield from finished(value))
+
+
+def brought_handler(agent: ChatAgent, known: Mapping[str, type[ToolMessage]], name: str) -> BroughtHandler | None:
+    """The handler that one of the `known` tools brings, by the name of the method; None if there is none."""
+    for kind in known.values():
+        for suffix in ("", "_async"):
+            brings = hasattr(kind, "handle" + suffix) or hasattr(kind, "response" + suffix)
+            if brings and name == (kind.private_default("_handler") or kind.name()) + suffix:
+                return BroughtHandler(agent, awaited=bool(suffix))
     return None
 
 
@@ -78,39 +119,52 @@ def effect_of(agent: ChatAgent, tool: ToolMessage) -> ToolEffect:
 
 
 def may_return_nothing(agent: ChatAgent, tool: str) -> bool:
-    """Whether the tool's handler may return None, as far as its annotation says; also for a tool that is unknown."""
+    """Return False if the annotation of the tool's handler rules None out; True also for a tool that is unknown."""
     kind = agent.toolbox.known.get(tool)
     names: list[tuple[Any, str]] = [(agent, (kind.private_default("_handler") if kind is not None else "") or tool)]
     names += [(kind, "handle"), (kind, "response")] if kind is not None else []
     for owner, name in names:
-        found = getattr(owner, name, None) or getattr(owner, name + "_async", None)
-        if callable(found):
-            returned = inspect.signature(found).return_annotation
-            words = returned if isinstance(returned, str) else getattr(returned, "__name__", str(returned))
-            return returned is inspect.Signature.empty or any(word in words for word in ("None", "Optional", "Any"))
+        found = _method(owner, name) or _method(owner, name + "_async")
+        if found is not None:
+            return _has_none(found)
     return True
+
+
+def _has_none(function: Callable[..., Any]) -> bool:
+    """Return whether None is among what the function is annotated to return; True for an annotation that is no type."""
+    annotation = inspect.signature(function).return_annotation
+    if annotation is inspect.Signature.empty:
+        return True
+    try:
+        # Read alone: those of the parameters may name what only type checkers import.
+        returned = hint(inspect.Parameter("returned", inspect.Parameter.KEYWORD_ONLY, annotation=annotation), function)
+    except Exception:  # noqa: BLE001 - evaluating somebody's annotation may raise anything
+        return True
+    kinds = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
+    return any(kind in (Any, NoneType) for kind in kinds)
 
 
 def declared_by(kind: type[ToolMessage], handler: Callable[..., Any]) -> ToolEffect:
     """The effect of a class, for this handler.
 
-    What the framework declares of its own tools holds for its own handlers alone: one that an application puts in their
-    place has declared nothing.
+    Where `_effect_of_own_handlers` is set, the declaration holds for the handlers of the class that made it. A handler
+    that an application puts in their place has declared nothing.
     """
     effect: ToolEffect = kind.private_default("_effect")
-    known = not kind._effect_home.startswith("turnwise.") or str(handler.__module__).startswith("turnwise.")
-    return effect if known else "once"
+    if not kind._effect_of_own_handlers:
+        return effect
+    own = getattr(kind._effect_declared_by, getattr(handler, "__name__", ""), None)
+    return effect if _function(own) is _function(handler) else "once"
+
+
+def _function(method: Any) -> Any:
+    """The function of a bound method; anything else itself."""
+    return getattr(method, "__func__", method)
 
 
 def _method(owner: Any, name: str) -> Callable[..., Any] | None:
     method = getattr(owner, name, None)
-    if not callable(method):
-        return None
-    # A tool that is named like something of the framework's own is not handled by that.
-    home = getattr(type(owner), name, None)
-    if getattr(home, "__module__", "").startswith(("turnwise.agents.", "pydantic.")):
-        return None
-    return method  # type: ignore[no-any-return]
+    return method if callable(method) and not isinstance(method, BroughtHandler) else None
 
 
 def _is_async(method: Callable[..., Any]) -> bool:
@@ -125,7 +179,9 @@ def _bound(
     offered: dict[str, Callable[[], Any]] = {"agent": lambda: agent, "chat_doc": lambda: doc, "idempotency_key": _key}
     function = getattr(method, "__func__", None)
     kind: Any = type(agent)  # of a class, mypy does not see that it is hashable
-    wanted = _wanted(function, len(first) + 1, kind) if function is not None else _wanted(method, len(first), kind)
+    of_tool = not any(isinstance(item, ToolMessage) for item in first)
+    skip = len(first) + (function is not None)
+    wanted = _wanted(function if function is not None else method, skip, kind, of_tool)
     # Called late, because the key is that of the call.
     return lambda: method(*first, **{parameter: offered[kind]() for parameter, kind in wanted.items()})
 
@@ -136,16 +192,24 @@ def _key() -> str:
 
 
 @lru_cache(maxsize=4096)
-def _wanted(function: Callable[..., Any], skip: int, agent: type[Any]) -> dict[str, str]:
-    """Which parameters after the first ones get the agent, the document or the key: by annotation, else by name."""
+def _wanted(function: Callable[..., Any], skip: int, agent: type[Any], of_tool: bool) -> dict[str, str]:
+    """Which parameters after the first ones get the agent, the document or the key: by annotation, else by name.
+
+    In a handler of a tool's own class, the only other one that has no default gets the document.
+    """
     names = {kind.__name__ for kind in agent.__mro__ if kind is not object}
     wanted: dict[str, str] = {}
+    others = []
     for parameter in list(inspect.signature(function).parameters.values())[skip:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         kind = _kind(parameter, function, names)
         if kind:
             wanted[parameter.name] = kind
+        elif parameter.default is parameter.empty:
+            others.append(parameter.name)
+    if of_tool and len(others) == 1 and "chat_doc" not in wanted.values():
+        wanted[others[0]] = "chat_doc"
     return wanted
 
 

@@ -12,8 +12,11 @@ from turnwise.messages.document import ChatDocument
 _PROMPT = {"prompt": ""}
 
 
-def human_reply(callbacks: Callbacks, question: ChatDocument | None) -> Effect:
-    """The call that brings the human's text; it raises `ConfigurationError` if only its async twin is set."""
+def human_reply(callbacks: Callbacks, question: ChatDocument | None, asker: str) -> Effect:
+    """The call that brings the human's text for the agent `asker`.
+
+    It raises `ConfigurationError` in a synchronous run if only its async twin is set.
+    """
     plain, twin = callbacks.get_user_response, callbacks.get_user_response_async
 
     def ask() -> str | None:
@@ -24,7 +27,7 @@ def human_reply(callbacks: Callbacks, question: ChatDocument | None) -> Effect:
                 "the human is asked in a synchronous run, but only the callback get_user_response_async is set; "
                 "use run_async, or set get_user_response"
             )
-        return ask_on_terminal(question.content if question is not None else "")
+        return ask_on_terminal(question.content if question is not None else "", asker)
 
     async def ask_async() -> str | None:
         assert twin is not None

@@ -17,6 +17,7 @@ from turnwise.effects import Effect, Steps
 from turnwise.entity import Entity
 from turnwise.errors import ConfigurationError, ModelRefusedError
 from turnwise.ledger.gate import Hold, failed
+from turnwise.llm.asking import ask, ask_async
 from turnwise.llm.base import (
     LanguageModel,
     LLMMessage,
@@ -112,8 +113,8 @@ def _called(
 ) -> Steps[LLMResponse]:
     """Call the model within what was put aside, and let its run count what it used."""
     call = Effect(
-        sync=lambda: model.chat(sent.messages, hold.max_tokens, tools, sink),
-        awaited=lambda: model.achat(sent.messages, hold.max_tokens, tools, sink),
+        sync=lambda: ask(model, sent.messages, hold.max_tokens, tools, sink),
+        awaited=lambda: ask_async(model, sent.messages, hold.max_tokens, tools, sink),
     )
     try:
         with chatting(agent, model, sent, hold.max_tokens) as spot:
@@ -167,7 +168,7 @@ def answer_to(
     return doc
 
 
-def one_off(agent: ChatAgent, message: str | ChatDocument) -> Steps[ChatDocument | None]:
+def one_off(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDocument | None]:
     """The model's answer, of which the conversation keeps nothing."""
     before, calls = list(agent.message_history), list(agent.record.open_calls)
     try:
@@ -194,7 +195,7 @@ def _prepare(agent: ChatAgent, message: ChatDocument | None) -> bool:
     open_calls = agent.record.open_calls
     last = agent.message_history[-1].function_call
     added = ChatDocument.to_LLMMessage(message, open_calls, last.name if last is not None else None)
-    if not any(m.content.strip() or m.role == Role.TOOL for m in added):
+    if not any(m.content.strip() or m.files or m.role == Role.TOOL for m in added):
         return False
     if retains(agent.toolbox.sets):
         added = marked(added, message, agent.toolbox.sets, open_calls)

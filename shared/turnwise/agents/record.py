@@ -38,6 +38,9 @@ class AgentRecord(BaseModel):
     `user_message` override the configuration's; `output_format` is None where the configuration's holds. `mending` is
     the tool whose fields were wrong in the model's last answer. `fitted` is that of the history, kept here between
     turns. `token_scale` is how many tokens the provider has counted for one of the estimate, where that was more.
+    `attributes` are those of the agent's that the program has changed since the factory made it, by name, and `tasks`
+    those of tasks over the agent, by path; `settings` are the fields of its configuration that were changed. All as
+    `turnwise.attributes` writes them.
     """
 
     system_message: str | None = None
@@ -50,6 +53,9 @@ class AgentRecord(BaseModel):
     mending: str = ""
     fitted: int = 0
     token_scale: float = 1.0
+    attributes: dict[str, Any] | None = None
+    tasks: dict[str, dict[str, Any]] | None = None
+    settings: dict[str, Any] | None = None
 
     def dump(self) -> dict[str, Any]:
         """What differs from a fresh record, as JSON-able data."""

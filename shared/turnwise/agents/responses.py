@@ -10,9 +10,9 @@ from turnwise.entity import Entity
 from turnwise.llm.base import LLMFunctionCall, OpenAIToolCall
 from turnwise.messages.api_results import match_results
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
-from turnwise.messages.history_form import value_as_text
 from turnwise.messages.return_value import value_of_type
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.value_text import value_as_text
 
 T = TypeVar("T")
 
@@ -24,6 +24,7 @@ class Responses(Conversation):
         self,
         e: Entity,
         content: str | None = None,
+        files: Sequence[Any] = (),
         content_any: Any = None,
         tool_messages: Sequence[ToolMessage] = (),
         oai_tool_calls: list[OpenAIToolCall] | None = None,
@@ -31,7 +32,7 @@ class Responses(Conversation):
         oai_tool_id2result: dict[str, str] | None = None,
         function_call: LLMFunctionCall | None = None,
         recipient: str = "",
-        files: Sequence[Any] = (),
+        tainted: bool = False,
     ) -> ChatDocument:
         """A message from entity `e` of this agent.
 
@@ -42,7 +43,8 @@ class Responses(Conversation):
         - `oai_tool_choice`: what a model may do that answers it: `auto`, `none`, `required`, or one function as the
           API names it.
         - `recipient`: the entity or task that is to answer it, "" for anyone.
-        - `files`: what else is attached to it.
+        - `tainted`: it hands on what a human typed (see `Trust` in the docs).
+        - `files`: what else is attached to it; a model is sent what is a `FileAttachment`.
         """
         return ChatDocument(
             content=content or "",
@@ -58,6 +60,7 @@ class Responses(Conversation):
                 sender=e,
                 agent_id=self.id,
                 recipient=recipient,
+                tainted=tainted,
                 tools_from_agent=e is Entity.LLM or (e is Entity.AGENT and bool(tool_messages)),
             ),
         )
@@ -65,6 +68,7 @@ class Responses(Conversation):
     def create_agent_response(
         self,
         content: str | None = None,
+        files: Sequence[Any] = (),
         content_any: Any = None,
         tool_messages: Sequence[ToolMessage] = (),
         oai_tool_calls: list[OpenAIToolCall] | None = None,
@@ -72,12 +76,13 @@ class Responses(Conversation):
         oai_tool_id2result: dict[str, str] | None = None,
         function_call: LLMFunctionCall | None = None,
         recipient: str = "",
-        files: Sequence[Any] = (),
+        tainted: bool = False,
     ) -> ChatDocument:
         """A message from AGENT, the tool handler; the arguments are those of `response_template`."""
         return self.response_template(
             Entity.AGENT,
             content,
+            files,
             content_any,
             tool_messages,
             oai_tool_calls,
@@ -85,7 +90,7 @@ class Responses(Conversation):
             oai_tool_id2result,
             function_call,
             recipient,
-            files,
+            tainted,
         )
 
     def create_llm_response(
@@ -98,12 +103,14 @@ class Responses(Conversation):
         oai_tool_id2result: dict[str, str] | None = None,
         function_call: LLMFunctionCall | None = None,
         recipient: str = "",
+        tainted: bool = False,
         files: Sequence[Any] = (),
     ) -> ChatDocument:
         """A message as from this agent's model; the arguments are those of `response_template`."""
         return self.response_template(
             Entity.LLM,
             content,
+            files,
             content_any,
             tool_messages,
             oai_tool_calls,
@@ -111,12 +118,13 @@ class Responses(Conversation):
             oai_tool_id2result,
             function_call,
             recipient,
-            files,
+            tainted,
         )
 
     def create_user_response(
         self,
         content: str | None = None,
+        files: Sequence[Any] = (),
         content_any: Any = None,
         tool_messages: Sequence[ToolMessage] = (),
         oai_tool_calls: list[OpenAIToolCall] | None = None,
@@ -124,12 +132,12 @@ class Responses(Conversation):
         oai_tool_id2result: dict[str, str] | None = None,
         function_call: LLMFunctionCall | None = None,
         recipient: str = "",
-        files: Sequence[Any] = (),
     ) -> ChatDocument:
         """A message as from this agent's human; the arguments are those of `response_template`."""
         return self.response_template(
             Entity.USER,
             content,
+            files,
             content_any,
             tool_messages,
             oai_tool_calls,
@@ -137,7 +145,6 @@ class Responses(Conversation):
             oai_tool_id2result,
             function_call,
             recipient,
-            files,
         )
 
     def to_ChatDocument(
@@ -158,7 +165,7 @@ class Responses(Conversation):
         if isinstance(msg, ToolMessage):
             doc = self.response_template(author_entity, tool_messages=[msg])
         else:
-            doc = self.response_template(author_entity, value_as_text(msg), msg)
+            doc = self.response_template(author_entity, value_as_text(msg), content_any=msg)
         if chat_doc is not None:
             doc.metadata.tool_ids = list(chat_doc.metadata.tool_ids)
             if chat_doc.function_call is not None and orig_tool_name:
@@ -169,7 +176,8 @@ class Responses(Conversation):
         """The value of `output_type` in the message, None if it holds none; as `task[T]` reads a task's result.
 
         In this order: the text for `str`; `content_any` of that type; tools of that type, all for a list, else the
-        first; a number or a truth value parsed from the text; a field of that type in an attached tool.
+        first; a number, a truth value, or a list or dict of a type, parsed from the text; a field of that type in an
+        attached tool. A message that does not say yes is False for `bool`.
         """
         value: T | None = value_of_type(msg, output_type)
         return value

@@ -17,7 +17,7 @@ from turnwise.ledger.budget import Amount
 from turnwise.ledger.call import ModelCall
 from turnwise.ledger.gate import Hold, reserving, used_amount
 from turnwise.llm.base import UNLIMITED_CONTEXT, LanguageModel, LLMMessage, LLMTokenUsage, ToolChoice
-from turnwise.llm.prompt_size import MOST_FORM, choice_tokens, message_tokens
+from turnwise.llm.prompt_size import MOST_FORM, choice_tokens, message_tokens, most_of_files
 from turnwise.llm.tokens import estimated_tokens, most_tokens
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def most_used(
 
 def _most_tokens(agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: ToolChoice | None) -> int:
     """An upper bound of the prompt: what the tokenizer counts, or the number of bytes, and something for the form."""
-    form = MOST_FORM * len(sent.messages)
+    form = MOST_FORM * len(sent.messages) + most_of_files(sent.messages)
     if (exact := model.tokenizer()) is not None:
         return form + choice_tokens(tools, exact) + sum(message_tokens(message, exact) for message in sent.messages)
     return form + most_tokens(_likely_tokens(agent, sent, tools))

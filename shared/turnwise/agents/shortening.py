@@ -13,14 +13,16 @@ KEPT_TOKENS = 30
 
 
 def short(message: LLMMessage) -> LLMMessage:
-    """The message with the beginning of its text, and of its calls' arguments; itself where that saves nothing.
+    """The message with the beginning of its text and of its calls' arguments, and without files.
 
+    It is the message itself where that saves nothing.
     A call stays a call with its id and its name, because its result refers to it, and its arguments stay JSON.
     """
     calls, function = message.tool_calls, message.function_call
     other = message.model_copy(
         update={
             "content": shortened(message.content, KEPT_TOKENS),
+            "files": (),
             "tool_calls": [_short_call(call) for call in calls] if calls else calls,
             "function_call": _short_function(function) if function is not None else None,
         }

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from turnwise.agents.callbacks import TokenListener, wants_kinds
 from turnwise.effects import Effect, Steps
 from turnwise.llm.base import StreamEventType
 from turnwise.messages.document import ChatDocument
-from turnwise.messages.history_form import value_as_text
+from turnwise.value_text import value_as_text
 
 if TYPE_CHECKING:
     from turnwise.agents.agent import Agent
     from turnwise.agents.chat_agent import ChatAgent
+
+
+class AnswerWatcher(Protocol):
+    """Sees an answer while it is written, for a person at the terminal."""
+
+    def begun(self) -> None:
+        """The model is about to be asked, perhaps once more."""
+
+    def piece(self, text: str, kind: StreamEventType) -> None:
+        """A piece of the answer arrived."""
+
+    def broken(self) -> None:
+        """The call failed, or its answer is not to count."""
+
+    def complete(self) -> None:
+        """The whole answer is there."""
+
+
+# The agent that a run asks for its model's answer, and who watches that.
+watching: ContextVar[tuple[Agent, AnswerWatcher] | None] = ContextVar("turnwise_watching", default=None)
 
 _LIVE = ("start_llm_stream", "start_llm_stream_async", "finish_llm_stream")
 
@@ -26,12 +47,17 @@ class Showing:
         self._kinds = listener is not None and wants_kinds(listener)
         self._listener = listener
         self._watcher = agent.token_watcher
-        self.sink = self._piece if self._listener or self._watcher else None
+        self._person = None if live else _person(agent)
+        if self._person is not None:
+            self._person.begun()
+        self.sink = self._piece if self._listener or self._watcher or self._person else None
 
     def _piece(self, text: str, kind: StreamEventType = StreamEventType.TEXT) -> Any:
         """Pass a piece on; what an async listener returns has to be awaited."""
         if self._watcher is not None and kind is StreamEventType.TEXT:
             self._watcher(text)
+        if self._person is not None:
+            self._person.piece(text, kind)
         if self._listener is None:
             return None
         if self._kinds:
@@ -40,11 +66,15 @@ class Showing:
 
     def cancelled(self) -> None:
         """The call failed."""
+        if self._person is not None:
+            self._person.broken()
         if self._live:
             self._agent.callbacks.tell("cancel_llm_stream")
 
     def finished(self, doc: ChatDocument) -> None:
         """The answer is there and in the history."""
+        if self._person is not None:
+            self._person.complete()
         callbacks = self._agent.callbacks
         if self._live and doc.metadata.cached:
             callbacks.tell("cancel_llm_stream")
@@ -67,12 +97,20 @@ def begin(agent: ChatAgent) -> Steps[Showing]:
     callbacks = agent.callbacks
     callbacks.tell("show_start_response", entity="llm")
     model = agent.llm
-    live = model is not None and model.config.stream and callbacks.is_set(*_LIVE)
+    live = model is not None and bool(model.config.stream) and callbacks.is_set(*_LIVE)
     listener = None
     if live and callbacks.is_set("start_llm_stream", "start_llm_stream_async"):
         twin = callbacks.start_llm_stream_async if callbacks.is_set("start_llm_stream_async") else None
         listener = yield Effect(sync=callbacks.start_llm_stream, awaited=twin)
     return Showing(agent, listener, live=live)
+
+
+def _person(agent: ChatAgent) -> AnswerWatcher | None:
+    """Who sits at the terminal and watches the answer of this agent, unless its model is not to stream."""
+    watched = watching.get()
+    if watched is None or watched[0] is not agent or agent.llm is None or agent.llm.config.stream is False:
+        return None
+    return watched[1]
 
 
 def show_agent_answer(agent: ChatAgent, answer: ChatDocument) -> None:

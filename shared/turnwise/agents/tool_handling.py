@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from turnwise.agents import dispatch
 from turnwise.agents.format_setting import FormatSetting
-from turnwise.agents.handlers import handler_value
+from turnwise.agents.handlers import brought_handler, handler_value
 from turnwise.effects import run_async, run_sync
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.finding import Found, accepts, explain, find_tools, tool_attempt
@@ -24,6 +24,19 @@ class ToolHandling(FormatSetting):
 
     # Whether the application's own code answers as LLM; said once for a class, because each move asks.
     _own_llm: ClassVar[bool] = False
+
+    if not TYPE_CHECKING:  # a type checker would take any name, misspelt ones too
+
+        def __getattr__(self, name: str) -> Any:
+            """The handler that a known tool brings in its class, by the tool's name: `agent.square(Square(num=3))`."""
+            toolbox = None if name.startswith("__") else self.__dict__.get("toolbox")
+            found = brought_handler(self, toolbox.known, name) if toolbox is not None else None
+            unread = self.__dict__.get("_unread")
+            return (
+                super().__getattr__(name)
+                if found is None or (unread is not None and unread.has_for(self, name))
+                else found
+            )
 
     def facts(self) -> AgentFacts:
         """The agent as the rules of a task see it."""
@@ -70,6 +83,10 @@ class ToolHandling(FormatSetting):
             return []
         found = self.found(as_document(msg))
         return list(found.tools if all_tools else found.mine)
+
+    def try_get_tool_messages(self, msg: str | ChatDocument | None, all_tools: bool = False) -> list[ToolMessage]:
+        """The same as `get_tool_messages`, which raises for no message."""
+        return self.get_tool_messages(msg, all_tools)
 
     def get_json_tool_messages(self, input_str: str) -> list[ToolMessage]:
         """The tools written in a text, of those that this agent knows, read as if its own model had written them."""
@@ -147,11 +164,14 @@ class ToolHandling(FormatSetting):
         """
         return dispatch.default_fallback(self._whole, as_document(msg))
 
-    def tool_validation_error(self, ve: ValidationError) -> str:
+    def tool_validation_error(self, ve: ValidationError, tool_class: type[ToolMessage] | None = None) -> str:
         """What the model is told of a tool with bad fields: the tool, each field and why, and to write it again.
 
-        `ve` is pydantic's error; its `title` is the tool's class. May be overridden.
+        `ve` is pydantic's error, and `tool_class` the tool (None: the one that the error's `title` names). May be
+        overridden, with the first parameter alone as well.
         """
+        if tool_class is not None:
+            return explain(tool_class.name() or tool_class.__name__, ve)
         titled = (name for name, tool in self.toolbox.known.items() if ve.title in (tool.__name__, name))
         return explain(next(titled, ve.title), ve)
 

@@ -43,6 +43,14 @@ class Failure:
         """Under which it is counted."""
         return f"{self.call}:{self.kind.value}" if self.call else self.kind.value
 
+    def waits_out(self, default: str) -> bool:
+        """Whether its call waits for the end of an outage; `default` is what holds where the policy says nothing."""
+        return not self.call and self.policy.waits_out(self.error, default)
+
+    def outage_wait(self, failed: int, seed: str) -> float:
+        """Seconds until the next look after so many failed ones; `seed` stands in for chance."""
+        return self.policy.outage_wait(failed, crc32(seed.encode()) / 2**32)
+
     def wait(self, failed: int, seed: str) -> float | None:
         """Seconds until the next try after so many failed ones; None to give up. `seed` stands in for chance."""
         asked_for = self.error.retry_after if isinstance(self.error, ModelRateLimitError) else None
@@ -62,7 +70,8 @@ class Tries:
         `before` counts the tries of this call that failed here; this one is added.
         """
         failed = before[failure.kind] = before.get(failure.kind, 0) + 1
-        seconds = failure.wait(failed, new_id("try"))
+        lasts = failure.waits_out("fail")
+        seconds = failure.outage_wait(failed, new_id("try")) if lasts else failure.wait(failed, new_id("try"))
         if seconds is not None:
             logger.warning(
                 "A call failed (%s), the next try is in %.1f s: %s",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from decimal import Decimal
 from typing import Any, TypeVar
 
 from turnwise.agents.chat_agent import ChatAgent
 from turnwise.batch.pool import ExceptionHandling, run_pool
+from turnwise.batch.results import BatchResults
 
 T = TypeVar("T")
 
@@ -20,9 +22,12 @@ def run_batch_agent_method(
     output_map: Callable[[Any], Any] = lambda result: result,
     sequential: bool = True,
     stop_on_first_result: bool = False,
-    batch_size: int | None = None,
     handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
-) -> list[Any]:
+    batch_size: int | None = None,
+    *,
+    total_max_cost: Decimal | float = 0,
+    total_max_tokens: int = 0,
+) -> BatchResults:
     """Call an async method of a clone of `agent` for each item, and return the results in the order of the items.
 
     `method` is the bound method, such as `agent.llm_response_async`; the clone's method of that name is called. For
@@ -45,6 +50,8 @@ def run_batch_agent_method(
         batch_size=batch_size,
         stop_on_first_result=stop_on_first_result,
         handle_exceptions=handle_exceptions,
+        total_max_cost=total_max_cost,
+        total_max_tokens=total_max_tokens,
     )
 
 
@@ -57,7 +64,10 @@ def llm_response_batch(
     stop_on_first_result: bool = False,
     batch_size: int | None = None,
     handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
-) -> list[Any]:
+    *,
+    total_max_cost: Decimal | float = 0,
+    total_max_tokens: int = 0,
+) -> BatchResults:
     """What a clone's model answers to each item; see `run_batch_agent_method`."""
     return run_batch_agent_method(
         agent,
@@ -67,8 +77,10 @@ def llm_response_batch(
         output_map,
         sequential,
         stop_on_first_result,
-        batch_size,
         handle_exceptions,
+        batch_size,
+        total_max_cost=total_max_cost,
+        total_max_tokens=total_max_tokens,
     )
 
 
@@ -81,7 +93,10 @@ def agent_response_batch(
     stop_on_first_result: bool = False,
     batch_size: int | None = None,
     handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
-) -> list[Any]:
+    *,
+    total_max_cost: Decimal | float = 0,
+    total_max_tokens: int = 0,
+) -> BatchResults:
     """What a clone's tool handler answers to each item; see `run_batch_agent_method`."""
     return run_batch_agent_method(
         agent,
@@ -91,8 +106,10 @@ def agent_response_batch(
         output_map,
         sequential,
         stop_on_first_result,
-        batch_size,
         handle_exceptions,
+        batch_size,
+        total_max_cost=total_max_cost,
+        total_max_tokens=total_max_tokens,
     )
 
 
@@ -102,7 +119,10 @@ def run_batch_function(
     sequential: bool = True,
     batch_size: int | None = None,
     handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
-) -> list[Any]:
+    *,
+    total_max_cost: Decimal | float = 0,
+    total_max_tokens: int = 0,
+) -> BatchResults:
     """Call a function, plain or async, for each item, and return the results in the order of the items.
 
     With `sequential=False` async functions run side by side in one event loop, plain ones in threads.
@@ -121,4 +141,6 @@ def run_batch_function(
         sequential=sequential,
         batch_size=batch_size,
         handle_exceptions=handle_exceptions,
+        total_max_cost=total_max_cost,
+        total_max_tokens=total_max_tokens,
     )

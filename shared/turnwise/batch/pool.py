@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
+from decimal import Decimal
 from enum import Enum
 from typing import Any
 
+from turnwise.batch.budget import BatchPurse
 from turnwise.batch.progress import progress
+from turnwise.batch.results import BatchResults, Outcome
+from turnwise.errors import LimitReachedError
+
+logger = logging.getLogger(__name__)
 
 # How often a blocked event loop's thread looks whether its task was told to end.
 _LOOK_SECONDS = 0.1
@@ -38,14 +45,18 @@ class ExceptionHandling(str, Enum):
 class Pool:
     """One batch: `workers` coroutines take the items in order, and put each result at its place."""
 
-    def __init__(self, job: Job, count: int, handling: ExceptionHandling, *, stop_on_first_result: bool) -> None:
+    def __init__(
+        self, job: Job, count: int, handling: ExceptionHandling, purse: BatchPurse, *, stop_on_first_result: bool
+    ) -> None:
         self._job = job
+        self._purse = purse
         self._handling = handling
         self._stop_on_first = stop_on_first_result
         self._left = iter(range(count))
         self._winner: int | None = None
         self._workers: list[asyncio.Task[None]] = []
         self.results: list[Any] = [None] * count
+        self.outcomes: list[Outcome] = ["not_started"] * count
 
     async def run(self, at_once: int, advance: Callable[[], None]) -> list[Any]:
         """All results, in the order of the items; `at_once` jobs run at a time."""
@@ -68,20 +79,31 @@ class Pool:
         for i in self._left:
             if self._winner is not None:
                 return
-            failed = False
-            try:
-                result = await self._job(i)
-            except Exception as error:
-                if self._handling is ExceptionHandling.RAISE:
-                    raise
-                failed = True
-                result = error if self._handling is ExceptionHandling.RETURN_EXCEPTION else None
-            self.results[i] = result
+            if not self._purse.used_up:
+                self.results[i] = await self._tried(i)
             advance()
-            if self._winner is None and self._stop_on_first and not failed and result is not None:
+            done = self.outcomes[i] == "done" and self.results[i] is not None
+            if self._winner is None and self._stop_on_first and done:
                 self._winner = i
                 for worker in self._workers:
                     worker.cancel()
+
+    async def _tried(self, i: int) -> Any:
+        """The result of an item; what it raises is dealt with."""
+        self.outcomes[i] = "cancelled"  # unless it comes to an end
+        try:
+            with self._purse.open():
+                result = await self._job(i)
+        except Exception as error:
+            if isinstance(error, LimitReachedError) and self._purse.refused(error):
+                self.outcomes[i] = "limit"
+                return None
+            if self._handling is ExceptionHandling.RAISE:
+                raise
+            self.outcomes[i] = "failed"
+            return error if self._handling is ExceptionHandling.RETURN_EXCEPTION else None
+        self.outcomes[i] = "done"
+        return result
 
 
 def run_pool(
@@ -93,24 +115,37 @@ def run_pool(
     batch_size: int | None,
     stop_on_first_result: bool = False,
     handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
-) -> list[Any]:
-    """The results of all items; raises `ValueError` for a `batch_size` below 1.
+    total_max_cost: Decimal | float = 0,
+    total_max_tokens: int = 0,
+) -> BatchResults:
+    """The results of all items; raises `ValueError` for a `batch_size` below 1, or a budget below 0.
 
+    `total_max_cost` (USD) and `total_max_tokens` bound what all items use together, 0 for no bound: when they are used
+    up, no further item begins, and an item whose call is refused has no result.
     Where only the first result is wanted, the items race for it, `sequential` or not.
     Within a running event loop (a notebook, say) it blocks that loop and works in a loop of its own, in a thread.
     """
     if batch_size is not None and batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; expected at least 1, or None for no limit")
+    purse = BatchPurse(total_max_cost, total_max_tokens)
     if count == 0:
-        return []
+        return BatchResults()
     at_once = 1 if sequential and not stop_on_first_result else min(count, batch_size or count)
-    pool = Pool(job, count, ExceptionHandling(handle_exceptions), stop_on_first_result=stop_on_first_result)
+    pool = Pool(job, count, ExceptionHandling(handle_exceptions), purse, stop_on_first_result=stop_on_first_result)
 
     async def whole() -> list[Any]:
         with progress(message, count) as advance:
             return await pool.run(at_once, advance)
 
-    return run_in_loop(whole)
+    results = run_in_loop(whole)
+    reason = purse.stop_reason
+    # Of a budget that was used up by the last item, nothing is to be said.
+    stopped = reason is not None and any(outcome in ("limit", "not_started") for outcome in pool.outcomes)
+    if stopped:
+        left = sum(outcome != "done" for outcome in pool.outcomes)
+        extra = {"action": "batch_stopped", "limit": reason.limit if reason is not None else None, "items": left}
+        logger.warning("%s: %s; %d of %d items are not done", message, reason, left, count, extra=extra)
+    return BatchResults(results, usage=purse.used, outcomes=pool.outcomes, stop_reason=reason if stopped else None)
 
 
 def run_in_loop(whole: Callable[[], Coroutine[Any, Any, list[Any]]]) -> list[Any]:

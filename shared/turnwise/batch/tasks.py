@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from turnwise.batch.pool import ExceptionHandling, run_pool
+from turnwise.batch.results import BatchResults
 from turnwise.display import quiet_mode
 from turnwise.messages.document import ChatDocument
 from turnwise.tasks.task import Task
@@ -19,14 +20,17 @@ def run_batch_tasks(
     items: Sequence[T],
     input_map: Callable[[T], Any] = str,
     output_map: Callable[[Any], Any] = lambda result: result,
+    stop_on_first_result: bool = False,
     sequential: bool = True,
     batch_size: int | None = None,
     turns: int = -1,
     max_cost: Decimal | float = 0,
     max_tokens: int = 0,
-    stop_on_first_result: bool = False,
     handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
-) -> list[Any]:
+    *,
+    total_max_cost: Decimal | float = 0,
+    total_max_tokens: int = 0,
+) -> BatchResults:
     """Run a clone of `task` for each item, and return the results in the order of the items.
 
     `input_map` makes an item's message, `output_map` its result out of what the run gave (None too). One after
@@ -34,20 +38,26 @@ def run_batch_tasks(
     `turns`, `max_cost` (USD) and `max_tokens` bound each run. With `stop_on_first_result` the items race, `sequential`
     or not: the first result that is not None ends the batch, and the others are None. `handle_exceptions` says what an
     error becomes. Shows a progress bar on a terminal. Raises what a run raises, with `ExceptionHandling.RAISE`.
+
+    Returns a `BatchResults`, a list that also tells what was used and what became of each item. `total_max_cost` (USD)
+    and `total_max_tokens` bound all items together: once they are used up, the items that are left are not begun, and
+    their results are None.
     """
     return run_batch_task_gen(
         task.clone,
         items,
         input_map,
         output_map,
+        stop_on_first_result,
         sequential,
         batch_size,
         turns,
+        f"Running {len(items)} copies of {task.name}",
+        handle_exceptions,
         max_cost,
         max_tokens,
-        stop_on_first_result,
-        handle_exceptions,
-        message=f"Running {len(items)} copies of {task.name}",
+        total_max_cost=total_max_cost,
+        total_max_tokens=total_max_tokens,
     )
 
 
@@ -56,15 +66,18 @@ def run_batch_task_gen(
     items: Sequence[T],
     input_map: Callable[[T], Any] = str,
     output_map: Callable[[Any], Any] = lambda result: result,
+    stop_on_first_result: bool = False,
     sequential: bool = True,
     batch_size: int | None = None,
     turns: int = -1,
+    message: str | None = None,
+    handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
     max_cost: Decimal | float = 0,
     max_tokens: int = 0,
-    stop_on_first_result: bool = False,
-    handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
-    message: str = "",
-) -> list[Any]:
+    *,
+    total_max_cost: Decimal | float = 0,
+    total_max_tokens: int = 0,
+) -> BatchResults:
     """Run the task that `gen_task` makes for the i-th item (from 0) on that item; see `run_batch_tasks`.
 
     A task is made when its turn comes. `message` stands before the progress bar.
@@ -90,4 +103,6 @@ def run_batch_task_gen(
         batch_size=batch_size,
         stop_on_first_result=stop_on_first_result,
         handle_exceptions=handle_exceptions,
+        total_max_cost=total_max_cost,
+        total_max_tokens=total_max_tokens,
     )

@@ -5,6 +5,7 @@ MoveEnvelope    to `coordinator`      a run may be able to move
 RunNotice       to every listener     a run's record has got an event with this number
 CancelNotice    to every listener     a run was cancelled: stop what you do for it
 WatchNotice     to every worker       these runs are watched by that listener for the next seconds
+TextWatchNotice to every worker       the same, and their text is wanted also where a model's settings leave that open
 TextNotice      to one listener       pieces of text of answers that are still being written
 TokenNotice     within a TextNotice   one of these pieces; earlier versions send it to every listener
 """
@@ -100,20 +101,31 @@ class TextNotice(_Wire):
     pieces: list[TokenNotice] = Field(min_length=1)
 
 
-class WatchNotice(_Wire):
-    """Somebody watches these runs: the text of their answers is wanted at the address `listener`, for `seconds`.
+class Announcement(_Wire):
+    """Runs that a listener watches, for `seconds`; repeated as long as it is true, so no notice ends it."""
 
-    It is repeated as long as it is true, so a listener that is gone needs no word.
-    """
-
-    kind: Literal["watch"] = "watch"
     listener: str = Field(pattern=r"^[0-9A-Za-z]{1,64}$", description="Address of the listener.")
     runs: list[str] = Field(min_length=1, max_length=1_000, description="Ids of the runs.")
     seconds: float = Field(gt=0, le=60)
 
 
+class WatchNotice(Announcement):
+    """The text of these runs is wanted at the address `listener`, of models that stream."""
+
+    kind: Literal["watch"] = "watch"
+
+
+class TextWatchNotice(Announcement):
+    """The text of these runs is wanted also of models whose settings leave open whether they stream.
+
+    A `WatchNotice` of the same runs comes as well, for processes of a version that does not know this one.
+    """
+
+    kind: Literal["watch.text"] = "watch.text"
+
+
 Work = AskEnvelope | MoveEnvelope
-Notice = RunNotice | CancelNotice | TokenNotice | TextNotice | WatchNotice
+Notice = RunNotice | CancelNotice | TokenNotice | TextNotice | WatchNotice | TextWatchNotice
 Envelope = Work | Notice
 
 _ENVELOPE: TypeAdapter[Envelope] = TypeAdapter(Annotated[Envelope, Field(discriminator="kind")])

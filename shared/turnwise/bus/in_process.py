@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from turnwise.bus.base import OnNotice
 from turnwise.bus.delivery import Delivery
-from turnwise.bus.envelope import AskEnvelope, CancelNotice, MoveEnvelope, Notice, WatchNotice, Work
+from turnwise.bus.envelope import Announcement, AskEnvelope, CancelNotice, MoveEnvelope, Notice, Work
 from turnwise.bus.outage import left_to_a_sweep
 from turnwise.bus.routing import COORDINATOR_QUEUE
 
@@ -41,7 +41,7 @@ class InProcessBus:
         with self._changed:
             listeners = list(self._listeners)
         for listener in listeners:
-            if isinstance(notice, CancelNotice) or isinstance(notice, WatchNotice) == listener.as_worker:
+            if isinstance(notice, CancelNotice) or isinstance(notice, Announcement) == listener.as_worker:
                 listener.put(notice)
 
     def tell(self, listener: str, notice: Notice) -> None:

@@ -18,7 +18,7 @@ from kombu.messaging import Producer
 from turnwise.bus import protocol
 from turnwise.bus.broker_url import ANSWER_TIMEOUT, CONNECT_TIMEOUT, BrokerURL
 from turnwise.bus.connections import Note
-from turnwise.bus.envelope import CancelNotice, Notice, WatchNotice, Work
+from turnwise.bus.envelope import Announcement, CancelNotice, Notice, Work
 from turnwise.bus.signing import NO_KEYS, WireKeys
 from turnwise.bus.topology import (
     CANCELLATION_EXCHANGE,
@@ -75,7 +75,7 @@ class Publisher:
 
     def send_notice(self, notice: Notice) -> None:
         """Publish to whoever listens now."""
-        exchanges = [WATCH_EXCHANGE if isinstance(notice, WatchNotice) else NOTICE_EXCHANGE]
+        exchanges = [WATCH_EXCHANGE if isinstance(notice, Announcement) else NOTICE_EXCHANGE]
         if isinstance(notice, CancelNotice):
             exchanges.append(CANCELLATION_EXCHANGE)
         for exchange in exchanges:

@@ -13,8 +13,11 @@ from turnwise.cli.selection import (
     CreatedAfter,
     CreatedBefore,
     DryRun,
+    ErrorOption,
     OlderThan,
     SessionFilter,
+    Since,
+    StatusOption,
     TagOption,
     TaskOption,
     Yes,
@@ -26,7 +29,9 @@ from turnwise.cli.selection import (
 if TYPE_CHECKING:
     from turnwise.client import Client
 
-_Wait = Annotated[bool, typer.Option("--wait", help="Follow the run to its end, and exit with 1 if it fails.")]
+_Wait = Annotated[
+    bool, typer.Option("--wait", help="Follow the run to its end; exit with 1 if it fails, with 3 if a limit ends it.")
+]
 _MaxCost = Annotated[str | None, typer.Option(help="Limit in US dollars, for instance 0.50.")]
 _MaxTokens = Annotated[int | None, typer.Option(help="Limit of input and output tokens together.")]
 _Deadline = Annotated[float | None, typer.Option(help="Limit in seconds from now.")]
@@ -41,6 +46,9 @@ def register(app: typer.Typer) -> None:
 
 def retry(
     run: Annotated[str | None, typer.Argument(metavar="RUN", help="Id of the run; or choose runs by options.")] = None,
+    status: StatusOption = None,
+    error: ErrorOption = None,
+    since: Since = None,
     task: TaskOption = None,
     tag: TagOption = None,
     session: SessionFilter = None,
@@ -62,12 +70,17 @@ def retry(
 
     Example: turnwise retry run_01j... --wait
 
+    Example: turnwise retry --status failed --error unavailable --since 1h --dry-run
+
     Example: turnwise retry --task triage --created-after 2026-11-22T10:00:00Z --yes
     """
     from turnwise.cli.remote import connect
 
     cost = usd(max_cost)
     chosen = selection(
+        status=status,
+        error=error,
+        since=since,
         task=task,
         tag=tag,
         session=session,

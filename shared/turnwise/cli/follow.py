@@ -3,60 +3,62 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import typer
 
 from turnwise.cli.event_lines import ENDS, EventLines
-from turnwise.cli.group import FAILED
-from turnwise.cli.message_text import Json, document_text
+from turnwise.cli.group import FAILED, STOPPED
+from turnwise.cli.message_text import Json
 from turnwise.cli.run_text import print_run
 from turnwise.cli.silence import Silence
 from turnwise.cli.terminal import console
-from turnwise.errors import ConflictError
 from turnwise.run_log.visible import visible
 
 if TYPE_CHECKING:
     from turnwise.client import Client
 
-_DIALOGUE = frozenset({"human.asked", "human.answered"})
+# How a fork gets a higher limit.
+_RAISED = {"cost": "--max-cost USD", "tokens": "--max-tokens N", "turns": "--turns N"}
 
 
-def follow(client: Client, run_id: str, *, as_json: bool = False, ask: bool = False) -> int:
-    """Print a run's events to its end, and the result; the exit code: 0 if it completed, else 1.
+def follow(client: Client, run_id: str, *, as_json: bool = False) -> int:
+    """Print a run's events to its end, and the result.
 
-    When nothing happens for a while, it says why. With `ask`, the run's questions are asked here; at the end of the
-    input it is left waiting for its answer, and the exit code is 0.
+    The exit code: 0 if the run completed by itself, 3 if a limit of cost, tokens or turns ended it, else 1. A limit
+    that ended the run is told on stderr, also with `as_json`. When nothing happens for a while, it says why.
     """
     out, lines = console(), EventLines(width=400)
-    # The end is told with the result; who is asked here need not be told so.
-    hidden = ENDS | _DIALOGUE if ask else ENDS
     silence = Silence(client, run_id, lambda sentence: out.print(sentence, style="dim"))
-    for event in client.events(run_id) if as_json or ask else silence.between(client.events(run_id)):
+    last: dict[str, int] = {}
+    for event in client.events(run_id) if as_json else silence.between(client.events(run_id)):
+        if "seq" in event:  # pieces of text have none
+            last[event["type"]] = event["seq"]
         if as_json:
             typer.echo(json.dumps(event, ensure_ascii=False))
-        elif (line := lines.line(event)) is not None and event["type"] not in hidden:
-            out.print(str(line))
-        if ask and event["type"] == "human.asked" and not _answer(client, run_id, event):
-            return 0
+        elif (line := lines.line(event)) is not None and event["type"] not in ENDS:
+            out.print(str(line))  # the end is told with the result
     run = client.run(run_id)
     if not as_json:
-        print_run(run)
-    return 0 if run["status"] == "completed" else FAILED
+        print_run(run, stopped=False)  # that goes to stderr
+    return exit_code(run, last)
 
 
-def _answer(client: Client, run_id: str, event: Json) -> bool:
-    """Ask and pass on the answer; False at the end of the input."""
-    document = (event.get("data") or {}).get("document")
-    try:
-        text = typer.prompt(
-            visible(document_text(document)) or "You", default="", show_default=False, prompt_suffix="\n> "
-        )
-    except typer.Abort:
-        typer.echo(f"\nThe run waits; go on with: turnwise answer {run_id} TEXT", err=True)
-        return False
-    try:
-        client.answer(run_id, text, question=event.get("ask"))
-    except ConflictError as error:
-        typer.echo(visible(str(error)), err=True)
-    return True
+def exit_code(run: Json, last: Mapping[str, int]) -> int:
+    """The exit code for a run that has ended; says on stderr which limit ended it. `last` are events by type."""
+    if stopped := run.get("stopped"):
+        _tell_stopped(run, stopped, last)
+    if run["status"] != "completed":
+        return FAILED
+    return STOPPED if stopped else 0
+
+
+def _tell_stopped(run: Json, stopped: Json, last: Mapping[str, int]) -> None:
+    """Say on stderr which limit ended the run, and how to go on with a higher one; `last` are events by type."""
+    typer.echo(visible(str(stopped["message"])), err=True)
+    option = _RAISED.get(stopped["limit"])
+    # A call that was refused is asked again; where none was, what came of the last one is looked at again.
+    at = last.get("turn.asked" if stopped["why"] else "turn.replied")
+    if option is not None and stopped["scope"] == "run" and at is not None:
+        typer.echo(f"Go on with a higher limit: turnwise fork {run['id']} --at {at} {option}", err=True)

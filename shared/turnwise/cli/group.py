@@ -13,12 +13,20 @@ from turnwise.logs import tell_fault
 
 FAILED = 1
 BAD_USAGE = 2
-# What the extras bring: without one of these, a command says what to install.
-_EXTRAS = frozenset({"sqlalchemy", "alembic", "psycopg", "celery", "kombu", "redis", "fastapi", "uvicorn"})
+# A limit ended the run that was waited for: there is a result, which need not be the whole of it.
+STOPPED = 3
+# A command did its part, and something is left to do by hand.
+NEEDS_A_HAND = 4
+# Modules of the extras, and what to install without one of them.
+_EXTRAS = {
+    **dict.fromkeys(("sqlalchemy", "alembic", "psycopg", "celery", "kombu", "redis", "fastapi", "uvicorn"), "all"),
+    "libcst": "port",
+}
 
 
 class Commands(TyperGroup):
-    """Exit codes: 0 ok, 1 the run failed, 2 bad usage or something missing around the program.
+    """Exit codes: 0 ok, 1 the run failed, 2 bad usage or something missing around the program, 3 a limit ended the run,
+    4 something is left to do by hand.
 
     With TURNWISE_DEBUG=1 an error keeps its traceback.
     """
@@ -31,9 +39,10 @@ class Commands(TyperGroup):
         except TurnwiseError as error:
             raise self._told(error, str(error)) from error
         except ModuleNotFoundError as error:
-            if error.name is None or error.name.partition(".")[0] not in _EXTRAS:
+            extra = _EXTRAS.get((error.name or "").partition(".")[0])
+            if extra is None:
                 raise
-            hint = f"{error.name} is not installed, and this command needs it: pip install 'turnwise[all]'"
+            hint = f"{error.name} is not installed, and this command needs it: pip install 'turnwise[{extra}]'"
             raise self._told(error, hint) from error
 
     def _told(self, error: Exception, message: str) -> Exception:

@@ -14,6 +14,7 @@ from turnwise.cli import (
     keys,
     listing,
     pauses,
+    porting,
     replaying,
     running,
     serving,
@@ -55,6 +56,7 @@ serving.register(app)
 doctoring.register(app)
 care.register(app)
 replaying.register(app)
+porting.register(app)
 running.register(app)
 again.register(app)
 listing.register(app)

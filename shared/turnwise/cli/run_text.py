@@ -8,12 +8,14 @@ from turnwise.cli.message_text import Json, document_text, money, speaker
 from turnwise.cli.terminal import console
 
 
-def print_run(run: Json) -> None:
-    """A run's facts and its result."""
+def print_run(run: Json, *, stopped: bool = True) -> None:
+    """A run's facts and its result; without `stopped`, not the limit that ended it."""
     out = console()
     out.print(f"{run['id']}  task {run['task']}  {status(run)}  {tokens(run)} tokens  {cost(run)}")
     if run.get("waiting_for"):
         out.print(run["waiting_for"]["sentence"])
+    if stopped and run.get("stopped"):
+        out.print(run["stopped"]["message"])
     if run.get("error"):
         out.print(f"error: {run['error'].get('message', run['error'])}")
     if run.get("result"):

@@ -48,7 +48,8 @@ def submit(
     task: TaskArgument,
     message: Annotated[str, typer.Argument(metavar="MESSAGE", help="What to work on; - reads it from stdin.")],
     wait: Annotated[
-        bool, typer.Option("--wait", help="Follow the run to its end, and exit with 1 if it fails.")
+        bool,
+        typer.Option("--wait", help="Follow the run to its end; exit with 1 if it fails, with 3 if a limit ends it."),
     ] = False,
     max_cost: Annotated[str | None, typer.Option(help="Limit in US dollars, for instance 0.50.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Limit of input and output tokens together.")] = None,
@@ -89,7 +90,7 @@ def submit(
 
 
 def watch(run: RunArgument, as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
-    """Follow a run from its beginning to its end; exits with 1 if it did not complete.
+    """Follow a run from its beginning to its end; exits with 1 if it did not complete, with 3 if a limit ended it.
 
     Example: turnwise watch run_01j... --json | jq .type
     """
@@ -106,17 +107,25 @@ def chat(
         str | None, typer.Argument(metavar="[MESSAGE]", help="The first message; asked for if left out.")
     ] = None,
     session: SessionOption = None,
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="RUN", help="Go on with a run that has not ended.")
+    ] = None,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
     """Talk with a task: its questions are asked here, and a task that keeps its conversation is told more and more.
 
+    Answers appear while they are written. Leave with q, x, Ctrl-D or Ctrl-C: the run stays as it is, and the command
+    to come back is shown.
+
     Example: turnwise chat triage
     """
+    from turnwise.cli.chat import Chat
     from turnwise.cli.remote import connect
-    from turnwise.cli.talk import talk
 
+    if run is not None and session is not None:
+        raise typer.BadParameter("give --run or --session, not both")
     with connect(url) as client:
-        raise typer.Exit(talk(client, task, message, session))
+        raise typer.Exit(Chat(client=client, task=task, session=session, run=run, url=url).hold(message))
 
 
 def show(

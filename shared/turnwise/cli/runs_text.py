@@ -64,11 +64,13 @@ def took(run: Json) -> str:
 
 
 def note(run: Json) -> str:
-    """Return what a run waits for; of one that has failed its error, of others their message."""
+    """Return what a run waits for; of one that has failed its error, or the limit that ended it, else its message."""
     if run.get("waiting_for"):
         return reason(run["waiting_for"])
     if run.get("error"):
         return str(run["error"].get("message", run["error"]))
+    if run.get("stopped"):
+        return str(run["stopped"]["message"])
     return document_text(run["message"])
 
 
@@ -116,6 +118,7 @@ _SHORT: dict[str, Callable[[Mapping[str, object]], str]] = {
     "human": lambda why: f"a human, asked by {why['task']}",
     "retry": _retry,
     "provider": lambda why: f"the provider of {why.get('model') or 'its model'}: {why.get('limit') or 'a limit'}",
+    "outage": lambda why: f"the provider of {why.get('model') or 'its model'}, which does not answer",
     "budget": lambda why: f"budget: {why.get('limit') or 'a limit'} of {why.get('scope') or 'the run'}",
     "parked": lambda why: f"a decision on {why.get('tool') or why.get('agent')}, which is parked",
     "version": lambda why: f"a process of version {why['version']}",

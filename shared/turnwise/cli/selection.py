@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
@@ -28,6 +28,15 @@ CreatedAfter = Annotated[
 CreatedBefore = Annotated[
     str | None, typer.Option("--created-before", metavar="TIME", help="Only runs accepted before that.")
 ]
+ErrorOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--error", metavar="KIND", help="Only runs that ended with such an error: unavailable, timeout, ... Repeatable."
+    ),
+]
+Since = Annotated[
+    str | None, typer.Option("--since", metavar="TIME", help="Only runs that ended within that time: 1h, 45m, 2d.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell which runs match.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Change all that match without asking.")]
 
@@ -37,15 +46,19 @@ def selection(
     older_than: str | None = None,
     created_before: str | None = None,
     created_after: str | None = None,
-    **conditions: str | None,
+    since: str | None = None,
+    **conditions: str | Sequence[str] | None,
 ) -> Json:
     """Return the conditions that are given, as the API takes them; raises `typer.BadParameter`."""
     if older_than is not None:
         if created_before is not None:
             raise typer.BadParameter("give one of --older-than and --created-before")
         created_before = (datetime.now(UTC) - timedelta(seconds=seconds(older_than))).isoformat()
-    given = {**conditions, "created_after": created_after, "created_before": created_before}
-    return {name: value for name, value in given.items() if value is not None}
+    finished_after = None
+    if since is not None:
+        finished_after = (datetime.now(UTC) - timedelta(seconds=seconds(since))).isoformat()
+    times = {"created_after": created_after, "created_before": created_before, "finished_after": finished_after}
+    return {name: value for name, value in {**conditions, **times}.items() if value}
 
 
 def check_choice(run: str | None, chosen: Json, *, dry_run: bool) -> None:

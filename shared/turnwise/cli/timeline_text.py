@@ -23,6 +23,7 @@ SIGNS = {
     "tool": ("▓", "blue"),
     "human": ("h", "magenta"),
     "provider": ("p", "red"),
+    "outage": ("o", "red"),
     "budget": ("b", "red"),
     "retry": ("r", "red"),
     "lost": ("x", "bold red"),

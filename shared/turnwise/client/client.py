@@ -54,13 +54,15 @@ class Client(Administration):
         version: str | None = None,
         idempotency_key: str | None = None,
         wait: float = 0,
+        watch: bool = False,
     ) -> Json:
         """Submit a run and get it as accepted, or as it is at most `wait` seconds later.
 
         `max_cost` is in US dollars, `deadline` in seconds from now; `on_limit` is "end" or "wait" (for more budget).
         With `session_id` (letters, digits and `._:@-`, at most 128) the run goes on where the last one of that session
         and task ended. `version` of the application is for installations that pin runs to versions; default: the
-        gateway's. A call that failed may be repeated under the same `idempotency_key` without a second run.
+        gateway's. A call that failed may be repeated under the same `idempotency_key` without a second run. `watch`
+        announces that its events are read at once, so that its first answer can stream as well.
         """
         body = {
             "task": task,
@@ -79,7 +81,7 @@ class Client(Administration):
             "/v1/runs",
             json=body,
             headers={"Idempotency-Key": idempotency_key} if idempotency_key else None,
-            params={"wait": wait} if wait else None,
+            params=({"wait": wait} if wait else {}) | ({"watch": "true"} if watch else {}),
             timeout=httpx2.Timeout(30.0 + wait, connect=5.0),
         )
 
@@ -112,13 +114,14 @@ class Client(Administration):
         }
         return self._call("GET", "/v1/runs", params={name: value for name, value in given.items() if value is not None})
 
-    def events(self, run_id: str, after: int = 0, *, patience: float = 60.0) -> Iterator[Json]:
+    def events(self, run_id: str, after: int = 0, *, text: bool = False, patience: float = 60.0) -> Iterator[Json]:
         """A run's events after number `after`, as they happen, until its last one.
 
         Goes on where it was after a broken connection; raises `GatewayUnavailableError` once nothing answered for
-        `patience` seconds. `llm.delta` comes in between, without a number, and may be lost.
+        `patience` seconds. `llm.delta` comes in between, without a number, and may be lost. Models send it whose
+        settings say that they stream; with `text`, also those whose settings leave that open.
         """
-        return EventStream(self._http, self.run, run_id, after, patience).read()
+        return EventStream(self._http, self.run, run_id, after, patience, text=text).read()
 
     def transcript(self, run_id: str) -> Json:
         """The run's conversation: the messages that were taken, each task's within its caller's."""
@@ -160,8 +163,9 @@ class Client(Administration):
     ) -> Json:
         """Ask for the end of a page of the unfinished runs that match `filter`: what matched, changed, was refused.
 
-        `filter` has at least one of `status`, `task`, `tag`, `session`, `created_after` and `created_before`. Send the
-        answer's `created_before` with its `next_cursor`, so that no newer run matches.
+        `filter` has at least one of `status`, `task`, `tag`, `session`, `error`, `created_after`, `created_before` and
+        `finished_after`; `error` is a kind such as "unavailable", a code or a type of error, or a list of them. Send
+        the answer's `created_before` with its `next_cursor`, so that no newer run matches.
         """
         return self._bulk("cancel", filter, dry_run=dry_run, cursor=cursor, limit=limit)
 

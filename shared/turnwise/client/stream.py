@@ -34,12 +34,15 @@ class EventStream:
         run_id: str,
         after: int,
         patience: float,
+        *,
+        text: bool = False,
     ) -> None:
         self._http = http
         self._show = show
         self._run_id = run_id
         self._seq = after
         self._patience = patience
+        self._text = text
         self._connected = False
         self._over = False
 
@@ -66,7 +69,8 @@ class EventStream:
 
     def _connection(self) -> Iterator[dict[str, Any]]:
         headers = {"Last-Event-ID": str(self._seq), "Accept": "text/event-stream"}
-        with self._http.stream("GET", run_path(self._run_id, "events"), headers=headers, timeout=_SILENCE) as response:
+        path, params = run_path(self._run_id, "events"), {"text": "true"} if self._text else {}
+        with self._http.stream("GET", path, params=params, headers=headers, timeout=_SILENCE) as response:
             if response.is_error:
                 response.read()
                 raise error_of(response)

@@ -82,6 +82,7 @@ def model_may_answer(agent: AgentFacts, pending: ChatDocument | None) -> bool:
     return bool(
         pending.content.strip()
         or pending.content_any not in (None, "")
+        or pending.files
         or pending.oai_tool_id2result
         or pending.oai_tool_calls
         or pending.function_call

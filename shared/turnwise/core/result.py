@@ -9,9 +9,9 @@ from turnwise.core.spec import TaskSpec
 from turnwise.core.state import TaskState
 from turnwise.entity import Entity, StatusCode
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
-from turnwise.messages.history_form import value_as_text
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.tools.orchestration import AgentDoneTool, DoneTool, FinalResultTool
+from turnwise.value_text import value_as_text
 
 _NO_RESULT = (StatusCode.STALLED, StatusCode.MAX_TURNS, StatusCode.INF_LOOP)
 

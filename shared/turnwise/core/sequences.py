@@ -15,6 +15,7 @@ from enum import Enum
 from turnwise.entity import Entity
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.finding import find_tools
+from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.toolset import AgentFacts
 
 
@@ -41,15 +42,21 @@ class EventType(str, Enum):
 class AgentEvent:
     """One element of a done-sequence: a kind of message to wait for.
 
-    `event_type` is the kind; `tool_name` says which tool for SPECIFIC_TOOL (by its request or its class), and
-    `content_pattern` what to search for with CONTENT_MATCH, a regular expression in any case. With `responder`, an
-    entity's or a sub-task's name, the message counts only if that one sent it.
+    `event_type` is the kind. For SPECIFIC_TOOL, `tool_class` is the tool's class, or `tool_name` its request or the
+    name of its class. `content_pattern` is what to search for with CONTENT_MATCH, a regular expression in any case.
+    With `responder`, an entity's or a sub-task's name, the message counts only if that one sent it.
     """
 
     event_type: EventType
     tool_name: str | None = None
     content_pattern: str | None = None
     responder: str | None = None
+    tool_class: type[ToolMessage] | None = None
+
+    def is_of(self, tool: ToolMessage) -> bool:
+        """Return whether the tool is the one that the event names."""
+        wanted = self.tool_class.name() if self.tool_class is not None else self.tool_name
+        return wanted in (tool.request, type(tool).__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +114,7 @@ class CompiledSequence:
         if kind is EventType.TOOL:
             return bool(tools)
         if kind is EventType.SPECIFIC_TOOL:
-            return len(tools) == 1 and event.tool_name in (tools[0].request, type(tools[0]).__name__)
+            return len(tools) == 1 and event.is_of(tools[0])
         return False
 
 

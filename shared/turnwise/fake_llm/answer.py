@@ -31,10 +31,14 @@ class Fault(_Strict):
 
 
 class Answer(_Strict):
-    """One answer, after `delay` seconds; with `fault`, an HTTP error or a connection that breaks in mid-answer."""
+    """One answer, after `delay` seconds; with `fault`, an HTTP error or a connection that breaks in mid-answer.
+
+    `pace` is the seconds before each piece, where the answer is streamed.
+    """
 
     content: str | None = None
     tool_calls: list[ToolCall] = Field(default_factory=list)
     reasoning: str | None = None
     delay: float = Field(0.0, ge=0)
+    pace: float = Field(0.0, ge=0)
     fault: Fault | Literal["disconnect"] | None = None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
 
@@ -110,12 +110,21 @@ def _respond(request: ChatRequest, answer: Answer) -> Response:
     if request.stream:
         lines = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in wire.chunks(request, answer)]
         if answer.fault == "disconnect":
-            return _Broken(lines[: len(lines) // 2], "text/event-stream")
-        return Response(b"".join([*lines, b"data: [DONE]\n\n"]), media_type="text/event-stream")
+            return _Broken(lines[: len(lines) // 2], "text/event-stream", answer.pace)
+        lines.append(b"data: [DONE]\n\n")
+        if answer.pace:
+            return StreamingResponse(_paced(lines, answer.pace), media_type="text/event-stream")
+        return Response(b"".join(lines), media_type="text/event-stream")
     body = wire.completion(request, answer)
     if answer.fault == "disconnect":
         return _Broken([json.dumps(body).encode()[:20]], "application/json")
     return JSONResponse(body)
+
+
+async def _paced(lines: Iterable[bytes], pace: float) -> AsyncIterator[bytes]:
+    for line in lines:
+        await asyncio.sleep(pace)
+        yield line
 
 
 def _used(request: ChatRequest, answer: Answer) -> int:
@@ -137,12 +146,15 @@ def _error(fault: Fault) -> Response:
 class _Broken(Response):
     """A response that stops in the middle: the server then closes the connection."""
 
-    def __init__(self, parts: Iterable[bytes], media_type: str) -> None:
+    def __init__(self, parts: Iterable[bytes], media_type: str, pace: float = 0.0) -> None:
         super().__init__(media_type=media_type)
         self._parts = list(parts)
+        self._pace = pace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [(b"content-type", (self.media_type or "").encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         for part in self._parts:
+            if self._pace:
+                await asyncio.sleep(self._pace)
             await send({"type": "http.response.body", "body": part, "more_body": True})

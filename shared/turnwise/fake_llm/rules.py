@@ -29,7 +29,8 @@ class Rule(BaseModel):
     """An answer and when it is given: all of `match`, `system` and `role` that are set must hold.
 
     `match` is searched for in the last message, `system` in the system messages (regular expressions; `.` matches
-    newlines), `role` is the last message's. `uses` limits how often the rule applies; `delay` is in seconds.
+    newlines), `role` is the last message's. `uses` limits how often the rule applies; `delay` is in seconds, and so
+    is `pace`, the time before each piece of an answer that is streamed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -40,6 +41,7 @@ class Rule(BaseModel):
     reply: str | Reply = ""
     uses: int | None = Field(None, gt=0)
     delay: float | None = Field(None, ge=0)
+    pace: float | None = Field(None, ge=0)
     fault: Fault | Literal["disconnect"] | None = None
 
     @field_validator("match", "system")
@@ -62,7 +64,7 @@ class Rule(BaseModel):
             return None
         reply = self.reply if isinstance(self.reply, Reply) else Reply(content=self.reply)
         filled = _fill(reply.model_dump(), found)
-        return Answer(**filled, delay=self.delay or 0.0, fault=self.fault)
+        return Answer(**filled, delay=self.delay or 0.0, pace=self.pace or 0.0, fault=self.fault)
 
 
 class FakeLLM:

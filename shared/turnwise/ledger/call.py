@@ -93,7 +93,11 @@ class Refusal:
 
     def error(self, purse: object = None) -> LimitReachedError:
         """The refusal as it is raised; `purse` is the gate that refused."""
-        return LimitReachedError(self.limit, self.why, purse, scope=self.budget.scope)
+        budget = self.budget
+        value, used = (
+            (budget.max_cost, budget.spent_cost) if self.limit == "cost" else (budget.max_tokens, budget.spent_tokens)
+        )
+        return LimitReachedError(self.limit, self.why, purse, scope=budget.scope, value=value, used=used)
 
 
 def grant(call: ModelCall, budgets: Sequence[Budget]) -> Granted | Refusal:

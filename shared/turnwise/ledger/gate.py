@@ -19,6 +19,7 @@ from turnwise.ledger.call import ModelCall
 from turnwise.llm.base import LLMTokenUsage
 from turnwise.provider_limits.announcement import RateLimits
 from turnwise.provider_limits.local import LocalPlace, process_limits
+from turnwise.retrying import is_outage
 
 
 class Hold(Protocol):
@@ -34,12 +35,15 @@ class Hold(Protocol):
         """The provider said 429, so nothing was used."""
         ...
 
-    def lost(self) -> None:
-        """The call was begun, and nobody knows what it used: all of what was put aside counts as used."""
+    def lost(self, *, answered: bool = False) -> None:
+        """The call was begun, and nobody knows what it used: all of what was put aside counts as used.
+
+        `answered`: the provider answered it, with nonsense.
+        """
         ...
 
-    def release(self) -> None:
-        """Nothing was used."""
+    def release(self, *, answered: bool = False) -> None:
+        """Nothing was used. `answered`: the provider answered the call with an error of its own."""
         ...
 
 
@@ -73,11 +77,11 @@ class NoHold:
         if self._place is not None:
             self._place.refused(announced)
 
-    def lost(self) -> None:
+    def lost(self, *, answered: bool = False) -> None:
         if self._place is not None:
             self._place.settle(self._likely, None)
 
-    def release(self) -> None:
+    def release(self, *, answered: bool = False) -> None:
         if self._place is not None:
             self._place.release()
 
@@ -118,12 +122,13 @@ def failed(hold: Hold, error: BaseException) -> None:
     Nothing is owed for what the provider refused. Anything else, a cancellation too, may have left it working, and be
     paid for.
     """
+    answered = isinstance(error, ModelError) and not is_outage(error)
     if isinstance(error, ModelRateLimitError):
         hold.refused(error.limits)
     elif isinstance(error, ModelRequestError) or (isinstance(error, ModelError) and not error.may_have_cost):
-        hold.release()
+        hold.release(answered=answered)
     else:
-        hold.lost()
+        hold.lost(answered=answered)
 
 
 def used_amount(usage: LLMTokenUsage) -> Amount:

@@ -93,11 +93,11 @@ class _Held:
         self._purse._settle(self._amount, None)
         self._outer.refused(announced)
 
-    def lost(self) -> None:
+    def lost(self, *, answered: bool = False) -> None:
         # Without a limit nothing was put aside, and what was lost is not known.
         self._purse._settle(self._amount, as_usage(self._amount) if self._amount is not NOTHING else None)
-        self._outer.lost()
+        self._outer.lost(answered=answered)
 
-    def release(self) -> None:
+    def release(self, *, answered: bool = False) -> None:
         self._purse._settle(self._amount, None)
-        self._outer.release()
+        self._outer.release(answered=answered)

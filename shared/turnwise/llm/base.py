@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
 from inspect import isawaitable
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from turnwise.configuration import Configuration
+from turnwise.llm.file_attachment import FileAttachment
+from turnwise.llm.model_names import ModelName
 from turnwise.llm.shared_fields import SharedFieldsSet
+from turnwise.llm.token_usage import LLMTokenUsage as LLMTokenUsage  # noqa: PLC0414 - whoever uses it looks here
 from turnwise.llm.tokens import estimated_tokens
+from turnwise.llm.usage_totals import process_totals
 from turnwise.provider_limits.announcement import RateLimits
 from turnwise.provider_limits.provider import Target
 
@@ -84,58 +88,16 @@ class LLMFunctionSpec(BaseModel):
         return self.model_dump_json()
 
 
-class LLMTokenUsage(BaseModel):
-    """Tokens and money of one or more calls of models.
-
-    - `prompt_tokens`: what was sent, `cached_tokens` among them: those that the provider had seen before.
-    - `completion_tokens`: what was answered, reasoning included.
-    - `cost`: in USD; None when a call had no known price (never 0).
-    - `calls`: how many calls these are.
-    - `doubt`: why the provider's own count was not taken, "" where it was; the most that the call could use was.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    completion_tokens: int = 0
-    cost: Decimal | None = Decimal(0)
-    calls: int = 0
-    doubt: str = ""
-
-    @property
-    def total_tokens(self) -> int:
-        """What counts toward a limit of tokens: prompt, cached or not, and completion."""
-        return self.prompt_tokens + self.completion_tokens
-
-    def plus(self, other: LLMTokenUsage) -> LLMTokenUsage:
-        """The sum; its cost is unknown if either is."""
-        unknown = self.cost is None or other.cost is None
-        return LLMTokenUsage(
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            cached_tokens=self.cached_tokens + other.cached_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            cost=None if unknown else (self.cost or Decimal(0)) + (other.cost or Decimal(0)),
-            calls=self.calls + other.calls,
-            doubt=self.doubt or other.doubt,
-        )
-
-    def minus(self, earlier: LLMTokenUsage) -> LLMTokenUsage:
-        """What was used since `earlier`; its cost is unknown if either is."""
-        unknown = self.cost is None or earlier.cost is None
-        return LLMTokenUsage(
-            prompt_tokens=self.prompt_tokens - earlier.prompt_tokens,
-            cached_tokens=self.cached_tokens - earlier.cached_tokens,
-            completion_tokens=self.completion_tokens - earlier.completion_tokens,
-            cost=None if unknown else (self.cost or Decimal(0)) - (earlier.cost or Decimal(0)),
-            calls=self.calls - earlier.calls,
-        )
+def _text(content: Any) -> Any:
+    return "" if content is None else content
 
 
 class LLMMessage(SharedFieldsSet):
     """One message of a model's history: a value, changed by `model_copy(update=...)` and put in the old one's place.
 
-    - `role`: who says it; `content`: the text, "" for none; `name`: the speaker's name, for APIs that take one.
+    - `role`: who says it; `name`: the speaker's name, for APIs that take one.
+    - `content`: the text, "" for none; None is taken for it.
+    - `files`: what is sent with the text of a USER message: images, PDFs and others that the model takes.
     - `tool_calls`: calls that the assistant asked for; `function_call`: one of the deprecated kind.
     - `tool_call_id`: for the role TOOL, the call that the text is the result of.
     - `chat_document_id`: the `ChatDocument` that it came from, "" for none.
@@ -146,23 +108,28 @@ class LLMMessage(SharedFieldsSet):
     model_config = ConfigDict(frozen=True)
 
     role: Role
-    content: str = ""
+    content: Annotated[str, BeforeValidator(_text)] = ""
     name: str | None = None
     tool_call_id: str | None = None
     tool_calls: list[OpenAIToolCall] | None = None
     function_call: LLMFunctionCall | None = None
+    files: tuple[FileAttachment, ...] = ()
     # The ChatDocument this came from, where there is one.
     chat_document_id: str = ""
     tainted: bool = False
     # Once the model has answered it, so many tokens of it are sent.
     max_retained_tokens: int | None = None
 
-    def api_dict(self) -> dict[str, Any]:
-        """The message in the form of the OpenAI chat-completions API.
+    def api_dict(self, model: str = "") -> dict[str, Any]:
+        """The message in the form of the OpenAI chat-completions API, as `model` takes files.
 
         A message without text has no content beside calls, and a blank elsewhere: some servers refuse an empty one.
+        Raises `ConfigurationError` for a file that cannot be sent.
         """
         body: dict[str, Any] = {"role": self.role.value, "content": self.content or " "}
+        if self.files and self.role is Role.USER:
+            text = [{"type": "text", "text": self.content}] if self.content else []
+            body["content"] = [*text, *(file.to_dict(model) for file in self.files)]
         if self.name:
             body["name"] = self.name
         if self.tool_call_id is not None:
@@ -208,12 +175,32 @@ class LLMResponse(BaseModel):
     model: str = ""
     cached: bool = False
     refused: bool = False
-    rate_limits: RateLimits | None = Field(None, exclude=True, repr=False)
+    rate_limits: RateLimits | None = Field(default=None, exclude=True, repr=False)
+
+    @field_validator("usage", mode="before")
+    @classmethod
+    def _counted(cls, given: Any) -> Any:
+        return LLMTokenUsage() if given is None else given
+
+    def tools_content(self) -> str:
+        """The calls as text, a line of JSON for each; "" if there are none."""
+        if self.function_call is not None:
+            return self.function_call.model_dump_json(exclude_none=True)
+        return "\n".join(call.model_dump_json(exclude_none=True) for call in self.oai_tool_calls or ())
 
     def pieces(self) -> list[tuple[str, StreamEventType]]:
         """Reasoning and text as a stream would bring them, each in one piece."""
         parts = [(self.reasoning, StreamEventType.REASONING), (self.message or "", StreamEventType.TEXT)]
         return [(text, kind) for text, kind in parts if text]
+
+    def to_LLMMessage(self) -> LLMMessage:
+        """Return the answer as a message of the model, to go on from by hand; an answer of calls only has no text."""
+        return LLMMessage(
+            role=Role.ASSISTANT,
+            content=self.message or "",
+            function_call=self.function_call,
+            tool_calls=self.oai_tool_calls,
+        )
 
 
 class ResponseFormat(BaseModel):
@@ -237,12 +224,13 @@ class ToolChoice(BaseModel):
 
     `tools` become `tools` of the request (or `functions`, with `legacy`); `choice` is `auto`, `none`, `required` or
     the name of the one function that must be called. A text has to be in `response_format`; only models that
-    `supports_json_schema` are given one.
+    `supports_json_schema` are given one. `strict` names the tools to whose schemas the model is held.
     """
 
     tools: list[LLMFunctionSpec] = Field(default_factory=list)
     choice: str = "auto"
     legacy: bool = False
+    strict: frozenset[str] = frozenset()
     response_format: ResponseFormat | None = None
 
 
@@ -260,7 +248,8 @@ class LLMConfig(Configuration):
       known of the model, and no limit where nothing is.
     - `temperature`: how much the model may vary its words; None leaves that to the server.
     - `timeout`: seconds after which a call is given up.
-    - `stream`: whether pieces of an answer are asked for as they are made.
+    - `stream`: whether pieces of an answer are asked for as they are made. None (the default) asks for them while
+      somebody watches: a person at the terminal of a script, or the event stream of a served run.
 
     Raises `ConfigurationError` for a setting that does not exist.
     """
@@ -275,12 +264,18 @@ class LLMConfig(Configuration):
 
     type: str = "openai"
     chat_model: str = ""
-    max_output_tokens: int = Field(4_096, gt=0)
-    min_output_tokens: int = Field(500, gt=0)
-    chat_context_length: int | None = Field(None, gt=0)
+    max_output_tokens: int = Field(default=4_096, gt=0)
+    min_output_tokens: int = Field(default=500, gt=0)
+    chat_context_length: int | None = Field(default=None, gt=0)
     temperature: float | None = None
     timeout: float = 120.0
-    stream: bool = False
+    stream: bool | None = None
+
+    @field_validator("chat_model", mode="wrap")
+    @classmethod
+    def _member_kept(cls, given: Any, validate: Callable[[Any], str]) -> str:
+        """Keep a member of an enumeration, whose class names the provider, as a plain text would not."""
+        return given if isinstance(given, ModelName) else validate(given)
 
 
 # Called with each piece of an answer as it arrives, and what it belongs to.
@@ -295,34 +290,94 @@ async def pass_on(sink: TokenSink, text: str, kind: StreamEventType) -> None:
 
 
 class LanguageModel(ABC):
-    """A client of one model. Stateless but for connections: usage is returned, never kept here."""
+    """A client of one model. What a call used is in its response; the client keeps no count of its own.
 
-    def __init__(self, config: LLMConfig) -> None:
-        self.config = config
+    A program may write a class of its own, and give an instance to an agent: `agent.llm = MyModel(config)`, in a
+    factory of a served application, too. Its `chat` and `achat` take their arguments in one of two forms:
+
+    - `chat(messages, max_tokens, tools, tool_choice, functions, function_call, response_format)`: those that do not
+      apply are not given. `tools` is a list of `OpenAIToolSpec`, `functions` one of `LLMFunctionSpec`, and
+      `response_format` an `OpenAIJsonSchemaSpec`.
+    - `chat(messages, max_tokens, tools, on_token)`, recognized by `on_token`: the class streams. `tools` is a
+      `ToolChoice` or None; `on_token`, where given, is called with each piece of the answer and a `StreamEventType`.
+      That of `achat` may return something to await.
+
+    Responses without a usage are counted by what clients of Turnwise used that the class called, else by the length of
+    the texts. What such clients use is not counted beside the response. An override of `chat_cost` gives a price.
+    """
+
+    # The settings whose own `client()` method made this client, if one did.
+    made_by: LLMConfig | None = None
+
+    # Whether calls by hand reserve and count what they use; the clients of Turnwise do.
+    counts_calls: ClassVar[bool] = False
+
+    def __init__(self, config: LLMConfig | None = None) -> None:
+        self.config = config if config is not None else LLMConfig()
 
     @abstractmethod
-    def chat(
-        self,
-        messages: Sequence[LLMMessage],
-        max_tokens: int,
-        tools: ToolChoice | None = None,
-        on_token: TokenSink | None = None,
-    ) -> LLMResponse:
-        """Answer the conversation in at most `max_tokens` tokens; raises `ModelError`.
+    def chat(self, messages: Any, *args: Any, **more: Any) -> LLMResponse:
+        """Answer a conversation, a list of `LLMMessage`, in at most `max_tokens` tokens; raises `ModelError`."""
 
-        `tools` are what the answer may be besides text. `on_token`, where given, is called with each piece of the
-        answer as it arrives, and what it belongs to.
+    @abstractmethod
+    async def achat(self, messages: Any, *args: Any, **more: Any) -> LLMResponse:
+        """The same as `chat`, without blocking the event loop."""
+
+    def generate(self, prompt: str, max_tokens: int = 200) -> LLMResponse:
+        """Answer a text; a conversation of that text alone. Raises `ModelError`."""
+        return self.chat(prompt, max_tokens)
+
+    async def agenerate(self, prompt: str, max_tokens: int = 200) -> LLMResponse:
+        """The same as `generate`, without blocking the event loop."""
+        return await self.achat(prompt, max_tokens)
+
+    def __call__(self, prompt: str, max_tokens: int) -> LLMResponse:
+        return self.generate(prompt, max_tokens)
+
+    def get_stream(self) -> bool:
+        """Whether pieces of an answer are asked for in any case, also when nobody watches."""
+        return bool(self.config.stream)
+
+    def set_stream(self, stream: bool) -> bool:
+        """Ask for pieces of answers from now on, or for whole answers; returns how it was before."""
+        before = self.get_stream()
+        self.config = self.config.model_copy(update={"stream": stream})
+        return before
+
+    @staticmethod
+    def usage_cost_summary() -> str:
+        """A line for each model that was called in this process: its name, tokens, cost and calls."""
+        return "".join(f"{model}: {usage}\n" for model, usage in process_totals.by_model().items())
+
+    @staticmethod
+    def tot_tokens_cost() -> tuple[int, float]:
+        """Tokens and USD of all models that were called in this process; what has no known price costs 0 here.
+
+        For programs to show. What a served run used is on its record, whatever process made the calls.
         """
+        return process_totals.total()
 
-    @abstractmethod
-    async def achat(
-        self,
-        messages: Sequence[LLMMessage],
-        max_tokens: int,
-        tools: ToolChoice | None = None,
-        on_token: TokenSink | None = None,
-    ) -> LLMResponse:
-        """The same as `chat`, without blocking the event loop; `on_token` may return something to await."""
+    def reset_usage_cost(self) -> None:
+        """Let the totals of this process count this model from zero; limits of runs are not affected."""
+        process_totals.reset(self.config.chat_model)
+
+    def update_usage_cost(self, chat: bool, prompts: int, completions: int, cost: float) -> None:
+        """Add a call to the totals of this process, for one that no agent made; `cost` is in USD.
+
+        `chat` plays no part. Calls of agents, and of the clients of Turnwise, are in them already.
+        """
+        usage = LLMTokenUsage(prompt_tokens=prompts, completion_tokens=completions, cost=Decimal(str(cost)), calls=1)
+        process_totals.add(self.config.chat_model, usage)
+
+    def chat_cost(self) -> tuple[float, float, float]:
+        """USD for 1000 tokens of input, of cached input and of output; 0 where no price is known."""
+        thousand = (
+            LLMTokenUsage(prompt_tokens=1000),
+            LLMTokenUsage(prompt_tokens=1000, cached_tokens=1000),
+            LLMTokenUsage(completion_tokens=1000),
+        )
+        into, cached, out = (float(self.price(usage) or 0) for usage in thousand)
+        return into, cached, out
 
     @property
     def supports_json_schema(self) -> bool:
@@ -338,7 +393,11 @@ class LanguageModel(ABC):
 
     def price(self, usage: LLMTokenUsage) -> Decimal | None:
         """USD that `usage` costs (its own `cost` is not read), or None where no price is known."""
-        return None
+        if type(self).chat_cost is LanguageModel.chat_cost:
+            return None
+        into, cached, out = (Decimal(str(price)) / 1000 for price in self.chat_cost())
+        fresh = usage.prompt_tokens - usage.cached_tokens
+        return into * fresh + cached * usage.cached_tokens + out * usage.completion_tokens
 
     def most_usage(self, prompt_tokens: int, max_tokens: int) -> LLMTokenUsage:
         """What a call may use, with a prompt of about so many tokens and an answer as long as it may be."""

@@ -21,13 +21,15 @@ def create_model(config: LLMConfig | None) -> LanguageModel | None:
             raise ConfigurationError(
                 f"{type(config).__name__}.client() returned {type(model).__name__}; expected a LanguageModel"
             )
+        # A client of its own may keep other settings than those it was made by.
+        model.made_by = config
         return model
     if config.type == "mock":
         return _mock(config)
-    if config.type == "openai":
+    if config.type in ("openai", "azure"):
         return _openai(config)
     raise ConfigurationError(
-        f'no client for LLM type {config.type!r}; use "openai" or "mock", or give {type(config).__name__} '
+        f'no client for LLM type {config.type!r}; use "openai", "azure" or "mock", or give {type(config).__name__} '
         "a client() method that returns a LanguageModel"
     )
 

@@ -18,8 +18,6 @@ from turnwise.llm.openai_errors import told_as_model_errors
 from turnwise.llm.openai_stream import StreamAssembler
 from turnwise.llm.openai_wire import plain_json
 
-_PATH = "/chat/completions"
-
 
 @dataclass(frozen=True)
 class Answer:
@@ -34,10 +32,12 @@ def call(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenSink) -> Answ
     """Post `body`; raises the errors that `OpenAIGPT` names."""
     with told_as_model_errors(config.chat_model, config.base_url), process_connections.client(config) as client:
         if not body.get("stream"):
-            http = client.post(_PATH, cast_to=httpx2.Response, body=body)
+            http = client.post(config.request_path, cast_to=httpx2.Response, body=body)
             return Answer(plain_json(http), http.headers, streamed=False)
         parts = StreamAssembler()
-        with client.post(_PATH, cast_to=object, body=body, stream=True, stream_cls=openai.Stream[Any]) as chunks:
+        with client.post(
+            config.request_path, cast_to=object, body=body, stream=True, stream_cls=openai.Stream[Any]
+        ) as chunks:
             for chunk in _read(chunks):
                 for text, kind in parts.feed(chunk):
                     sink(text, kind)
@@ -49,11 +49,11 @@ async def call_async(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenS
     with told_as_model_errors(config.chat_model, config.base_url):
         async with process_connections.async_client(config) as client:
             if not body.get("stream"):
-                http = await client.post(_PATH, cast_to=httpx2.Response, body=body)
+                http = await client.post(config.request_path, cast_to=httpx2.Response, body=body)
                 return Answer(plain_json(http), http.headers, streamed=False)
             parts = StreamAssembler()
             stream = await client.post(
-                _PATH, cast_to=object, body=body, stream=True, stream_cls=openai.AsyncStream[Any]
+                config.request_path, cast_to=object, body=body, stream=True, stream_cls=openai.AsyncStream[Any]
             )
             async with stream as chunks:
                 async for chunk in _read_async(chunks):

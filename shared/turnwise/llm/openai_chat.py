@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from turnwise.llm.base import (
     UNLIMITED_CONTEXT,
-    LanguageModel,
     LLMMessage,
     LLMResponse,
     LLMTokenUsage,
@@ -17,6 +16,7 @@ from turnwise.llm.base import (
     ToolChoice,
     pass_on,
 )
+from turnwise.llm.client import Client
 from turnwise.llm.context_lengths import known_context_length
 from turnwise.llm.openai_config import OpenAIGPTConfig
 from turnwise.llm.openai_wire import parse_completion, request_body
@@ -34,8 +34,8 @@ def _unheard(text: str, kind: StreamEventType) -> None:
     """Takes what is streamed while nobody listens."""
 
 
-class OpenAIGPT(LanguageModel):
-    """A model behind the chat-completions API.
+class OpenAIGPT(Client):
+    """The client of an `OpenAIGPTConfig`: a model behind the chat-completions API.
 
     Raises `ModelUnavailableError`, `ModelRateLimitError` or `ModelRequestError`, and `ConfigurationError` without a
     key. Never retries. Requests and answers stay plain JSON: the library's typed models cost time with the length
@@ -44,40 +44,44 @@ class OpenAIGPT(LanguageModel):
 
     config: OpenAIGPTConfig
 
-    def __init__(self, config: OpenAIGPTConfig) -> None:
+    def __init__(self, config: OpenAIGPTConfig | None = None) -> None:
+        config = config if config is not None else OpenAIGPTConfig()
         super().__init__(config)
         # A name that stands for no server is refused now. An address may be set only where models are called.
-        named_provider(config.chat_model, config.api_base)
+        if config.type != "azure":
+            named_provider(config.chat_model, config.api_base)
         self._context_length = config.chat_context_length
 
-    def chat(
+    def answer(
         self,
         messages: Sequence[LLMMessage],
         max_tokens: int,
-        tools: ToolChoice | None = None,
-        on_token: TokenSink | None = None,
+        tools: ToolChoice | None,
+        on_token: TokenSink | None,
     ) -> LLMResponse:
         # Loads `openai`, which a process that asks no model does without.
         from turnwise.llm.openai_calls import call
 
         sink = on_token or _unheard
-        answer = call(self.config, request_body(self.config, messages, max_tokens, tools), sink)
+        body = request_body(self.config, messages, max_tokens, tools, watched=on_token is not None)
+        answer = call(self.config, body, sink)
         response = self._told(answer, messages)
         for text, kind in _not_passed_on(answer, response):
             sink(text, kind)
         return response
 
-    async def achat(
+    async def answer_async(
         self,
         messages: Sequence[LLMMessage],
         max_tokens: int,
-        tools: ToolChoice | None = None,
-        on_token: TokenSink | None = None,
+        tools: ToolChoice | None,
+        on_token: TokenSink | None,
     ) -> LLMResponse:
         from turnwise.llm.openai_calls import call_async
 
         sink = on_token or _unheard
-        answer = await call_async(self.config, request_body(self.config, messages, max_tokens, tools), sink)
+        body = request_body(self.config, messages, max_tokens, tools, watched=on_token is not None)
+        answer = await call_async(self.config, body, sink)
         response = self._told(answer, messages)
         for text, kind in _not_passed_on(answer, response):
             await pass_on(sink, text, kind)
@@ -95,19 +99,19 @@ class OpenAIGPT(LanguageModel):
         config = self.config
         own = None
         if config.input_price is not None and config.output_price is not None:
-            own = {config.served_model: (config.input_price, config.output_price)}
-        return price(config.served_model, usage, provider=config.provider, base_url=config.base_url, overrides=own)
+            own = {config.known_model: (config.input_price, config.output_price)}
+        return price(config.known_model, usage, provider=config.provider, base_url=config.base_url, overrides=own)
 
     def chat_context_length(self) -> int:
         """By the configuration, else by what is known of the model's name; looked up once."""
         if self._context_length is None:
             config = self.config
-            known = known_context_length(config.served_model, provider=config.provider, base_url=config.base_url)
+            known = known_context_length(config.known_model, provider=config.provider, base_url=config.base_url)
             self._context_length = known or UNLIMITED_CONTEXT
         return self._context_length
 
     def tokenizer(self) -> Callable[[str], int] | None:
-        return tokenizer_for(self.config.served_model)
+        return tokenizer_for(self.config.known_model)
 
     def _told(self, answer: Answer, messages: Sequence[LLMMessage]) -> LLMResponse:
         response = parse_completion(answer.completion)

@@ -8,9 +8,11 @@ from decimal import Decimal
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, model_validator
 
 from turnwise.llm.base import LLMConfig
+from turnwise.llm.call_params import OpenAICallParams
+from turnwise.llm.model_names import ModelName
 from turnwise.llm.providers import Route, route
 from turnwise.provider_limits.window import Caps
 
@@ -23,11 +25,12 @@ class OpenAIGPTConfig(LLMConfig):
 
     - `chat_model`: the model's name, as the server knows it. A provider may stand before it: `groq/llama-3.3-70b`,
       `ollama/qwen3`, `local/localhost:8000/v1`. It decides the address and the key, see `Names of models` in the docs.
+      A member of an enumeration such as `GeminiModel` stands for the model at its own provider.
     - `api_key` and `api_base`: default to the provider's; without one to OPENAI_API_KEY, and to OPENAI_BASE_URL or
       OPENAI_API_BASE, read when the first call is made.
     - `organization` and `headers`: sent with each request, where given.
-    - `params`: sent with each request as they are (`reasoning_effort`, `top_p`, ...); they win over what the client
-      would send.
+    - `params`: sent with each request as they are (`reasoning_effort`, `top_p`, ...), a dict or `OpenAICallParams`;
+      they win over what the client would send. `OpenAICallParams(max_tokens=)` sets `max_output_tokens`.
     - `seed` and `parallel_tool_calls`: parameters of the API of these names; None leaves them out.
     - `output_limit`: the field for the output limit; `auto` takes `max_completion_tokens` for OpenAI itself, whose
       newer models refuse the older `max_tokens` that other servers know.
@@ -51,19 +54,32 @@ class OpenAIGPTConfig(LLMConfig):
     api_base: str | None = None
     organization: str | None = None
     headers: dict[str, str] = Field(default_factory=dict)
-    params: dict[str, Any] = Field(default_factory=dict)
+    params: OpenAICallParams | dict[str, Any] = Field(default_factory=dict)
     seed: int | None = None
     parallel_tool_calls: bool | None = None
     output_limit: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
     stream_usage: bool = True
     supports_json_schema: bool | None = None
     provider: str | None = None
-    input_price: Decimal | None = Field(None, ge=0)
-    output_price: Decimal | None = Field(None, ge=0)
-    requests_per_minute: int | None = Field(None, gt=0)
-    tokens_per_minute: int | None = Field(None, gt=0)
-    max_concurrency: int | None = Field(None, gt=0)
-    limit_window: float = Field(60.0, gt=0)
+    input_price: Decimal | None = Field(default=None, ge=0)
+    output_price: Decimal | None = Field(default=None, ge=0)
+    requests_per_minute: int | None = Field(default=None, gt=0)
+    tokens_per_minute: int | None = Field(default=None, gt=0)
+    max_concurrency: int | None = Field(default=None, gt=0)
+    limit_window: float = Field(default=60.0, gt=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        name, params = given.get("chat_model"), given.get("params")
+        # At an address of the program's own, the server decides what models are called.
+        if isinstance(name, ModelName) and not given.get("api_base"):
+            given = {**given, "chat_model": name.at_provider}
+        if isinstance(params, OpenAICallParams) and params.max_tokens is not None:
+            given = {**given, "max_output_tokens": params.max_tokens}
+        return given
 
     @property
     def route(self) -> Route:
@@ -79,6 +95,33 @@ class OpenAIGPTConfig(LLMConfig):
     def served_model(self) -> str:
         """The model's name as its server knows it, without the provider."""
         return self.route.model
+
+    @property
+    def known_model(self) -> str:
+        """The name by which lists of prices and contexts know the model."""
+        return self.served_model
+
+    @property
+    def request_path(self) -> str:
+        """Where requests go, below the address."""
+        return "/chat/completions"
+
+    @property
+    def request_headers(self) -> dict[str, str]:
+        """Headers of each request, beside those of the client."""
+        return self.headers
+
+    def own_client(self, *, awaited: bool) -> Any | None:
+        """Return the program's own client of the `openai` library, None if it brings none.
+
+        `awaited` asks for the asynchronous one.
+        """
+        return None
+
+    @property
+    def sent_params(self) -> dict[str, Any]:
+        """What `params` adds to a request's body, by field."""
+        return self.params.fields_of_body() if isinstance(self.params, OpenAICallParams) else self.params
 
     @property
     def key(self) -> str:
@@ -107,7 +150,7 @@ class OpenAIGPTConfig(LLMConfig):
         """Whether answers can be held to a JSON schema: `supports_json_schema`, or what is known of the model."""
         if self.supports_json_schema is not None:
             return self.supports_json_schema
-        return self._at_openai and not _TOO_OLD_FOR_SCHEMAS.match(self.served_model)
+        return self._at_openai and not _TOO_OLD_FOR_SCHEMAS.match(self.known_model)
 
     @property
     def _at_openai(self) -> bool:

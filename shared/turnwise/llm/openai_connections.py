@@ -73,6 +73,9 @@ class Connections:
 
         Raises `ConfigurationError` without a key.
         """
+        if (own := config.own_client(awaited=False)) is not None:
+            yield own
+            return
         options = _options(config)
         with self._lock:
             lines = self._sync.setdefault(_key(options), Lines(lambda: Line(options)))
@@ -82,6 +85,9 @@ class Connections:
     @asynccontextmanager
     async def async_client(self, config: OpenAIGPTConfig) -> AsyncIterator[openai.AsyncOpenAI]:
         """A client for one call in the running event loop; it is closed with the loop."""
+        if (own := config.own_client(awaited=True)) is not None:
+            yield own
+            return
         options, loop = _options(config), asyncio.get_running_loop()
         clients = self._loops.get(loop)
         if clients is None:
@@ -139,14 +145,14 @@ def _options(config: OpenAIGPTConfig) -> dict[str, Any]:
             )
         key = "local"  # a server that its user runs; the client library insists on some key
     hide(key)
-    for name, value in (config.headers or {}).items():
+    for name, value in config.request_headers.items():
         if _SECRET_HEADER.search(name):
             hide(value)
     return {
         "api_key": key,
         "base_url": base_url,
         "organization": config.organization,
-        "default_headers": config.headers or None,
+        "default_headers": config.request_headers or None,
         "timeout": httpx2.Timeout(config.timeout, connect=min(10.0, config.timeout)),
         "max_retries": 0,  # whoever runs the call retries it, and keeps a record
     }

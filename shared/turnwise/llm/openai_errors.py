@@ -27,6 +27,8 @@ _HINTS = {
     413: "the request is too large for the server",
     429: "the account has no credit left, or none for this model",
 }
+# The only 5xx that no waiting helps.
+_NOT_IMPLEMENTED = 501
 # OpenAI's error code, and the words that other servers use.
 _TOO_LONG_CODE, _TOO_LONG_WORDS = "context_length_exceeded", "context length"
 # Of an account that is used up; no waiting helps.
@@ -68,7 +70,7 @@ def model_error(error: Exception, model: str, base_url: str) -> ModelError:
             "OPENAI_BASE_URL or api_base is right",
             _was_sent(error),
         )
-    return ModelUnavailableError(f"{who} sent an unusable answer: {type(error).__name__}: {error}", True)
+    return ModelUnavailableError(f"{who} sent an unusable answer: {type(error).__name__}: {error}", True, outage=False)
 
 
 def _was_sent(error: Exception) -> bool:
@@ -85,7 +87,7 @@ def _status_error(error: openai.APIStatusError, who: str) -> ModelError:
     if status in (408, 504):
         return ModelTimeoutError(text, may_have_cost=True)
     if status >= 500:
-        return ModelUnavailableError(text)
+        return ModelUnavailableError(text, outage=status != _NOT_IMPLEMENTED)
     if status == 400 and error.code in _FILTERED:
         return ModelRefusedError(f"{text}; the provider's filter does not let it through")
     hint = _TOO_LONG if _is_too_long(error) else _HINTS.get(status)

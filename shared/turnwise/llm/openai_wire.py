@@ -22,12 +22,20 @@ Json = dict[str, Any]
 
 
 def request_body(
-    config: OpenAIGPTConfig, messages: Sequence[LLMMessage], max_tokens: int, tools: ToolChoice | None
+    config: OpenAIGPTConfig,
+    messages: Sequence[LLMMessage],
+    max_tokens: int,
+    tools: ToolChoice | None,
+    *,
+    watched: bool = False,
 ) -> Json:
-    """The body of `POST /chat/completions`; what is not set is left to the server."""
+    """The body of `POST /chat/completions`; what is not set is left to the server.
+
+    `watched`: somebody takes the pieces of the answer, so it is streamed unless the configuration forbids it.
+    """
     body: Json = {
         "model": config.served_model,
-        "messages": [message.api_dict() for message in messages],
+        "messages": [message.api_dict(config.known_model) for message in messages],
         config.limit_field: max_tokens,
     }
     for name in ("temperature", "seed"):
@@ -37,15 +45,17 @@ def request_body(
         body.update(_legacy_functions(tools) if tools.legacy else _tools(tools, config.parallel_tool_calls))
     if tools is not None and tools.response_format is not None:
         body["response_format"] = _response_format(tools.response_format)
-    if config.stream:
+    if watched if config.stream is None else config.stream:
         body["stream"] = True
         if config.stream_usage:
             body["stream_options"] = {"include_usage": True}
-    return body | config.params
+    return body | config.sent_params
 
 
 def _tools(tools: ToolChoice, parallel: bool | None) -> Json:
-    body: Json = {"tools": [{"type": "function", "function": spec.model_dump()} for spec in tools.tools]}
+    strict = {spec.name: {"strict": True} for spec in tools.tools if spec.name in tools.strict}
+    specs = [spec.model_dump() | strict.get(spec.name, {}) for spec in tools.tools]
+    body: Json = {"tools": [{"type": "function", "function": spec} for spec in specs]}
     if tools.choice in ("none", "required"):
         body["tool_choice"] = tools.choice
     elif tools.choice != "auto":  # auto is the default, and some servers refuse it in so many words

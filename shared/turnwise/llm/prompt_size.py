@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from turnwise.llm.base import LLMFunctionCall, LLMMessage, ToolChoice
 from turnwise.llm.tokens import estimated_tokens
@@ -19,8 +19,10 @@ Count = Callable[[str], int]
 
 
 def message_tokens(message: LLMMessage, count: Count = estimated_tokens) -> int:
-    """What a message takes of a prompt, its calls included."""
+    """What a message takes of a prompt, its calls and files included."""
     total = PER_MESSAGE + count(message.content)
+    for file in message.files:
+        total += file.likely_tokens()
     if message.name:
         total += count(message.name)
     for call in message.tool_calls or ():
@@ -29,6 +31,11 @@ def message_tokens(message: LLMMessage, count: Count = estimated_tokens) -> int:
     if message.function_call is not None:
         total += _call_tokens(message.function_call, count)
     return total
+
+
+def most_of_files(messages: Iterable[LLMMessage]) -> int:
+    """An upper bound of what the files of the messages take, beyond what `message_tokens` counts for them."""
+    return sum(file.most_tokens() - file.likely_tokens() for message in messages for file in message.files)
 
 
 def choice_tokens(choice: ToolChoice | None, count: Count = estimated_tokens) -> int:

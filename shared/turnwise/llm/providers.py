@@ -11,6 +11,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from turnwise.errors import ConfigurationError
+from turnwise.llm.model_names import ModelName
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -115,6 +116,10 @@ def refuse_address(chat_model: str) -> None:
 
 def _parts(chat_model: str, api_base: str | None) -> tuple[Provider, str]:
     """The provider and what it is told; raises `ConfigurationError` for a name that stands for no server."""
+    if isinstance(chat_model, ModelName):
+        # Here, because a default of a subclass, an assignment and `model_copy` pass no validator. At an address of the
+        # program's own, the server decides what models are called.
+        chat_model = chat_model.value if api_base else chat_model.at_provider
     prefix, slash, rest = chat_model.partition("/")
     if not slash:
         return _OPENAI, chat_model

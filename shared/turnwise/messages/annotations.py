@@ -6,15 +6,12 @@ import inspect
 import re
 from collections.abc import Callable, Collection
 from types import UnionType
-from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 Offered: TypeAlias = Literal["agent", "chat_doc"]
 
-# Known by place and name, because this module may not import them: they import it.
-_HOMES: dict[tuple[str, str], Offered] = {
-    ("turnwise.messages.document", "ChatDocument"): "chat_doc",
-    ("turnwise.agents.agent", "Agent"): "agent",
-}
+# The attribute by which a class says as which of them it is handed to a handler, because this module cannot import it.
+OFFERED_AS = "_offered_as"
 
 
 def offered_by_type(
@@ -35,9 +32,8 @@ def offered_by_type(
             return "chat_doc"
         return "agent" if any(word in agents for word in words) else None
     for kind in kinds:
-        for base in kind.__mro__:
-            if (found := _HOMES.get((base.__module__, base.__name__))) is not None:
-                return found
+        if (found := getattr(kind, OFFERED_AS, None)) is not None:
+            return cast(Offered, found)
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
@@ -105,13 +105,16 @@ class ChatDocument(SharedFieldsSet):
     - `oai_tool_choice`: what a model may do that answers this: `auto`, `none`, `required`, or one function as the API
       names it.
     - `tool_messages`: tools that are attached to it.
-    - `attachment` and `files`: whatever else a program wants to hand on.
+    - `files`: files that go with the text; a model is sent those that are a `FileAttachment`, of up to 10 MB each in
+      served runs. `attachment`: whatever else a program wants to hand on.
     - `metadata`: who says it, to whom, and where it stands in the conversation.
 
     In served runs the values have to be JSON or pydantic models.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, validate_default=False)
+
+    _offered_as: ClassVar[str] = "chat_doc"
 
     content: str = ""
     content_any: Any = None
@@ -234,9 +237,9 @@ class ChatDocument(SharedFieldsSet):
         return other
 
     @classmethod
-    def from_str(cls, text: str) -> ChatDocument:
+    def from_str(cls, msg: str) -> ChatDocument:
         """A message from USER; `TO[name]: text` or a top-level JSON field `recipient` addresses it."""
-        recipient, content = addressee(text)
+        recipient, content = addressee(msg)
         return cls(
             content=content, content_any=content, metadata=ChatDocMetaData(source=Entity.USER, recipient=recipient)
         )
@@ -248,6 +251,7 @@ class ChatDocument(SharedFieldsSet):
         return ChatDocument(
             content=message.content,
             content_any=message.content,
+            content_is_none=not message.content and bool(message.tool_calls or message.function_call),
             function_call=message.function_call,
             oai_tool_calls=message.tool_calls,
             metadata=ChatDocMetaData(source=sender, sender=sender, sender_name=sender_name, recipient=recipient),
@@ -311,6 +315,12 @@ class ChatDocument(SharedFieldsSet):
     def get_json_tools(self) -> list[str]:
         """Names of the tools written as JSON in the text (the value of `request`), known to an agent or not."""
         return [str(item["request"]) for item in self.json_objects() if "request" in item]
+
+    def get_tool_names(self) -> list[str]:
+        """Names of the tools written in the text, as JSON or XML, known to an agent or not."""
+        from turnwise.messages.xml.finding import tool_names
+
+        return tool_names(self.content) or self.get_json_tools()
 
     def pop_tool_ids(self) -> None:
         """Drop the last of the metadata's `tool_ids`."""

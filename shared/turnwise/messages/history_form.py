@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from turnwise.entity import Entity
 from turnwise.llm.base import LLMFunctionCall, LLMMessage, OpenAIToolCall, Role
+from turnwise.llm.file_attachment import FileAttachment
 from turnwise.messages.api_results import match_results
+from turnwise.value_text import value_as_text
 
 if TYPE_CHECKING:
     from turnwise.messages.document import ChatDocMetaData, ChatDocument
 
 
-def value_as_text(value: Any) -> str:
-    """A handler's value as text: strings as they are, what JSON can express as JSON, the rest by `str`."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if hasattr(value, "model_dump_json"):
-        return str(value.model_dump_json())
-    try:
-        return json.dumps(value)
-    except (TypeError, ValueError):
-        return str(value)
-
-
 def history_messages(
     doc: ChatDocument, open_calls: list[OpenAIToolCall], open_function: str | None = None
 ) -> list[LLMMessage]:
-    """What is appended to the history when the model is sent `doc`, or has said it.
+    """What is appended to the history when the model is sent `doc`, or has said it, with its files.
+
+    Models take files from a user alone, so those of a tool's result follow it in a message of their own. Arguments are
+    those of `_messages`.
+    """
+    messages = _messages(doc, open_calls, open_function)
+    files = tuple(file for file in doc.files if isinstance(file, FileAttachment)) if doc.files else ()
+    if not files or doc.metadata.sender == Entity.LLM:
+        return messages
+    if messages[-1].role == Role.USER:
+        return [*messages[:-1], messages[-1].model_copy(update={"files": files})]
+    meta = doc.metadata
+    return [*messages, LLMMessage(role=Role.USER, files=files, chat_document_id=meta.id, tainted=meta.tainted)]
+
+
+def _messages(doc: ChatDocument, open_calls: list[OpenAIToolCall], open_function: str | None) -> list[LLMMessage]:
+    """The messages without files.
 
     `open_function` names the deprecated function call that the model's last message made.
 

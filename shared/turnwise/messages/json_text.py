@@ -6,6 +6,11 @@ import ast
 import json
 from typing import Any
 
+from turnwise.json_bounds import is_too_deep
+
+# Levels of nesting. Python 3.11 reads less than a thousand, later versions many more; all are to read the same.
+_DEEPEST = 500
+
 _decoder = json.JSONDecoder(strict=False)
 
 
@@ -13,7 +18,7 @@ def json_objects(text: str) -> list[dict[str, Any]]:
     """The objects written at the top level of `text`, in order; objects inside other objects are not listed.
 
     Valid JSON is read as it is. A balanced `{...}` that is nearly JSON (single quotes, trailing commas, Python
-    literals, unquoted words) is repaired; anything else is prose.
+    literals, unquoted words) is repaired. Anything else is prose, and so is an object nested deeper than 500 levels.
     """
     return [value for value, _, _ in located_json_objects(text)]
 
@@ -44,7 +49,7 @@ class ObjectScan:
             end = -1
             if not braces.known_open(at):
                 value, end = _object_at(text, at, braces)
-                if isinstance(value, dict):
+                if isinstance(value, dict) and not is_too_deep(value, text[at:end], _DEEPEST):
                     return value, at, end
             # An unbalanced brace is prose; whatever follows it may still hold an object.
             at = text.find("{", end if end > at else at + 1, before)
@@ -55,7 +60,7 @@ def _object_at(text: str, start: int, braces: _Braces) -> tuple[Any, int]:
     """What the brace at `start` begins, and where that ends; None for prose, -1 where it never ends."""
     try:
         return _decoder.raw_decode(text, start)
-    except (ValueError, RecursionError):  # no JSON, or nested deeper than any tool
+    except (ValueError, RecursionError):  # no JSON, or nested deeper than this version of Python reads
         end = braces.end_of(start)
         return (_repaired(text[start:end]), end) if end > start else (None, -1)
 

@@ -14,9 +14,6 @@ from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.toolset import ToolSets
 
-# Where the tools are that say on what they were given.
-_STEERING = frozenset(f"turnwise.tools.{name}" for name in ("orchestration", "recipient", "rewind"))
-
 
 def untrusted(doc: ChatDocument) -> bool:
     """Whether tools in the message may be a human's doing."""
@@ -26,7 +23,7 @@ def untrusted(doc: ChatDocument) -> bool:
 
 def steers(tool: ToolMessage) -> bool:
     """Whether the tool hands on what it was given: one of the library's own, or made of one."""
-    return any(kind.__module__ in _STEERING for kind in type(tool).__mro__)
+    return type(tool)._steers
 
 
 def unpacked(answer: ChatDocument, handled: Iterable[ToolMessage], tools: ToolSets) -> bool:

@@ -2,46 +2,92 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args, get_origin
+from functools import lru_cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
+
+_TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
 
 def value_of_type(result: ChatDocument, wanted: Any) -> Any:
     """The value of type `wanted` in the result, None if there is none.
 
-    In order: the text itself for `str`; the handler's value; every tool of a class for `list[Tool]`; the first tool
-    of a class; an object of another pydantic model, read from the handler's value or from JSON in the text; a number
-    or flag parsed from the text; a field of a tool.
+    In order: the text itself for `str`; the handler's value; every tool of a class for `list[Tool]`, the first one for
+    a class; an object of another pydantic model, or a list or dict of a type, read from the handler's value or from
+    JSON in the text; a number or flag parsed from the text; a field of a tool. A result that says neither yes nor no
+    is no to `bool`. `X | None` is wanted as X.
     """
+    wanted = _without_none(wanted)
     if wanted is str:
-        return result.content if result.content.strip() else None
-    origin = get_origin(wanted)
-    plain = origin if origin is not None else wanted
-    if isinstance(plain, type) and isinstance(result.content_any, plain) and not _is_flag_for_int(result, wanted):
+        return result.content
+    if _is_tool(wanted):
+        return _tool(result, wanted)
+    value = _handlers_value(result, wanted)
+    if value is None and get_origin(wanted) is list and _is_tool(*get_args(wanted)):
+        return _tools(result, *get_args(wanted))
+    if value is None:
+        value = _read(result, wanted)
+    if value is None:
+        value = _field(result, wanted)
+    return False if value is None and wanted is bool else value
+
+
+def _without_none(wanted: Any) -> Any:
+    if get_origin(wanted) not in (Union, UnionType):
+        return wanted
+    kinds = [kind for kind in get_args(wanted) if kind is not NoneType]
+    return kinds[0] if len(kinds) == 1 else wanted
+
+
+def _is_tool(*wanted: Any) -> bool:
+    return len(wanted) == 1 and isinstance(wanted[0], type) and issubclass(wanted[0], ToolMessage)
+
+
+def _tool(result: ChatDocument, wanted: type[ToolMessage]) -> ToolMessage | None:
+    if isinstance(result.content_any, wanted):
         return result.content_any
-    if origin is list:
-        (item,) = get_args(wanted) or (object,)
-        if isinstance(item, type) and issubclass(item, ToolMessage):
-            return [tool for tool in result.tool_messages if isinstance(tool, item)] or None
-    if isinstance(wanted, type) and issubclass(wanted, ToolMessage):
-        return next((tool for tool in result.tool_messages if isinstance(tool, wanted)), None)
+    return next((tool for tool in result.tool_messages if isinstance(tool, wanted)), None)
+
+
+def _tools(result: ChatDocument, wanted: type[ToolMessage]) -> list[ToolMessage]:
+    return [tool for tool in result.tool_messages if isinstance(tool, wanted)]
+
+
+def _handlers_value(result: ChatDocument, wanted: Any) -> Any:
+    """The value beside the text, if it has the type; None is no value."""
+    value = result.content_any
+    if value is None or (wanted is int and isinstance(value, bool)):
+        return None
+    if isinstance(wanted, type) and get_origin(wanted) is None:
+        return value if isinstance(value, wanted) else None
+    try:
+        return _adapter(wanted).validate_python(value, strict=True)
+    except ValidationError:  # it has another type
+        return None
+
+
+def _read(result: ChatDocument, wanted: Any) -> Any:
+    """The value that the text, or a value that crossed a process as plain data, says."""
     if isinstance(wanted, type) and issubclass(wanted, BaseModel):
-        read = _model(result, wanted)
-        if read is not None:
-            return read
-    if wanted in (int, float, bool):
-        parsed = _parsed(result.content.strip(), wanted)
-        if parsed is not None:
-            return parsed
-    if isinstance(plain, type):
-        for tool in result.tool_messages:
-            value = tool.get_value_of_type(plain)
-            if value is not None:
-                return value
+        return _model(result, wanted)
+    text = result.content.strip()
+    if wanted is bool:
+        return True if text.lower() in _TRUE else False if text.lower() in _FALSE else None
+    if wanted in (int, float):
+        try:
+            return wanted(text)
+        except ValueError:
+            return None
+    if get_origin(wanted) in (list, dict):
+        try:
+            return _adapter(wanted).validate_json(text)
+        except ValidationError:  # it is not one: that is the question asked
+            return None
     return None
 
 
@@ -56,14 +102,17 @@ def _model(result: ChatDocument, wanted: type[BaseModel]) -> BaseModel | None:
     return None
 
 
-def _is_flag_for_int(result: ChatDocument, wanted: Any) -> bool:
-    return wanted is int and isinstance(result.content_any, bool)
+def _field(result: ChatDocument, wanted: Any) -> Any:
+    """The first field of a tool that has the type."""
+    kinds = get_args(wanted) if get_origin(wanted) in (Union, UnionType) else (get_origin(wanted) or wanted,)
+    for tool in result.tool_messages:
+        for kind in kinds:
+            value = tool.get_value_of_type(kind) if isinstance(kind, type) else None
+            if value is not None:
+                return value
+    return None
 
 
-def _parsed(text: str, wanted: type[Any]) -> Any:
-    if wanted is bool:
-        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(text.lower())
-    try:
-        return wanted(text)
-    except ValueError:
-        return None
+@lru_cache(maxsize=256)
+def _adapter(wanted: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(wanted, config=ConfigDict(arbitrary_types_allowed=True))

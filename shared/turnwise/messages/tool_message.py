@@ -58,8 +58,12 @@ class ToolMessage(BaseModel):
     _retry: RetryPolicy | None = None
     _timeout: float | None = None
 
-    # The module that declared the effect, and so knows of no handler but its own.
-    _effect_home: ClassVar[str] = ""
+    # Whether `_effect` speaks of the handlers of the class that declares it alone, as it does in this library's tools.
+    _effect_of_own_handlers: ClassVar[bool] = False
+    _effect_declared_by: ClassVar[type[ToolMessage]]
+
+    # Whether the tool hands on what it was given, and so is no author of it (see `messages/provenance`).
+    _steers: ClassVar[bool] = False
 
     # How a model writes it as text: "json" or "xml".
     _form: ClassVar[str] = "json"
@@ -83,7 +87,9 @@ class ToolMessage(BaseModel):
             raise ConfigurationError(f"{cls.__name__} has the effect {effect!r}; expected one of {known}")
         declared = cls.__private_attributes__["_effect"]
         if all(getattr(base, "__private_attributes__", {}).get("_effect") is not declared for base in cls.__bases__):
-            cls._effect_home = cls.__module__
+            cls._effect_declared_by = cls
+            if "_effect_of_own_handlers" not in cls.__dict__:
+                cls._effect_of_own_handlers = False
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -143,8 +149,11 @@ class ToolMessage(BaseModel):
     @classmethod
     def private_default(cls, attribute: str) -> Any:
         """The class's value of a private attribute such as `_handler`."""
+        for kind in cls.__mro__:
+            if attribute in vars(kind):  # set after the class was made: `Tool._max_result_tokens = 1000`
+                return vars(kind)[attribute]
         found = cls.__private_attributes__.get(attribute)
-        return found.default if found is not None else getattr(cls, attribute, None)
+        return found.default if found is not None else None
 
     @classmethod
     def examples(cls) -> list[ToolMessage | tuple[str, ToolMessage]]:

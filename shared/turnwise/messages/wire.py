@@ -7,15 +7,21 @@ to class; a tool of an unknown name is kept as raw fields, untouched, so that it
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Any
+from enum import Enum
+from typing import Any, TypeVar
 
-from pydantic import ConfigDict, SerializeAsAny, TypeAdapter
+from pydantic import BaseModel, ConfigDict, SerializeAsAny, TypeAdapter, ValidationError
 
 from turnwise.json_bounds import MAX_DEPTH, MAX_NUMBER
+from turnwise.llm.file_attachment import FileAttachment
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
+
+# Bytes of an attached file; it is stored with its message, and with the history of whoever is sent it.
+MAX_FILE_BYTES = 10_000_000
 
 # From a tool's name to its class.
 Registry = Mapping[str, type[ToolMessage]]
@@ -44,8 +50,9 @@ def encode_document(doc: ChatDocument) -> dict[str, Any]:
     body["metadata"] = {**body.get("metadata", {}), "id": doc.metadata.id}
     if doc.tool_messages:
         body["tool_messages"] = [encode_tool(tool) for tool in doc.tool_messages]
-    if doc.content_any is not None and doc.content_any != doc.content:
-        body["content_any"] = encode_value(doc.content_any, "content_any")
+    is_enum = isinstance(doc.content_any, Enum)
+    if doc.content_any is not None and (is_enum or doc.content_any != doc.content):
+        body["content_any"] = encode_value(doc.content_any, "content_any", named=is_enum)
     if doc.attachment is not None:
         body["attachment"] = encode_value(doc.attachment, "attachment")
     if doc.files:
@@ -79,11 +86,20 @@ def encode_tool(tool: ToolMessage) -> dict[str, Any]:
     if isinstance(tool, UnknownTool):
         kind = (tool.model_extra or {}).get("$tool", tool.request)
         return {"$tool": kind, **tool.model_dump(mode="json", exclude={"$tool"})}
-    names = [*type(tool).model_fields, *(tool.model_extra or {})]
-    fields = {name: encode_value(getattr(tool, name), f"{tool.request}.{name}") for name in names}
+    extra = tool.model_extra or {}
+    names = [*type(tool).model_fields, *extra]
+    fields = {
+        name: encode_value(getattr(tool, name), f"{tool.request}.{name}", named=name in extra or _is_open(tool, name))
+        for name in names
+    }
     marked = {name: fields.pop(name) for name in names if name.startswith("$")}
     kind = None if type(tool) is ToolMessage else type(tool).name() or tool.request
     return {"$tool": kind, **fields, **({"$fields": marked} if marked else {})}
+
+
+def _is_open(tool: ToolMessage, name: str) -> bool:
+    """Tell whether only the value says that a declared field is an enum; of other types, the class does."""
+    return type(tool).model_fields[name].annotation is Any and isinstance(getattr(tool, name), Enum)
 
 
 def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:
@@ -97,13 +113,16 @@ def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:
     return tool_class.model_validate({key: decode_value(value, registry) for key, value in fields.items()})
 
 
-def encode_value(value: Any, place: str, depth: int = MAX_DEPTH) -> Any:
+def encode_value(value: Any, place: str, depth: int = MAX_DEPTH, *, named: bool = False) -> Any:
     """A value of any kind as JSON-able data; raises `TypeError` naming `place` for one that can not cross a process.
 
-    That is also one that is nested deeper than `depth` levels, or a number that not every reader knows.
+    That is also one that is nested deeper than `depth` levels, or a number that not every reader knows. `named`: with
+    each pydantic model and enum goes where its class is found, so that it is read as that model or member.
     """
     if depth < 0:
         raise TypeError(f"{place} is nested deeper than {MAX_DEPTH} levels; make it flatter, or return it as text")
+    if named and isinstance(value, Enum) and (place_of := _place_of(type(value), Enum)):
+        return {"$enum": place_of, "name": value.name, "value": encode_value(value.value, place, depth - 1)}
     if isinstance(value, float) and not math.isfinite(value):
         raise TypeError(f"{place} holds {value}, which JSON can not express; return None or a text in its place")
     if isinstance(value, int) and not -MAX_NUMBER < value < MAX_NUMBER:
@@ -116,10 +135,12 @@ def encode_value(value: Any, place: str, depth: int = MAX_DEPTH) -> Any:
         return {"$document": encode_document(value)}
     if isinstance(value, Decimal):
         return str(value)
+    if isinstance(value, FileAttachment):
+        return {"$file": _encode_file(value, place)}
     if isinstance(value, (list, tuple)):
-        return [encode_value(item, place, depth - 1) for item in value]
+        return [encode_value(item, place, depth - 1, named=named) for item in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        body = {key: encode_value(item, place, depth - 1) for key, item in value.items()}
+        body = {key: encode_value(item, place, depth - 1, named=named) for key, item in value.items()}
         # Data that looks like one of the marks used here stays data: nobody gets a tool by writing "$tool".
         return {"$data": body} if any(key.startswith("$") for key in body) else body
     try:
@@ -129,11 +150,74 @@ def encode_value(value: Any, place: str, depth: int = MAX_DEPTH) -> Any:
             f"{place} holds a {type(value).__name__}, which can not cross a process: {error}; "
             "return what JSON can express, or a pydantic model"
         ) from error
-    return encode_value(plain, place, depth - 1)
+    body = encode_value(plain, place, depth - 1)
+    if named and isinstance(value, BaseModel) and isinstance(body, dict) and "$data" not in body:
+        return {**_class_of(value), **body}
+    return body
+
+
+K = TypeVar("K")
+
+
+def _class_of(model: BaseModel) -> dict[str, str]:
+    """The mark that says where the class of a model is found; nothing for a class that other processes do not find."""
+    place = _place_of(type(model), BaseModel)
+    return {"$model": place} if place else {}
+
+
+def _place_of(kind: type, base: type) -> str:
+    """The `module:qualified.name` at which other processes find a class; "" if they do not."""
+    place = f"{kind.__module__}:{kind.__qualname__}"
+    return place if _class_at(place, base) is kind else ""
+
+
+def _class_at(place: str, base: type[K]) -> type[K] | None:
+    """The subclass of `base` at `module:qualified.name`, of a module that is loaded; None if there is none."""
+    module, _, name = place.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found if isinstance(found, type) and issubclass(found, base) else None
+
+
+def _decode_enum(body: Mapping[str, Any], registry: Registry) -> Any:
+    """The member that was written; its plain value where the class is gone, or has no such member."""
+    value = decode_value(body.get("value"), registry)
+    kind = _class_at(str(body["$enum"]), Enum)
+    if kind is None:
+        return value
+    if (member := kind.__members__.get(str(body.get("name")))) is not None:
+        return member
+    try:
+        return kind(value)  # members of a flag that were combined have no name
+    except ValueError:
+        return value
+
+
+def _decode_model(body: Mapping[str, Any], registry: Registry) -> Any:
+    """The model that was written; its fields as plain data where the class is gone, or would not take them."""
+    fields = {key: decode_value(item, registry) for key, item in body.items() if key != "$model"}
+    kind = _class_at(str(body["$model"]), BaseModel)
+    if kind is None:
+        return fields
+    try:
+        return kind.model_validate(fields, by_name=True)
+    except ValidationError:
+        return fields
+
+
+def _encode_file(file: FileAttachment, place: str) -> dict[str, Any]:
+    if len(file.content) > MAX_FILE_BYTES:
+        raise TypeError(
+            f"{place} holds the file {file.filename!r} of {len(file.content)} bytes, but a served run keeps files of "
+            f"up to {MAX_FILE_BYTES}; make it smaller, or keep it elsewhere and hand on its URL"
+        )
+    return file.model_dump(mode="json", exclude_none=True)
 
 
 def decode_value(value: Any, registry: Registry) -> Any:
-    """The value written by `encode_value`; what was no JSON and no message comes back as plain data."""
+    """The value written by `encode_value`; what was no JSON, message, named model or named enum comes back as plain
+    data."""
     if isinstance(value, list):
         return [decode_value(item, registry) for item in value]
     if isinstance(value, dict):
@@ -141,6 +225,12 @@ def decode_value(value: Any, registry: Registry) -> Any:
             return {key: decode_value(item, registry) for key, item in value["$data"].items()}
         if "$tool" in value:
             return decode_tool(value, registry)
+        if "$file" in value:
+            return FileAttachment.model_validate(value["$file"])
+        if "$model" in value:
+            return _decode_model(value, registry)
+        if "$enum" in value:
+            return _decode_enum(value, registry)
         if "$document" in value:
             return decode_document(value["$document"], registry)
         return {key: decode_value(item, registry) for key, item in value.items()}

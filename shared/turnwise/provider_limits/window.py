@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from turnwise.provider_limits.announcement import Quota, RateLimits
 
-LimitKind = Literal["requests", "tokens", "concurrency"]
+# "outage" is none of the provider's: it does not answer, see `outage.py`.
+LimitKind = Literal["requests", "tokens", "concurrency", "outage"]
 
 # A slice's share of the window; as much again is the margin for calls that arrive late.
 _SLICES = 60

@@ -31,7 +31,7 @@ class VectorStoreConfig(BaseModel):
     )
 
     embedder: Embedder
-    collection: str = Field("documents", pattern=r"^[a-z][a-z0-9_]{0,31}$")
+    collection: str = Field(default="documents", pattern=r"^[a-z][a-z0-9_]{0,31}$")
 
     def open(self) -> IndexedStore:
         """The store; within a process, stores of the same place and collection share their connections.
@@ -84,7 +84,7 @@ class PgVectorConfig(VectorStoreConfig):
     """
 
     url: str = Field(repr=False)
-    pool_size: int = Field(5, ge=1)
+    pool_size: int = Field(default=5, ge=1)
 
     def model_post_init(self, _context: Any) -> None:
         _require("pgvector", "pgvector", "sqlalchemy", "psycopg")

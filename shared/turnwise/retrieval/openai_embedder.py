@@ -41,16 +41,16 @@ class OpenAIEmbedder(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: str = "text-embedding-3-small"
-    dimensions: int | None = Field(None, ge=1)
+    dimensions: int | None = Field(default=None, ge=1)
     api_key: SecretStr | None = None
     api_base: str | None = None
     organization: str | None = None
     headers: dict[str, str] = Field(default_factory=dict)
-    batch_size: int = Field(128, ge=1, le=2048)
-    timeout: float = Field(60.0, gt=0)
+    batch_size: int = Field(default=128, ge=1, le=2048)
+    timeout: float = Field(default=60.0, gt=0)
     encoding: Literal["base64", "float"] = "base64"
     provider: str | None = None
-    input_price: Decimal | None = Field(None, ge=0)
+    input_price: Decimal | None = Field(default=None, ge=0)
 
     @property
     def name(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -34,10 +34,11 @@ class RetrievalTool(ToolMessage):
     request: str = "retrieve"
     purpose: str = "To find the passages of the documentation that say most about the <query>, at most <k> of them."
     query: str = Field(description="what to look for, in a sentence or a few words")
-    k: int = Field(4, ge=1, le=20, description="how many passages to get")
+    k: int = Field(default=4, ge=1, le=20, description="how many passages to get")
 
     _min_score: float | None = None
     _effect: ToolEffect = "read_only"
+    _effect_of_own_handlers: ClassVar[bool] = True
 
     @classmethod
     def examples(cls) -> list[ToolMessage | tuple[str, ToolMessage]]:

@@ -21,14 +21,26 @@ def entries_of(events: Iterable[Json]) -> Iterator[Entry]:
 
     What is only bookkeeping, such as claims and usage, is left out.
     """
-    recorder = Recorder()
-    root = ""
+    reader = EventReader()
     for event in events:
+        yield from reader.entries(event)
+
+
+class EventReader:
+    """Makes entries of the events of one run, which are given in order."""
+
+    def __init__(self) -> None:
+        self._recorder = Recorder()
+        self._root = ""
+
+    def entries(self, event: Json) -> Iterator[Entry]:
+        """The entries of one event: none for bookkeeping, two for a task that begins with a message."""
+        recorder = self._recorder
         kind, data, at = event["type"], event.get("data") or {}, datetime.fromisoformat(event["at"])
-        path, turn = str(event.get("task") or root), int(event.get("turn") or 0)
+        path, turn = str(event.get("task") or self._root), int(event.get("turn") or 0)
         document = _document(data)
         if kind == "task.started":
-            root = root or path
+            self._root = self._root or path
             yield recorder.started(path, at)
             if document is not None:
                 yield recorder.message("given", path, turn, "User", document, at)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 
+from turnwise.agents.showing import AnswerWatcher
 from turnwise.core.actions import Action, Finish, Trace
 from turnwise.core.loops import loop_message
 from turnwise.entity import StatusCode
@@ -48,6 +49,11 @@ class RunLog:
             self._end(StatusCode.ERROR.value, (kind.__name__, str(error)))
         for sink in self._sinks:
             sink.close()
+
+    def live(self, path: str) -> AnswerWatcher | None:
+        """Return what shows the answer that the model of the task `path` is asked for, while it is written."""
+        watchers = (sink.live(path) for sink in self._sinks)
+        return next((watcher for watcher in watchers if watcher is not None), None)
 
     def about(self, item: Trace, tell: Callable[[], None]) -> None:
         """Write down a trace; `tell` tells the task's `log_message` of the message in it, which then writes that."""

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Protocol
 
+from turnwise.agents.showing import AnswerWatcher
 from turnwise.run_log.entry import Entry, RunTitle
 from turnwise.run_log.files import LogFiles
 from turnwise.run_log.form import Form
@@ -22,6 +23,9 @@ class Sink(Protocol):
 
     def add(self, entry: Entry) -> None:
         """Take the next entry."""
+
+    def live(self, path: str) -> AnswerWatcher | None:
+        """Return what takes the answer of the model of the task `path` while it is written, if anything does."""
 
     def close(self) -> None:
         """End."""
@@ -43,6 +47,9 @@ class FolderSink:
         """Make the files."""
         self._files = LogFiles(self._folder, title.task).make(self._forms)
         self._write({ending: form.head(title) for ending, form in self._forms.items()})
+
+    def live(self, path: str) -> None:
+        """Take nothing: files have whole messages."""
 
     def add(self, entry: Entry) -> None:
         """Write the entry, so that it outlives a crash of this process."""

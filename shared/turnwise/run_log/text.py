@@ -46,6 +46,10 @@ class Text:
         """Nothing."""
         return ""
 
+    def spoken(self, text: str, entity: Entity, *, dim: bool = False) -> str:
+        """A part of what the entity says, in its colour."""
+        return self._painted(text, _DIM if dim else _COLORS[entity.value])
+
     def _words(self, entry: Entry) -> str:
         if entry.said is not None:
             return self._message(entry, entry.said)
@@ -79,4 +83,4 @@ class Text:
         if not self._color or not color:
             return text
         # Line by line, so that a line that is taken out of the log keeps its colour.
-        return "\n".join(f"{color}{line}{_END}" for line in text.split("\n"))
+        return "\n".join(f"{color}{line}{_END}" if line else "" for line in text.split("\n"))

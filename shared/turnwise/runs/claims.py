@@ -17,7 +17,7 @@ from turnwise.runs.columns import ONE, Document, Seconds, now, word
 from turnwise.runs.outcomes import CallUsage, Deferral
 from turnwise.runs.pause_conditions import ASK_IS_PAUSED, QUEUE_IS_OPEN, TASK_IS_OPEN, TENANT_IS_OPEN
 from turnwise.runs.provider_buckets import CLOSED
-from turnwise.runs.providers import room_in_line, stand_in_line
+from turnwise.runs.providers import fail_in_line, room_in_line, stand_in_line
 from turnwise.runs.records import UNFINISHED, AgentRecord, AskRecord, Claim, Json, Usage
 from turnwise.runs.replies import attempted
 from turnwise.runs.reservations import count, give_back
@@ -200,10 +200,15 @@ class Claims(StoreBase):
                 return False
             due_at = transaction.now + deferral.seconds
             given: Json = {"of_run": ask.run_id, "of_ask": ask.id, "uncounted": 0 if deferral.counts else 1}
-            wait = deferral.provider
+            wait, down = deferral.provider, deferral.down
             given |= {"new_due_at": due_at, "new_bucket": None, "new_tokens": None}
             given["new_failures"] = ask.failures if deferral.failures is None else deferral.failures
-            if wait is not None:  # not the time counts, but that the provider has room
+            if wait is not None and down is not None:
+                given |= {"new_bucket": wait.target.provider.id, "new_tokens": wait.tokens}
+                look_in = fail_in_line(self.database, transaction.connection, ask, wait, down)
+                if look_in is not None:  # nobody knows for how long, so all wait together
+                    due_at, given["new_due_at"] = transaction.now + look_in, None
+            elif wait is not None:  # not the time counts, but that the provider has room
                 given |= {"new_due_at": None, "new_bucket": wait.target.provider.id, "new_tokens": wait.tokens}
             transaction.connection.execute(_PUT_OFF, given)
             if ask.responder == "agent":
@@ -218,7 +223,7 @@ class Claims(StoreBase):
                 ask_id=ask.id,
                 data={"waiting_for": waiting_for, **attempted(ask, ask.worker_id, deferral.work), **deferral.data},
             )
-            if wait is not None:
+            if wait is not None and down is None:
                 stand_in_line(self.database, transaction.connection, wait)
         return True
 

@@ -79,7 +79,7 @@ def _deferred(_run: RunRecord, item: News) -> _Line:
     if waiting.get("kind") == "budget":
         fields = _given(limit=waiting.get("limit"), scope=waiting.get("scope"), waits=True)
         return "limit_reached", "Run %s has reached a limit, and waits", fields
-    if waiting.get("kind") == "retry":
+    if waiting.get("kind") in ("retry", "outage") and item.data.get("error") is not None:
         error = _text(item.data.get("error"))
         fields = _given(attempt=item.data.get("attempt"), wait=item.data.get("wait"), error=error)
         return "call_retried", "A call of run %s failed, and is tried again", fields

@@ -6,6 +6,7 @@ times of the attempt (where it was made, its `parts`), which the event of the ou
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -52,12 +53,28 @@ class Reply:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ProviderDown:
+    """A deferred ask's provider did not answer.
+
+    `wait` gives the seconds for which nobody looks whether it is back, after so many looks that failed. `looked`: the
+    call that failed was such a look. `lasted`: seconds that the call took. `answered`: seconds since the process that
+    made it saw the provider answer a call, None if it never did.
+    """
+
+    wait: Callable[[int], float]
+    looked: bool = False
+    lasted: float = 0.0
+    answered: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Deferral:
     """A responder's ask is put off: nobody holds it for `seconds`, then anyone may claim it again.
 
     `waiting_for` says what the run waits for meanwhile (`kind`, and what that needs); `due_at` is added. `data` joins
     the data of the `ask.deferred` event. `counts`: the try that came to this counts as one of the ask's attempts.
-    With `provider` it may be claimed as soon as that has room; `seconds` is when that may be, for those who look.
+    With `provider` it may be claimed as soon as that has room; `seconds` is when that may be, for those who look. With
+    `down`, too, the provider did not answer; then `seconds` hold if it is not known to be away for others.
     `failures` replace those of the ask, None leaves them.
     """
 
@@ -69,6 +86,7 @@ class Deferral:
     work: Json | None = None
     counts: bool = False
     provider: ProviderWait | None = None
+    down: ProviderDown | None = None
     failures: Json | None = None
 
 

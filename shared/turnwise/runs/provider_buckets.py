@@ -13,11 +13,13 @@ from typing import cast
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from turnwise.provider_limits.outage import LOOK_SECONDS, Outage
 from turnwise.provider_limits.provider import Target
 from turnwise.provider_limits.window import Caps, LimitKind, Room, Window
 from turnwise.runs import direct
 from turnwise.runs.columns import ONE, Document, Seconds, now, word
 from turnwise.runs.database import Database
+from turnwise.runs.outcomes import ProviderDown
 from turnwise.runs.pause_conditions import ASK_IS_PAUSED
 from turnwise.runs.records import AskRecord, Json, ProviderPlace
 from turnwise.runs.schema import asks, provider_buckets, provider_calls
@@ -94,13 +96,17 @@ class Bucket:
     ) -> None:
         self._connection = connection
         self.id, self.caps, self.window = id, caps, window
-        self._open_at, self._open_for = open_at, open_for
+        self._open_at = open_at
+        self.outage = Outage.load(open_for)
+        self._open_for = None if self.outage is not None else open_for
         # Read after the lock, so that nobody who waited for it counts at a time that is past.
         self.now = float(direct.fetch(connection, _NOW, {})[0][0])
 
     @property
     def open_for(self) -> LimitKind:
         """The limit that those in line wait for."""
+        if self.away:
+            return "outage"
         return cast(LimitKind, self._open_for or "requests")
 
     @property
@@ -108,9 +114,21 @@ class Bucket:
         """The limits that hold."""
         return self.window.caps(self.caps)
 
-    def room(self, tokens: int) -> Room:
-        """When a call of so many tokens has room."""
+    @property
+    def away(self) -> bool:
+        """Whether the provider is known not to answer."""
+        return self.outage is not None and self.outage.away
+
+    @property
+    def binds(self) -> bool:
+        """Whether a call has to take a place: there are limits, or there may be, or the provider does not answer."""
+        return self.limits.any or self.window.closed_until > 0 or self.outage is not None
+
+    def room(self, tokens: int, *, looking: bool = False) -> Room:
+        """When a call of so many tokens has room; one that looks whether the provider is back heeds limits alone."""
         limits = self.limits
+        if self.away and not looking and self._open_at > self.now:
+            return Room(at=self._open_at, limit="outage")
         room = self.window.room(limits, tokens, self.now)
         if room.limit is None and limits.concurrency is not None and self._under_way() >= limits.concurrency:
             return Room(at=self.now + _LOOK_AGAIN, limit="concurrency")
@@ -126,8 +144,48 @@ class Bucket:
         if limits.concurrency is not None:
             direct.run(self._connection, _BEGIN, [self._call(ask, token, call_no)])
         self.window, place = self.window.take(limits, tokens, self.now)
+        if self.away:
+            self._open_at = self.now + LOOK_SECONDS
         self.save()
-        return ProviderPlace(bucket=self.id, caps=limits, window=self.window, place=place, call_no=call_no)
+        return ProviderPlace(
+            bucket=self.id, caps=limits, window=self.window, place=place, call_no=call_no, looks=self.outage is not None
+        )
+
+    def new_ask_looks(self) -> bool:
+        """Let an ask that has not failed look whether the provider is back, if none did lately."""
+        if self.outage is None or not self.outage.may_look(self.now):
+            return False
+        self.outage = self.outage.looked(self.now)
+        return True
+
+    def failed(self, run_id: str, down: ProviderDown) -> float | None:
+        """A call of the run got no answer; seconds until somebody in line looks again.
+
+        None if that run alone has failed, so that it waits by a time of its own.
+        """
+        if self.away and self._open_at > self.now and not down.looked:
+            return self._open_at - self.now  # it began before the others had failed
+        before = self.outage or Outage()
+        wait = down.wait(before.looks + 1)
+        answered = None if down.answered is None else self.now - down.answered
+        after = before.failed(run_id, self.now, wait, began=self.now - down.lasted, answered=answered)
+        if after is None:
+            if before.away:
+                self._open_at = self.now  # the others may look
+        else:
+            self.outage = after
+            self._open_at = self.now + wait if after.away else self._open_at
+        self.save()
+        return wait if after is not None and after.away else None
+
+    def answered(self) -> bool:
+        """The provider answered a call, so everybody may go on; whether it was away for long."""
+        if self.outage is None:
+            return False
+        was_long, self.outage = self.outage.long, None
+        self._open_at = self.window.closed_until
+        self.save()
+        return was_long
 
     def leave(self, ask: AskRecord, token: int, held: ProviderPlace) -> None:
         """The call has ended: let the next in line look."""
@@ -139,13 +197,14 @@ class Bucket:
 
     def close(self, room: Room) -> None:
         """Let nobody be claimed for this provider before there is room."""
-        self._open_at, self._open_for = room.at, room.limit
+        self._open_at, self._open_for = room.at, room.limit if room.limit != "outage" else self._open_for
         self.save()
 
     def save(self) -> None:
         """Write the row."""
         values = {"new_caps": asdict(self.caps), "new_window": self.window.dump()}
-        opening = {"new_open_at": self._open_at, "new_open_for": self._open_for}
+        reason = self.outage.dump() if self.outage is not None else self._open_for
+        opening = {"new_open_at": self._open_at, "new_open_for": reason}
         direct.run(self._connection, _SAVE, [{"of_bucket": self.id} | values | opening])
 
     def places(self, most: int) -> int:
@@ -153,6 +212,8 @@ class Bucket:
         limits = self.limits
         if self._open_at > self.now:
             return 0
+        if self.away:
+            most = min(most, 1)
         places = self.window.places(limits, self.now)
         if places is not None:
             most = min(most, places)

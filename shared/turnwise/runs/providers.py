@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
@@ -12,12 +14,17 @@ from turnwise.runs import direct
 from turnwise.runs.base import StoreBase
 from turnwise.runs.columns import now, word
 from turnwise.runs.database import Database
+from turnwise.runs.outcomes import ProviderDown
 from turnwise.runs.pause_conditions import ASK_IS_PAUSED
 from turnwise.runs.provider_buckets import Bucket, lock, lock_or_make, look
 from turnwise.runs.records import AskRecord, Claim, ProviderPlace
 from turnwise.runs.rows import ASK, ask_of
-from turnwise.runs.schema import asks, provider_buckets, runs
+from turnwise.runs.schema import asks, runs
 
+Known = Literal["limits", "outage"]
+
+# Asks that are woken at once, at the end of an outage; the others go on by themselves within minutes.
+_WOKEN = 1_000
 _WAITED_FOR = (
     sa.select(asks.c.bucket)
     .where(asks.c.queue == sa.bindparam("of_queue"), asks.c.status == word("runnable"), asks.c.bucket.is_not(None))
@@ -38,16 +45,42 @@ _IN_LINE = (
 _IN_LINE_PINNED = _IN_LINE.where(
     sa.exists().where(runs.c.id == asks.c.run_id, runs.c.version == sa.bindparam("version"))
 )
-_IS_KNOWN = sa.select(sa.literal(1)).where(provider_buckets.c.id == sa.bindparam("bucket"))
+# Others that stood in this line wait for a budget by now, or for as long as the provider asked for.
+# Whoever holds one of these asks is at it already. Waiting for him here, with the bucket locked, could be a deadlock.
+_ASLEEP = (
+    sa.select(asks.c.run_id, asks.c.id)
+    .join(runs, runs.c.id == asks.c.run_id)
+    .where(
+        asks.c.bucket == sa.bindparam("of_bucket"),
+        asks.c.status == word("runnable"),
+        asks.c.due_at > now(),
+        runs.c.waiting_for["kind"].as_string() == "outage",
+    )
+    .order_by(asks.c.created_at)
+    .limit(_WOKEN)
+    .with_for_update(of=asks, skip_locked=True)
+    .subquery()
+)
+_WAKE = (
+    sa.update(asks)
+    .where(
+        sa.tuple_(asks.c.run_id, asks.c.id).in_(sa.select(_ASLEEP.c.run_id, _ASLEEP.c.id)),
+        asks.c.status == word("runnable"),
+    )
+    .values(due_at=None)
+)
 
 
 class Providers(StoreBase):
     """What workers ask of the buckets."""
 
-    def provider_known(self, provider: Provider) -> bool:
-        """Whether anything is known of the provider's limits."""
+    def provider_known(self, provider: Provider) -> Known | None:
+        """What is known of the provider that binds its calls: that one of them failed, or limits; None for nothing."""
         with self.database.read() as connection:
-            return bool(direct.fetch(connection, _IS_KNOWN, {"bucket": provider.id}))
+            bucket = look(connection, provider.id)
+            if bucket is None or not bucket.binds:
+                return None
+            return "limits" if bucket.outage is None else "outage"
 
     def take_place(
         self, connection: Connection, claim: Claim, target: Target, tokens: int, call_no: str
@@ -55,19 +88,31 @@ class Providers(StoreBase):
         """A place for a call under `claim`, or when there may be one, in a transaction of the caller's.
 
         The caller takes no lock after this one. Whoever stands in line comes first, but for a handler's calls: those
-        wait in their worker, which is another's place already.
+        wait in their worker, which is another's place already. They wait for limits, and not for a provider that does
+        not answer.
         """
         bucket = lock_or_make(self.database, connection, target)
-        room = bucket.room(tokens)
-        if room.limit is None and claim.ask.responder == "llm" and bucket.somebody_waits():
+        in_handler = claim.ask.responder != "llm"
+        looking = bucket.away and (in_handler or bucket.new_ask_looks())
+        room = bucket.room(tokens, looking=looking)
+        if room.limit is None and not looking and claim.ask.responder == "llm" and bucket.somebody_waits():
             return Room(at=bucket.now, limit=bucket.open_for)
         return bucket.take(claim.ask, claim.token, tokens, call_no) if room.limit is None else room
 
-    def settle_place(self, claim: Claim, held: ProviderPlace, tokens: int, announced: RateLimits | None) -> None:
-        """The call was answered: count what it used, and learn from what came with it."""
+    def settle_place(
+        self,
+        claim: Claim,
+        held: ProviderPlace,
+        tokens: int,
+        announced: RateLimits | None,
+        *,
+        answered: bool = True,
+    ) -> None:
+        """Count what the call used, and learn from what came with its answer, if it was `answered`."""
         if announced is not None and _old_news(announced, held):
             announced = None
-        if announced is None and held.caps.tokens is None and held.caps.concurrency is None:
+        limited = held.caps.tokens is not None or held.caps.concurrency is not None
+        if announced is None and not limited and not held.looks:
             return
         with self.database.begin() as connection:
             bucket = lock(connection, held.bucket)
@@ -75,7 +120,16 @@ class Providers(StoreBase):
                 bucket.window = bucket.window.settle(held.caps, held.place, tokens)
                 if announced is not None:
                     bucket.window = bucket.window.announced(announced, held.place)
+                if answered and held.looks:
+                    _go_on(connection, bucket)
                 bucket.leave(claim.ask, claim.token, held)
+
+    def provider_answered(self, bucket_id: str) -> None:
+        """A provider of which failed calls are on record answered one, if only with a refusal."""
+        with self.database.begin() as connection:
+            bucket = lock(connection, bucket_id)
+            if bucket is not None:
+                _go_on(connection, bucket)
 
     def release_place(self, claim: Claim, held: ProviderPlace) -> None:
         """The call was not made."""
@@ -129,6 +183,24 @@ def stand_in_line(database: Database, connection: Connection, wait: ProviderWait
     room = bucket.room(wait.tokens)
     if room.limit is not None:
         bucket.close(room)
+
+
+def fail_in_line(
+    database: Database, connection: Connection, ask: AskRecord, wait: ProviderWait, down: ProviderDown
+) -> float | None:
+    """Note that the provider did not answer the ask; seconds until somebody in its line looks again.
+
+    None if only this run's calls fail, so that it waits by a time of its own.
+    """
+    bucket = lock_or_make(database, connection, wait.target)
+    bucket.forget_the_dead()
+    return bucket.failed(ask.run_id, down)
+
+
+def _go_on(connection: Connection, bucket: Bucket) -> None:
+    """Let everybody go on who waits for the provider, also those who wait by a time of their own."""
+    if bucket.answered():
+        connection.execute(_WAKE, {"of_bucket": bucket.id})
 
 
 def room_in_line(connection: Connection, ask: AskRecord) -> tuple[Bucket, Room] | None:

@@ -67,6 +67,8 @@ _LEASED_BY = (
     .where(asks.c.status == word("leased"), asks.c.worker_id.is_not(None))
     .group_by(asks.c.worker_id)
 )
+# What an error may be named by, from the general to the special.
+_ERROR_PARTS = ("kind", "code", "type")
 _OWNERS = (
     runs.c.id,
     *(column for table in schema.metadata.tables.values() for column in table.c if column.name == "run_id"),
@@ -231,6 +233,10 @@ class Queries(StoreBase):
             made.append(runs.c.created_at <= filters.created_before)
         if filters.statuses is not None:
             made.append(runs.c.status.in_([word(status) for status in filters.statuses]))
+        if filters.finished_after is not None:
+            made.append(runs.c.finished_at > filters.finished_after)
+        if filters.errors is not None:
+            made.append(sa.or_(*(runs.c.error[part].as_string().in_(filters.errors) for part in _ERROR_PARTS)))
         if filters.tag is not None:
             made.append(self._has_tag(filters.tag))
         return made

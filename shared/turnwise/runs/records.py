@@ -301,13 +301,17 @@ class AgentRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProviderPlace:
-    """A place with a provider, taken for call `call_no` of a claim; `caps` and `window` are as they were then."""
+    """A place with a provider, taken for call `call_no` of a claim; `caps` and `window` are as they were then.
+
+    `looks`: the call looks whether a provider that was away is back.
+    """
 
     bucket: str
     caps: Caps
     window: Window
     place: Place
     call_no: str
+    looks: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -408,7 +412,7 @@ def empty_queue(name: str) -> QueueStat:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFilter:
-    """Which runs to list; None means any."""
+    """Which runs to list; None means any. `errors` are kinds, codes or types of the errors that runs ended with."""
 
     tenant: str | None = None
     status: str | None = None
@@ -418,6 +422,8 @@ class RunFilter:
     created_after: float | None = None
     created_before: float | None = None
     statuses: tuple[str, ...] | None = None
+    errors: tuple[str, ...] | None = None
+    finished_after: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

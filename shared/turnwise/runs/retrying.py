@@ -15,13 +15,29 @@ from turnwise.runs.export import read_run
 from turnwise.runs.past import Past
 from turnwise.runs.records import AskRecord, Json, RunRecord
 from turnwise.runs.restore import Record
-from turnwise.runs.schema import agent_states, asks, histories, replies
+from turnwise.runs.schema import agent_states, asks, events, histories, replies
 from turnwise.runs.session_line import begun_after, lock_session
 from turnwise.runs.transaction import RunTransaction
 
 # Events from which a deadline counts.
 _BEGINNINGS = ("run.accepted", "run.forked", "run.retried")
 _RETRYABLE = ("ERROR", "TIMEOUT")
+# Statuses of completed runs that a limit ended: its name, and the option that gives a fork another.
+_LIMITS = {
+    "MAX_COST": ("cost", "--max-cost USD"),
+    "MAX_TOKENS": ("tokens", "--max-tokens N"),
+    "FIXED_TURNS": ("turns", "--turns N"),
+}
+_LATE_EVENTS = 200
+_LAST_EVENTS = (
+    sa.select(events.c.type, events.c.seq, events.c.data)
+    .where(
+        events.c.run_id == sa.bindparam("of_run"),
+        events.c.seq > sa.bindparam("after"),
+        events.c.type.in_([word(name) for name in ("turn.asked", "turn.replied", "limit.reached")]),
+    )
+    .order_by(events.c.seq)
+)
 _UNACCEPT = (
     sa.update(replies)
     .where(replies.c.run_id == sa.bindparam("of_run"), replies.c.ask_id == sa.bindparam("of_ask"), replies.c.accepted)
@@ -42,6 +58,8 @@ _REOPEN = (
         token=sa.bindparam("new_token"),
         worker_id=None,
         due_at=None,
+        # Failed tries are counted anew, or the first one that fails now would be the last.
+        failures=None,
         bucket=None,
         bucket_tokens=None,
         topups=0,
@@ -110,6 +128,8 @@ class Retries(StoreBase):
 def _refuse(transaction: RunTransaction) -> None:
     run = transaction.run
     if run.status != "failed":
+        if run.status == "completed" and run.status_code in _LIMITS:
+            raise ConflictError(_at_limit(transaction), "not_failed")
         told = "is cancelled" if run.status == "cancelled" else f"is {run.status}"
         raise ConflictError(f"the run {run.id} has not failed, it {told}; only a failed run is retried", "not_failed")
     if run.status_code not in _RETRYABLE:
@@ -127,6 +147,22 @@ def _refuse(transaction: RunTransaction) -> None:
             f"the session {run.session_id!r} has gone on with the run {later}; submit the message of {run.id} again",
             "session_went_on",
         )
+
+
+def _at_limit(transaction: RunTransaction) -> str:
+    """Why a run that a limit ended is not retried, with the command that goes on from there."""
+    run, (name, option) = transaction.run, _LIMITS[transaction.run.status_code or ""]
+    given = {"of_run": run.id, "after": run.last_seq - _LATE_EVENTS}
+    last = {row[0]: row for row in transaction.connection.execute(_LAST_EVENTS, given)}
+    reached = last.get("limit.reached")
+    refused = reached is not None and (reached[2] or {}).get("message") is not None
+    # The call that was refused is asked again; where it was not, what came of the last one is looked at again.
+    place = last.get("turn.asked" if refused else "turn.replied") or last.get("turn.asked")
+    command = f"turnwise fork {run.id} --at {place[1] if place is not None else 'EVENT'} {option}"
+    return (
+        f"the run {run.id} has not failed: its limit of {name} ended it, and a retry would end there again; "
+        f"fork it with a higher limit: {command}"
+    )
 
 
 def _restore(transaction: RunTransaction, record: Record, past: Past, ended: Past) -> None:

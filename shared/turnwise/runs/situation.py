@@ -11,9 +11,9 @@ from sqlalchemy.engine import Connection
 from turnwise.runs.base import StoreBase, unknown_run
 from turnwise.runs.columns import ONE, now, word
 from turnwise.runs.pauses import PauseRecord, pause_for, read_pauses
-from turnwise.runs.records import UNFINISHED, AskRecord, RunRecord, WorkerRecord
+from turnwise.runs.records import UNFINISHED, AskRecord, Json, RunRecord, WorkerRecord
 from turnwise.runs.rows import ASK, RUN, ask_of, names, run_of
-from turnwise.runs.schema import asks, runs, sweep_leases, workers
+from turnwise.runs.schema import asks, events, runs, sweep_leases, workers
 
 COORDINATOR = "coordinator"
 
@@ -26,7 +26,8 @@ class Situation:
     lease has not run out and that may work on this run, or None if nobody looked; `others` those that may not, because
     of their version. `sweeping`: some coordinator sweeps, also one of a program that does not sign on. `before` is the
     unfinished run of its session that it waits for, `ahead` how many runnable asks of its queue are older or more
-    urgent (None: not counted). `pause` keeps the run from beginning, or its ask from being claimed.
+    urgent (None: not counted). `pause` keeps the run from beginning, or its ask from being claimed. `limit_reached` is
+    what the event of that name tells of a run that a limit of cost or tokens ended.
     """
 
     run: RunRecord
@@ -39,6 +40,7 @@ class Situation:
     before: str | None = None
     ahead: int | None = None
     pause: PauseRecord | None = None
+    limit_reached: Json | None = None
 
 
 _WORKER = tuple(workers.c)
@@ -72,6 +74,21 @@ _AHEAD = (
     )
 )
 
+# The codes of runs whose end has an event that says whose limit it was, and how it was reached.
+LIMIT_CODES = ("MAX_COST", "MAX_TOKENS")
+# It is the event before the last one, but a call that was lost may report later.
+_LATE_EVENTS = 50
+_LIMITS_REACHED = (
+    sa.select(events.c.run_id, events.c.data)
+    .join(runs, runs.c.id == events.c.run_id)
+    .where(
+        runs.c.id.in_(sa.bindparam("ids", expanding=True)),
+        events.c.seq > runs.c.last_seq - _LATE_EVENTS,
+        events.c.type == "limit.reached",
+    )
+    .order_by(events.c.seq)
+)
+
 
 class Situations(StoreBase):
     """Reads situations, without locks."""
@@ -103,6 +120,9 @@ class Situations(StoreBase):
             pauses = read_pauses(connection)
             made = {one.run.id: _with_pause(one, pauses) for one in found}
             unfinished = _unfinished(connection, [one.before for one in made.values() if one.before])
+            at_limits = [one.run.id for one in made.values() if one.run.ended and one.run.status_code in LIMIT_CODES]
+            for row in connection.execute(_LIMITS_REACHED, {"ids": at_limits}) if at_limits else ():
+                made[row[0]] = replace(made[row[0]], limit_reached=row[1])
         return [
             one if one.before in unfinished else replace(one, before=None)
             for one in (made[run_id] for run_id in run_ids if run_id in made)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from turnwise.app import App
 from turnwise.cancellation import Cancellation
-from turnwise.errors import DatabaseUnavailableError
+from turnwise.errors import ApplicationError, DatabaseUnavailableError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import decode_document
 from turnwise.runs.outcomes import Reply
@@ -50,7 +51,12 @@ class Answering:
         self._models = OtherModels()
 
     def answer(
-        self, claim: Claim, on_token: OnToken | None = None, cancellation: Cancellation | None = None
+        self,
+        claim: Claim,
+        on_token: OnToken | None = None,
+        cancellation: Cancellation | None = None,
+        *,
+        text_wanted: bool = False,
     ) -> Outcome | None:
         """The reply to write, or why there is none: the ask is put off or parked, or `cancellation` cut the work short.
 
@@ -60,11 +66,12 @@ class Answering:
         could not be read, or the lease not be renewed, which is no fault of the application's; the ask may be given to
         another then.
 
-        `on_token` is called with pieces of a model's text as they arrive, if its configuration streams.
+        `on_token` is called with pieces of a model's text as they arrive, if its configuration streams, or leaves that
+        open and the text is wanted (`text_wanted`) when the answer begins.
         """
         work = Work(self._store.clock)
         try:
-            served, find = self._served(claim, None if on_token is None else work.hearing(on_token))
+            served, find = self._served(claim, None if on_token is None else work.hearing(on_token), text_wanted)
             document = claim.document
             message = decode_document(document, served.registry, find) if document is not None else None
             # A first claim follows nobody who could have left receipts.
@@ -87,13 +94,17 @@ class Answering:
             cancellation=cancellation or Cancellation(),
             work=work,
         )
-        return attempt.outcome(message)
+        outcome = attempt.outcome(message)
+        if isinstance(outcome, Reply) and (outcome.error or {}).get("code") == ApplicationError.code:
+            # What another version saved may be read as late as in the middle of a handler.
+            return replace(outcome, error=explained(outcome.error or {}, claim.run, self._app))
+        return outcome
 
     def accepted(self, claim: Claim, reply: Reply) -> None:
         """Remember a history that was just written, so that the next call need not read it again."""
         self._histories.accepted(claim.run, claim.agent, reply)
 
-    def _served(self, claim: Claim, on_token: OnToken | None) -> tuple[ServedAgent, Find]:
+    def _served(self, claim: Claim, on_token: OnToken | None, text_wanted: bool) -> tuple[ServedAgent, Find]:
         """The agent as the claim's record has it, and what looks up documents for it."""
         tree = self._app.tree(claim.run.task)
         registry = tree.registry()
@@ -103,8 +114,10 @@ class Answering:
         served = over_template(template, claim.agent, registry, load)
         if claim.run.model is not None:
             self._models.give(served.agent, claim.run.model)
+            served.model = served.agent.llm
         served.agent.lookup_in(find)
-        if on_token is not None and served.agent.llm is not None and served.agent.llm.config.stream:
+        model = served.agent.llm
+        if model is not None and (text_wanted if model.config.stream is None else model.config.stream):
             served.agent.token_watcher = on_token
         return served, find
 

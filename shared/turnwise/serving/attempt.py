@@ -7,9 +7,11 @@ import threading
 from asyncio import CancelledError
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from turnwise.agents.dispatch import asked, said
+from turnwise.agents.global_state import GlobalStateKept
 from turnwise.agents.handler_calls import Interruption
 from turnwise.agents.terminal import unattended
 from turnwise.cancellation import Cancellation
@@ -17,7 +19,12 @@ from turnwise.contextual import Bound
 from turnwise.display import quiet_mode
 from turnwise.effects import run_sync
 from turnwise.entity import Entity
-from turnwise.errors import CallCancelledError, DatabaseUnavailableError, LimitReachedError, TurnwiseError
+from turnwise.errors import (
+    CallCancelledError,
+    DatabaseUnavailableError,
+    LimitReachedError,
+    TurnwiseError,
+)
 from turnwise.ledger.gate import through
 from turnwise.ledger.wait import PutOff
 from turnwise.messages.document import ChatDocument
@@ -31,12 +38,15 @@ from turnwise.serving.served_agent import ServedAgent
 from turnwise.serving.served_calls import Ending, LeaseLate, OutcomeUnknown, ServedCalls, parking
 from turnwise.serving.served_tries import ServedTries, TryLater, deferral
 from turnwise.serving.work import Work
+from turnwise.stop_reason import by_refusal
 
 logger = logging.getLogger(__name__)
 
 Outcome = Reply | Deferral | Release | Parking
 
 _AWAY = "database_away"
+# Seconds between two looks at most whether a provider is back. It is one call for all that wait, so it is cheap.
+_LONGEST_LOOK = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +83,9 @@ class Attempt:
 
     def _reply(self, message: ChatDocument | None) -> Reply:
         """The answer, and all that the call has changed."""
-        value, refused = self._called(message)
+        with GlobalStateKept() as shared:
+            value, refused = self._called(message)
+        shared.check()
         document = said(self.served.agent, Entity.LLM if self.claim.ask.responder == "llm" else Entity.AGENT, value)
         body = encode_document(document) if document is not None else None
         record, state = self.served.record(), self.served.state()
@@ -93,7 +105,7 @@ class Attempt:
     def _called(self, message: ChatDocument | None) -> tuple[Any, LimitReachedError | None]:
         """What the responder says, or which limit forbids that it is asked."""
         ask, agent, gate = self.claim.ask, self.served.agent, self.gate
-        tries = ServedTries(ask, agent.id)
+        tries = ServedTries(ask, agent.id, gate.on_outage)
         try:
             # A task that a handler runs on the side has no business among a server's lines.
             with (
@@ -114,7 +126,8 @@ class Attempt:
     def _interrupted(self, interruption: Interruption) -> Outcome | None:
         if isinstance(interruption, TryLater):
             model = self._model() if self.claim.ask.responder == "llm" else None
-            return deferral(interruption, self.claim.ask, self._place, model)
+            line = self.gate.unanswered(partial(_look_in, interruption)) if interruption.outage else None
+            return deferral(interruption, self.claim.ask, self._place, model, line)
         if isinstance(interruption, OutcomeUnknown):
             return self._parked(interruption)
         if isinstance(interruption, LeaseLate):
@@ -176,6 +189,8 @@ class Attempt:
             settle()
         except Interruption as interruption:
             return self._interrupted(interruption)
+        except TurnwiseError as error:  # what the calls left on the agent cannot be kept
+            return self._failed(error)
         in_doubt = self.handlers.in_doubt
         if in_doubt is None or isinstance(left, Deferral):  # what a handler raised is no doubt
             return left
@@ -208,5 +223,12 @@ def _new_document(document: ChatDocument | None, body: Json | None) -> NewDocume
     return NewDocument(id=document.metadata.id, body=body, parent_id=document.metadata.parent_id or None)
 
 
+def _look_in(later: TryLater, failed: int) -> float:
+    """Seconds until somebody looks again, after so many failed looks of all."""
+    return min(later.failure.outage_wait(failed, later.failure.agent), _LONGEST_LOOK)
+
+
 def _refusal(error: LimitReachedError) -> Json:
-    return {"type": type(error).__name__, "message": str(error), "limit": error.limit, "scope": error.scope}
+    reason = by_refusal(error).as_json()
+    told = {name: reason[name] for name in ("limit", "scope", "value", "used", "why")}
+    return {"type": type(error).__name__, "message": str(error), **told}

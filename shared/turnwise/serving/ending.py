@@ -7,7 +7,10 @@ import traceback
 from turnwise.entity import StatusCode
 from turnwise.redaction import redact
 from turnwise.runs.records import Json
+from turnwise.runs.transaction import RunTransaction
 
+# Under which tries are counted that failed in an outage, whatever kind each was.
+OUTAGE = "outage"
 _FAILED = (
     StatusCode.STALLED,
     StatusCode.MAX_TURNS,
@@ -34,6 +37,19 @@ def error_record(error: BaseException, *, place: str, tool: str | None = None) -
     if tool:
         record["tool"] = tool
     return record
+
+
+def no_provider(tx: RunTransaction) -> Json | None:
+    """The error of a run whose deadline passed while its provider did not answer; None if that was not so."""
+    waited_for, ask = tx.run.waiting_for or {}, tx.open_ask()
+    # The run itself may have been looking, after tries that failed: then it was to wait for the model alone.
+    looked = waited_for.get("kind") == "llm" and ask is not None and OUTAGE in (ask.failures or {})
+    if tx.reply() is not None or not (looked or waited_for.get("kind") == "outage"):
+        return None
+    last = (waited_for.get("error") or {}).get("message")
+    message = f"the deadline passed while the provider of {waited_for.get('model') or 'its model'} did not answer"
+    told = {"type": "ModelUnavailableError", "code": "model_unavailable", "kind": "unavailable"}
+    return told | {"message": f"{message}: {last}" if last else message}
 
 
 def _words(error: BaseException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -19,8 +20,9 @@ from turnwise.ledger.gate import Hold, as_usage
 from turnwise.ledger.wait import PutOff, Wait
 from turnwise.llm.base import LLMTokenUsage
 from turnwise.provider_limits.announcement import RateLimits
+from turnwise.provider_limits.provider import ProviderWait
 from turnwise.runs.budgets import NO_SCOPE_LIMITS, ScopeLimits, period_end
-from turnwise.runs.outcomes import CallUsage
+from turnwise.runs.outcomes import CallUsage, ProviderDown
 from turnwise.runs.records import Claim, Usage
 from turnwise.runs.reservations import Answer, Stale, Take
 from turnwise.runs.store import Store
@@ -38,11 +40,15 @@ _RECHECK = 3_600.0
 
 @dataclass(frozen=True, kw_only=True)
 class Spending:
-    """What an installation allows its runs together, and what becomes of those that reach a limit: end or wait."""
+    """What an installation allows its runs together, and what becomes of those that reach a limit: end or wait.
+
+    `on_outage` is what becomes of those whose provider does not answer: wait, or fail.
+    """
 
     limits: ScopeLimits = NO_SCOPE_LIMITS
     providers: ServedProviders | None = None
     on_limit: str = "end"
+    on_outage: str = "wait"
 
     @classmethod
     def of(cls, settings: ServiceSettings, providers: ServedProviders | None = None) -> Spending:
@@ -55,6 +61,7 @@ class Spending:
             ),
             providers=providers,
             on_limit=settings.on_limit,
+            on_outage=settings.on_outage,
         )
 
     def limits_of(self, own: TenantLimits) -> ScopeLimits:
@@ -84,6 +91,7 @@ class ServedGate:
         self._store, self._claim, self._spending, self._work = store, claim, spending, work
         self._places = spending.providers.places(claim) if spending.providers is not None else None
         self._in_handler = claim.ask.responder != "llm"
+        self.on_outage = spending.on_outage
         self._waits = (claim.run.on_limit or spending.on_limit) == "wait"
         self._lock = threading.Lock()
         self._last = 0
@@ -95,6 +103,9 @@ class ServedGate:
         self._plain: dict[tuple[str, bool], LLMTokenUsage] = {}
         # All that was used; its cost is unknown if that of one call is.
         self.used = LLMTokenUsage()
+        # The call that was made last, and when it began.
+        self._call: ModelCall | None = None
+        self._began = 0.0
 
     def calls(self) -> tuple[CallUsage, ...]:
         """All calls, for the record; those that are still under way as lost."""
@@ -107,6 +118,7 @@ class ServedGate:
 
         Raises `LimitReachedError`, `PutOff`, and `CallCancelledError` if the ask is another worker's by now.
         """
+        self._call = call
         take = self._take(call)
         known = self._store.remembered_limits(self._claim.run.tenant)
         if take is None and known is not None and not self._spending.limits_of(known).bind(self._claim.run):
@@ -141,6 +153,17 @@ class ServedGate:
     def count(self, usage: LLMTokenUsage, model: str = "") -> None:
         """Count calls that nothing was put aside for."""
         self._note(model, usage)
+
+    def unanswered(self, wait: Callable[[int], float]) -> tuple[ProviderWait, ProviderDown] | None:
+        """The line of the provider that did not answer the last call, and that it did not; None where there is none.
+
+        `wait` is that of `ProviderDown`.
+        """
+        call, target = self._call, self._call.target if self._call is not None else None
+        if call is None or target is None or self._places is None:
+            return None
+        down = self._places.down(target.provider, wait, self._store.clock.monotonic() - self._began)
+        return ProviderWait(target=target, tokens=call.likely_tokens if target.caps.any else 0), down
 
     def close(self) -> None:
         """The claim's work is over: no call follows."""
@@ -227,6 +250,7 @@ class _Held:
         self.max_tokens = max_tokens
         self._gate, self._call, self._no = gate, call, no
         self._part = gate._work.begin("model", call.model)
+        gate._began = gate._store.clock.monotonic()
 
     def settle(self, usage: LLMTokenUsage, announced: RateLimits | None = None) -> None:
         self._gate._work.end(self._part)
@@ -240,17 +264,17 @@ class _Held:
         if (places := self._gate._places) is not None:
             places.refused(self._call, announced)
 
-    def lost(self) -> None:
+    def lost(self, *, answered: bool = False) -> None:
         self._gate._work.end(self._part, "failed")
         self._gate._lost(self._no)
         if (places := self._gate._places) is not None:
-            places.settled(self._call, self._call.likely_tokens, None)
+            places.settled(self._call, self._call.likely_tokens, None, answered=answered)
 
-    def release(self) -> None:
+    def release(self, *, answered: bool = False) -> None:
         self._gate._work.end(self._part, "failed")
         self._gate._nothing_used(self._no)
         if (places := self._gate._places) is not None:
-            places.released(self._call)
+            places.released(self._call, answered=answered)
 
 
 def usage_of(model: str, usage: LLMTokenUsage) -> Usage:

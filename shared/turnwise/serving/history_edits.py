@@ -21,11 +21,16 @@ def apply_edit(tx: RunTransaction, edit: Edit, template: ChatAgent, registry: Re
         _take_back(tx, edit, template, registry)
         return
     tx.clear_history(edit.agent)
-    if saved.record is None and saved.state is None:
+    own_reset = isinstance(edit, Reset) and type(template).init_state is not ChatAgent.init_state
+    if saved.record is None and saved.state is None and not own_reset:
         return
     served = over_template(template, saved, registry)
     if isinstance(edit, Reset):
+        fresh = served.agent.dump_state()
         served.agent.init_state()
+        if saved.state is None and served.agent.dump_state() == fresh:
+            tx.save_agent(edit.agent, record=served.record(), state=None)
+            return
     elif isinstance(edit, Clear):
         served.agent.record.open_calls = []
         served.agent.record.fitted = 0

@@ -7,12 +7,12 @@ nothing itself.
 
 from __future__ import annotations
 
-import copy
 import logging
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from turnwise.agents.global_state import GlobalStateKept
 from turnwise.app import App
 from turnwise.bus.envelope import AskEnvelope
 from turnwise.bus.routing import COORDINATOR_QUEUE, queue_for
@@ -23,7 +23,7 @@ from turnwise.core.loops import loop_message
 from turnwise.core.stack import Stack, StackMove
 from turnwise.core.state import LLM, USER, document_ids, dump_state, load_state
 from turnwise.entity import StatusCode
-from turnwise.errors import EnvironmentFault
+from turnwise.errors import AttributeNotSavedError, EnvironmentFault
 from turnwise.ids import new_id
 from turnwise.llm.base import LLMMessage
 from turnwise.messages.document import ChatDocument
@@ -31,16 +31,15 @@ from turnwise.messages.toolset import AgentFacts
 from turnwise.runs.faults import DATABASE_ERRORS
 from turnwise.runs.records import Json, NewAsk, RunRecord
 from turnwise.runs.transaction import RunTransaction
-from turnwise.serving.ending import error_record, run_status
+from turnwise.serving.ending import error_record, no_provider, run_status
 from turnwise.serving.history_edits import apply_edit
 from turnwise.serving.pausing import hold_if_paused
 from turnwise.serving.run_documents import RunDocuments
 from turnwise.serving.served_agent import over_template
+from turnwise.serving.served_tasks import ServedTasks
 from turnwise.serving.tracing import MoveSpan
 from turnwise.serving.versions import end_for_others, end_undecided, explained, taken_over
 from turnwise.tasks.entry import last_said
-from turnwise.tasks.overrides import TaskOverrides
-from turnwise.tasks.task import Task
 from turnwise.tasks.tree import TaskTree
 
 logger = logging.getLogger(__name__)
@@ -120,7 +119,10 @@ class Mover:
         except Exception as error:  # an application's override may raise anything; it is recorded
             logger.exception("The application of run %s failed", tx.run.id, extra={"action": "application_failed"})
             seen.begin(tx)
-            fail(tx, explained(error_record(error, place="move"), tx.run, self.app))
+            record = error_record(error, place="move")
+            if isinstance(error, AttributeNotSavedError):
+                record |= {"code": error.code}
+            fail(tx, explained(record, tx.run, self.app))
         return Moved(run=tx.run)
 
 
@@ -161,8 +163,8 @@ class _Move:
         self.registry = tree.registry()
         self.documents = RunDocuments(tx, self.registry)
         self.agents: dict[str, AgentFacts] = {}
-        # Copies, because a task that is asked for its rule looks at one run, and other threads move other runs.
-        self.overrides = TaskOverrides({path: copy.copy(task) for path, task in tree.tasks.items()}, Task) or None
+        self.tasks = ServedTasks(tx, tree, self.registry, self.documents)
+        self.shared = GlobalStateKept()
         self.trace: list[Trace] = []
         # Why a call was not made, where that is what was answered.
         self.refusal: Json | None = None
@@ -170,6 +172,10 @@ class _Move:
         self.waited_for: Json | None = None
 
     def make(self) -> Moved:
+        with self.shared:
+            return self._made()
+
+    def _made(self) -> Moved:
         tx = self.tx
         move = self._first() if tx.run.started_at is None else self._next()
         if move is None:
@@ -182,6 +188,8 @@ class _Move:
             counts = tx.count(move.frame, move.action.hash, move.action.n)
             move = self._receive(move.stack, Counts(tuple(counts)), move.last_frame)
             self._take_in(move)
+        # Before the run may end: the application's rules have all been asked.
+        self.shared.check()
         self._save_stack(move.stack)
         envelope = None
         if isinstance(move.action, Finish):
@@ -261,7 +269,7 @@ class _Move:
             max_turns=run.max_turns or 0,
             killed=run.cancel_requested_at is not None,
             out_of_time=out_of_time(self.tx),
-            overrides=self.overrides,
+            overrides=self.tasks.overrides,
         )
 
     def _agent(self, key: str) -> AgentFacts:
@@ -274,6 +282,9 @@ class _Move:
     # --- what was decided ---
 
     def _take_in(self, move: StackMove) -> None:
+        # Before the edits, as in one process: the tasks' own rules were asked to decide on them.
+        for key in self.tasks.save():
+            self.agents.pop(key, None)
         for edit in move.edits:
             self._edit(edit)
         for item in move.trace:
@@ -373,7 +384,8 @@ class _Move:
         """Whose limit was reached, and how; a call that went beyond its reservation did so by itself."""
         if self.refusal is None:
             return {"scope": "run"}
-        return {"scope": self.refusal.get("scope", "run"), "message": self.refusal.get("message")}
+        told = {name: self.refusal[name] for name in ("value", "used", "why") if self.refusal.get(name) is not None}
+        return {"scope": self.refusal.get("scope", "run"), "message": self.refusal.get("message"), **told}
 
     def _finish(self, finish: Finish) -> None:
         status = run_status(finish.status)
@@ -390,6 +402,8 @@ class _Move:
                 "message": loop_message(finish.path, finish.loop),
             }
             data["error"] = error
+        if finish.status is StatusCode.TIMEOUT and (away := no_provider(self.tx)) is not None:
+            data["error"] = error = away
         if finish.status in (StatusCode.MAX_COST, StatusCode.MAX_TOKENS):
             limit = "cost" if finish.status is StatusCode.MAX_COST else "tokens"
             self.tx.event("limit.reached", path=finish.path, data={"limit": limit, **self._whose_limit()})

@@ -12,6 +12,7 @@ from turnwise.ledger.wait import Wait
 from turnwise.provider_limits.announcement import RateLimits
 from turnwise.provider_limits.provider import Provider, ProviderWait, Target
 from turnwise.provider_limits.window import Room
+from turnwise.runs.outcomes import ProviderDown
 from turnwise.runs.records import Claim, ProviderPlace
 from turnwise.runs.store import Store
 from turnwise.runs.transaction import RunTransaction
@@ -36,15 +37,18 @@ class ServedProviders:
         self._lock = threading.Lock()
         self._known: set[Provider] = set()
         self._asked: dict[Provider, float] = {}
+        # Those of which failed calls are on record, as far as this process knows, and that it has not heard since.
+        self._failing: set[Provider] = set()
+        self._answered: dict[Provider, float] = {}
 
     def places(self, claim: Claim) -> Places:
         """For the calls under one claim."""
         return Places(self, claim)
 
     def limits(self, target: Target) -> bool:
-        """Whether a limit may hold for the target; raises `DatabaseUnavailableError`."""
+        """Whether a limit may hold for the target, or it may be away; raises `DatabaseUnavailableError`."""
         provider = target.provider
-        if target.caps.any or provider in self._known:
+        if target.caps.any:
             return True
         now = self.store.clock.monotonic()
         with self._lock:
@@ -54,16 +58,39 @@ class ServedProviders:
                     return provider in self._known
                 self._asked[provider] = now  # one looks again, the others go by what he saw before
         # Until somebody has seen the record, everybody looks: nothing is known of a look that goes on.
-        if self.store.provider_known(provider):
-            self.know(provider)
+        known = self.store.provider_known(provider)
         with self._lock:
             self._asked[provider] = now
-        return provider in self._known
+            # What was known may be over: a provider that was away is back, and has no limits.
+            (self._known.add if known else self._known.discard)(provider)
+            (self._failing.add if known == "outage" else self._failing.discard)(provider)
+        return known is not None
 
     def know(self, provider: Provider) -> None:
         """Something is on record of the provider."""
         with self._lock:
             self._known.add(provider)
+            self._asked[provider] = self.store.clock.monotonic()
+
+    def failing(self, provider: Provider) -> None:
+        """A failed call of the provider is on record, or about to be."""
+        with self._lock:
+            self._failing.add(provider)
+        self.know(provider)
+
+    def answered(self, provider: Provider) -> bool:
+        """Note that a call was answered, however it was made; whether the record is to be told of it."""
+        with self._lock:
+            self._answered[provider] = self.store.clock.monotonic()
+            failing = provider in self._failing
+            self._failing.discard(provider)
+        return failing
+
+    def answered_ago(self, provider: Provider) -> float | None:
+        """Seconds since this process saw an answer of the provider; None if it never did."""
+        with self._lock:
+            at = self._answered.get(provider)
+        return None if at is None else self.store.clock.monotonic() - at
 
 
 class Places:
@@ -79,6 +106,8 @@ class Places:
         self._lock = threading.Lock()
         self._last = 0
         self._held: dict[int, ProviderPlace] = {}
+        # Whether a call of this claim looked whether a provider is back.
+        self.looked = claim.place is not None and claim.place.looks
 
     def bind(self, call: ModelCall) -> bool:
         """Whether the call has to take a place; one that came with the claim is its own at once."""
@@ -87,7 +116,10 @@ class Places:
             return False
         with self._lock:
             if self._waiting is not None and self._waiting.bucket == target.provider.id:
-                self._held[id(call)], self._waiting = self._waiting, None
+                held, self._waiting = self._waiting, None
+                self._held[id(call)] = held
+                if held.looks:
+                    self._providers.failing(target.provider)
                 return False
         return self._providers.limits(target)
 
@@ -100,29 +132,37 @@ class Places:
             no = str(self._last)
         tokens = call.likely_tokens
         taken = self._store.take_place(transaction.connection, self._claim, target, tokens, no)
+        if taken.limit == "outage" if isinstance(taken, Room) else taken.looks:
+            self._providers.failing(target.provider)
         if isinstance(taken, Room):
+            of = {"model": target.provider.model, "server": target.provider.server}
+            limited = {"kind": "provider", "model": target.provider.model, "limit": taken.limit}
             return Wait(
                 seconds=max(0.0, taken.at - transaction.now),
-                waiting_for={"kind": "provider", "model": target.provider.model, "limit": taken.limit},
+                waiting_for={"kind": "outage", **of} if taken.limit == "outage" else limited,
                 provider=ProviderWait(target=target, tokens=tokens),
             )
         with self._lock:
             self._held[id(call)] = taken
+            self.looked = taken.looks or self.looked
         return None
 
-    def settled(self, call: ModelCall, tokens: int, announced: RateLimits | None) -> None:
-        """The call was answered."""
+    def settled(self, call: ModelCall, tokens: int, announced: RateLimits | None, *, answered: bool = True) -> None:
+        """The call was `answered`, or nobody knows what became of it."""
         held, target = self._pop(call), call.target
-        if target is None or (held is None and announced is None):
+        if target is None:
             return
 
         def write() -> None:
             if held is not None:
-                self._store.settle_place(self._claim, held, tokens, announced)
+                self._store.settle_place(self._claim, held, tokens, announced, answered=answered)
             elif announced is not None:
                 self._store.learn_limits(target, announced, tokens)
 
-        self._write(write, target.provider, held)
+        if held is not None or announced is not None:
+            self._write(write, target.provider, held)
+        if answered:
+            self._answered(target.provider, held)
 
     def refused(self, call: ModelCall, announced: RateLimits | None) -> None:
         """The provider said 429."""
@@ -131,16 +171,27 @@ class Places:
 
             def write() -> None:
                 self._store.close_provider(target, announced)
+                if held is not None and held.looks:
+                    self._store.provider_answered(held.bucket)
                 if held is not None:
                     self._store.release_place(self._claim, held)
 
             self._write(write, target.provider, held)
+            self._answered(target.provider, held)
 
-    def released(self, call: ModelCall) -> None:
-        """The call was not made."""
-        held = self._pop(call)
+    def released(self, call: ModelCall, *, answered: bool = False) -> None:
+        """The call was not made, or was `answered` with an error that costs nothing."""
+        held, target = self._pop(call), call.target
         if held is not None:
             self._give_back(held)
+        if answered and target is not None:
+            self._answered(target.provider, None)
+
+    def down(self, provider: Provider, wait: Callable[[int], float], lasted: float) -> ProviderDown:
+        """For the record that the provider did not answer a call of so many seconds; `wait` as in `ProviderDown`."""
+        answered = self._providers.answered_ago(provider)
+        self._providers.failing(provider)
+        return ProviderDown(wait=wait, looked=self.looked, lasted=lasted, answered=answered)
 
     def close(self) -> None:
         """All calls of the claim are over; one that came with it may not have been made."""
@@ -148,6 +199,11 @@ class Places:
             left, self._waiting = self._waiting, None
         if left is not None:
             self._give_back(left)
+
+    def _answered(self, provider: Provider, held: ProviderPlace | None) -> None:
+        # What gave a place of those who look back has told the record by that.
+        if self._providers.answered(provider) and (held is None or not held.looks):
+            self._write(lambda: self._store.provider_answered(provider.id), None, None)
 
     def _pop(self, call: ModelCall) -> ProviderPlace | None:
         with self._lock:

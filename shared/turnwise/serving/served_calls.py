@@ -20,7 +20,6 @@ from typing import Any, Protocol
 from turnwise.agents.handler_calls import HandlerCall, HandlerCalls, Interruption, Kept
 from turnwise.errors import ApplicationError
 from turnwise.messages.document import ChatDocument
-from turnwise.messages.history_form import value_as_text
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.wire import decode_value, encode_tool, encode_value
 from turnwise.runs.outcomes import Parking, Receipt
@@ -28,6 +27,7 @@ from turnwise.runs.records import Claim, Json
 from turnwise.runs.store import Store
 from turnwise.serving.served_agent import ServedAgent
 from turnwise.serving.work import Part, Work
+from turnwise.value_text import value_as_text
 
 
 class Record(Protocol):

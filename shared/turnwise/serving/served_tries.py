@@ -5,10 +5,11 @@ from __future__ import annotations
 from turnwise.agents.handler_calls import Interruption
 from turnwise.agents.tries import Failure, Tries
 from turnwise.errors import TurnwiseError
+from turnwise.provider_limits.provider import ProviderWait
 from turnwise.retrying import ErrorKind
-from turnwise.runs.outcomes import Deferral
-from turnwise.runs.records import AskRecord
-from turnwise.serving.ending import error_record
+from turnwise.runs.outcomes import Deferral, ProviderDown
+from turnwise.runs.records import AskRecord, Json
+from turnwise.serving.ending import OUTAGE, error_record
 
 
 class TryLater(Interruption):
@@ -17,22 +18,28 @@ class TryLater(Interruption):
     `failed` counts the failed tries by call and kind, this one included.
     """
 
-    def __init__(self, seconds: float, failure: Failure, failed: dict[str, int]) -> None:
+    def __init__(self, seconds: float, failure: Failure, failed: dict[str, int], *, outage: bool = False) -> None:
         super().__init__(f"{failure.kind.value}: {failure.error}")
         self.seconds = seconds
         self.failure = failure
         self.failed = failed
+        self.outage = outage
+
+    @property
+    def attempt(self) -> int:
+        """How many tries have failed like this one."""
+        return self.failed[OUTAGE if self.outage else self.failure.key]
 
 
 class ServedTries(Tries):
-    """The tries of one claimed ask, which `agent` (its id) answers.
+    """The tries of one claimed ask, which `agent` (its id) answers; `on_outage`: wait or fail.
 
     What the agent's own model or handler failed at puts the ask off. What fails in a handler's own doing (another
     agent's model, a task that it runs) is tried again in its place, because the handler would have to begin again.
     """
 
-    def __init__(self, ask: AskRecord, agent: str) -> None:
-        self._ask, self._agent = ask, agent
+    def __init__(self, ask: AskRecord, agent: str, on_outage: str = "fail") -> None:
+        self._ask, self._agent, self._on_outage = ask, agent, on_outage
         self._on_record: dict[str, int] = dict(ask.failures or {})
 
     def next(self, failure: Failure, before: dict[ErrorKind, int]) -> float | None:
@@ -40,6 +47,10 @@ class ServedTries(Tries):
         of_handler, asked_handler = bool(failure.call), self._ask.responder == "agent"
         if failure.agent != self._agent or of_handler != asked_handler:
             return super().next(failure, before)
+        if failure.waits_out(self._on_outage):
+            failed = self._on_record.get(OUTAGE, 0) + 1
+            look_in = failure.outage_wait(failed, f"{self._ask.id}.{OUTAGE}.{failed}")
+            raise TryLater(look_in, failure, self._on_record | {OUTAGE: failed}, outage=True)
         failed = self._on_record.get(failure.key, 0) + 1
         # Another for every ask, and the same for every process: that is as good as chance.
         seconds = failure.wait(failed, f"{self._ask.id}.{failure.key}.{failed}")
@@ -48,19 +59,38 @@ class ServedTries(Tries):
         raise TryLater(seconds, failure, self._on_record | {failure.key: failed})
 
 
-def deferral(later: TryLater, ask: AskRecord, place: str, model: str | None) -> Deferral:
-    """The ask put off until the next try; `model` is the one that was asked, if it was one."""
+def deferral(
+    later: TryLater,
+    ask: AskRecord,
+    place: str,
+    model: str | None,
+    line: tuple[ProviderWait, ProviderDown] | None = None,
+) -> Deferral:
+    """The ask put off until the next try; `model` is the one that was asked, if it was one.
+
+    `line` is that of a provider that did not answer.
+    """
     failure = later.failure
     error = error_record(failure.error, place=place, tool=failure.call.partition("#")[0] or None)
     if isinstance(failure.error, TurnwiseError):
         error["code"] = failure.error.code
     error |= {"kind": failure.kind.value} | ({"model": model} if model else {})
-    attempt = later.failed[failure.key]
-    waiting_for = {
-        "kind": "retry",
+    attempt = later.attempt
+    waiting_for: Json = {
+        "kind": "outage" if later.outage else "retry",
         "agent": ask.agent.rsplit("/", 1)[-1],
         "error": {name: error[name] for name in ("type", "code", "message") if name in error},
         "attempt": attempt,
     }
     data = {"error": error, "attempt": attempt, "wait": round(later.seconds, 3)}
-    return Deferral(seconds=later.seconds, waiting_for=waiting_for, data=data, failures=later.failed)
+    provider, down = line or (None, None)
+    if later.outage:
+        waiting_for |= {"model": model} | ({} if provider is None else {"server": provider.target.provider.server})
+    return Deferral(
+        seconds=later.seconds,
+        waiting_for=waiting_for,
+        data=data,
+        failures=later.failed,
+        provider=provider,
+        down=down,
+    )

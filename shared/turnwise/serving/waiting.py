@@ -6,6 +6,7 @@ session     an earlier run of its session has to end
 llm, agent  a worker has to take the ask up, or is at it (`state`: queued, claimed, lapsed)
 human       a human has to answer a question
 retry       the time after an error has to pass
+outage      a provider that does not answer has to be back (`model`, `server`, `error` of the last try)
 provider    a provider's limit has to allow the call
 budget      a budget has to grow or begin anew
 parked      a person has to say what became of a call
@@ -136,6 +137,20 @@ def _retry(now: Situation, ask: AskRecord) -> Json:
     return _as_kept(now, ask, sentence)
 
 
+def _outage(now: Situation, ask: AskRecord) -> Json:
+    kept = now.run.waiting_for or {}
+    error = kept.get("error") or {}
+    where = f" at {kept['server']}" if kept.get("server") else ""
+    told = f" ({_short(str(error['message']))})" if error.get("message") else ""
+    # In the line of the provider one call at a time looks, and its answer lets all go on.
+    look = f"tries again at {_time(ask.due_at)}" if ask.due_at else "goes on as soon as a call of any run is answered"
+    sentence = (
+        f"The provider of {kept.get('model') or 'its model'}{where} does not answer{told}; {_name(ask)} {look}, until "
+        "the run's deadline"
+    )
+    return _as_kept(now, ask, sentence)
+
+
 def _provider(now: Situation, ask: AskRecord) -> Json:
     kept = now.run.waiting_for or {}
     limit = {"requests": "requests per minute", "tokens": "tokens per minute", "concurrency": "calls at a time"}
@@ -164,6 +179,7 @@ def _put_off(now: Situation, ask: AskRecord) -> Json:
 
 _PUT_OFF: dict[str, Callable[[Situation, AskRecord], Json]] = {
     "retry": _retry,
+    "outage": _outage,
     "provider": _provider,
     "budget": _budget,
 }

@@ -30,9 +30,9 @@ class TaskConfig(Configuration):
 
     _instead: ClassVar[Mapping[str, str]] = {"restart_subtask_run": "it is called 'restart_as_subtask'"}
 
-    inf_loop_cycle_len: int = Field(10, ge=0)
+    inf_loop_cycle_len: int = Field(default=10, ge=0)
     inf_loop_dominance_factor: float = 1.5
-    inf_loop_wait_factor: int = Field(5, ge=1)
+    inf_loop_wait_factor: int = Field(default=5, ge=1)
     restart_as_subtask: bool = False
     addressing_prefix: str = ""
     allow_subtask_multi_oai_tools: bool = True

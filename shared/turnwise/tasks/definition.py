@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from functools import wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Generic, Self
 
 from typing_extensions import TypeVar
 
 from turnwise.agents.chat_agent import ChatAgent
+from turnwise.attributes.holder import Holder
 from turnwise.cancellation import Cancellation
 from turnwise.core.sequences import compile_sequence
 from turnwise.entity import Entity
-from turnwise.errors import ConfigurationError
+from turnwise.errors import ConfigurationError, UnknownArgumentError
 from turnwise.messages.document import ChatDocument
 from turnwise.tasks.callbacks import TaskCallbacks
 from turnwise.tasks.config import TaskConfig
@@ -25,7 +30,26 @@ if TYPE_CHECKING:
 R = TypeVar("R", default=ChatDocument)
 
 
-class TaskDefinition(Generic[R]):
+# Types of attributes of which each clone of a task has a copy.
+_DATA = (list, dict, set, bytearray, deque, Counter, defaultdict, OrderedDict)
+
+
+def _copied(value: Any) -> Any:
+    """A copy of lists, dicts and sets, and of those in them; all else is shared."""
+    if isinstance(value, dict):
+        made = copy.copy(value)
+        for key, item in value.items():
+            made[key] = _copied(item)
+        return made
+    if type(value) in (list, deque):
+        made = copy.copy(value)
+        for index, item in enumerate(value):
+            made[index] = _copied(item)
+        return made
+    return copy.copy(value) if isinstance(value, (set, bytearray)) else value
+
+
+class TaskDefinition(Holder, Generic[R]):
     """The part of a task that does not change while it runs."""
 
     def __init__(
@@ -50,6 +74,8 @@ class TaskDefinition(Generic[R]):
     ) -> None:
         if agent is not None and not isinstance(agent, ChatAgent):
             raise ConfigurationError(f"a task is held around a ChatAgent; got {type(agent).__name__} as its agent")
+        if not isinstance(name, str | None):
+            raise ConfigurationError(f"a task's name is a text; got {name!r} ({type(name).__name__})")
         self.agent = agent if agent is not None else ChatAgent()
         self.name = name or self.agent.config.name
         if Entity.named(self.name) is not None or "/" in self.name:
@@ -117,7 +143,8 @@ class TaskDefinition(Generic[R]):
         """A copy that can run beside this one: named `<name>-<i>`, with an agent of its own and an empty history.
 
         The agent keeps its tools and messages (see `ChatAgent.clone`). Sub-tasks are cloned too. They and all agents
-        keep their names, by which they are addressed; tasks that share an agent share its clone.
+        keep their names, by which they are addressed; tasks that share an agent share its clone. Lists, dicts and sets
+        that a program keeps on the task are copied, also those in them; other objects are shared.
         """
         return self._cloned(f"{self.name}-{i}", i, {})
 
@@ -127,6 +154,10 @@ class TaskDefinition(Generic[R]):
             agents[key] = self.agent.clone(i)
             agents[key].config.name = self.agent.config.name
         other = copy.copy(self)
+        for attribute, value in vars(self).items():
+            # What a program keeps: data of its own for each clone, not clients, agents and the like.
+            if type(value) in _DATA and attribute not in self.unsaved:
+                setattr(other, attribute, _copied(value))
         other.name = name
         other.agent = agents[key]
         other.callbacks = copy.copy(self.callbacks)
@@ -158,3 +189,29 @@ def _entities(given: Sequence[Entity | str]) -> list[Entity]:
             raise ConfigurationError(f"{item!r} is no entity; expected LLM, Agent or User")
         entities.append(entity)
     return entities
+
+
+def _refusing(init: Callable[..., None]) -> Callable[..., None]:
+    """`init`, which explains why it does not take an unknown argument."""
+    names = list(signature(init).parameters)[1:]
+
+    @wraps(init)
+    def checked(self: Any, *given: Any, **named: Any) -> None:
+        for name in named:
+            if name not in names:
+                raise UnknownArgumentError(f"Task has no argument {name!r}; {_advice(name, names)}")
+        init(self, *given, **named)
+
+    return checked
+
+
+def _advice(name: str, names: list[str]) -> str:
+    if name in TaskConfig.model_fields:
+        return f"it is a setting: Task(config=TaskConfig({name}=...))"
+    near = get_close_matches(name, [*names, *TaskConfig.model_fields], n=1)
+    return f"did you mean {near[0]!r}?" if near else f"expected one of: {', '.join(names)}"
+
+
+# Type checkers see the signature itself, and report unknown arguments on their own.
+if not TYPE_CHECKING:
+    TaskDefinition.__init__ = _refusing(TaskDefinition.__init__)

@@ -9,8 +9,8 @@ from turnwise.core.stack import as_from_user
 from turnwise.entity import Entity
 from turnwise.llm.base import LLMMessage
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
-from turnwise.messages.history_form import value_as_text
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.value_text import value_as_text
 
 
 def first_message(given: Any, agent: ChatAgent, *, afresh: bool, caller: bool = False) -> ChatDocument | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,9 +32,9 @@ def local_log(task: Task[Any]) -> RunLog | None:
     if config.logs_dir is not None and to_files:
         sinks.append(_files(task, Path(config.logs_dir)))
     if to_screen:
-        from turnwise.run_log.screen import ScreenSink
+        from turnwise.run_log.screen import ScreenSink, colored
 
-        sinks.append(ScreenSink(sys.stdout, color=not os.environ.get("NO_COLOR")))
+        sinks.append(ScreenSink(sys.stdout, color=colored(sys.stdout)))
     return RunLog(task.name, sinks)
 
 

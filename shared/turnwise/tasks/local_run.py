@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from turnwise.agents.dispatch import asked, said
 from turnwise.agents.handler_calls import inner_calls
 from turnwise.agents.observed import answering
+from turnwise.agents.showing import watching
 from turnwise.cancellation import Cancellation, Cause
+from turnwise.contextual import Bound
 from turnwise.core import stack
 from turnwise.core.actions import (
     Answer,
@@ -41,6 +43,7 @@ from turnwise.ids import new_id
 from turnwise.ledger.purse import Purse
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.toolset import AgentFacts
+from turnwise.stop_reason import StopReason, by_refusal, limit_of
 from turnwise.tasks.callbacks import tell_tasks
 from turnwise.tasks.overrides import TaskOverrides
 from turnwise.tasks.tally import Tally
@@ -68,6 +71,7 @@ class LocalRun:
     caller: str | None = None
     max_cost: Decimal = Decimal(0)
     max_tokens: int = 0
+    max_time: float = 0
     # Cuts short the call that is being made, and says why the run has to end.
     cancellation: Cancellation = field(default_factory=Cancellation)
     log: RunLog | None = None
@@ -76,6 +80,8 @@ class LocalRun:
     def __post_init__(self) -> None:
         # When the event loop's other coroutines ran last, as far as this run knows.
         self._breathed = monotonic()
+        # Why a call was not made, if that is what ended the run.
+        self._refused: LimitReachedError | None = None
         self.purse = Purse(max_cost=self.max_cost, max_tokens=self.max_tokens)
 
     @property
@@ -132,6 +138,7 @@ class LocalRun:
         except LimitReachedError as error:
             if error.purse is not self.purse:  # a limit of a run around this one, which ends with it
                 raise
+            self._refused = error
             return Refused(error.limit)
         except CallCancelledError as error:
             if error.origin is not self.cancellation:  # of a run around this one, or of one answer alone
@@ -164,6 +171,24 @@ class LocalRun:
             overrides=self.overrides,
         )
 
+    def stop_reason(self, finish: Finish, turns: int) -> StopReason | None:
+        """The limit that the run ended with; `turns` are those that it was given."""
+        limit = limit_of(finish.status)
+        if limit is None:
+            return None
+        if self._refused is not None and self._refused.limit == limit:
+            return by_refusal(self._refused)
+        values: dict[str, tuple[Decimal | float, Decimal | float | None]] = {
+            "cost": (self.max_cost, self.purse.cost),
+            "tokens": (self.max_tokens, self.purse.tokens),
+            "turns": (turns, None),
+            "max_turns": (self.max_turns, None),
+            "time": (self.max_time, None),
+            "stalled_steps": (self.tree.root.max_stalled_steps, None),
+        }
+        value, used = values[limit]
+        return StopReason(limit=limit, value=value or None, used=used)
+
     def effect(self, ask: Ask) -> Effect:
         """The call of the entity that is asked."""
         agent: ChatAgent = self.tree.tasks[ask.path].agent
@@ -177,7 +202,7 @@ class LocalRun:
         """The call of a responder; the run pays for every model that is called meanwhile, whoever calls it."""
 
         def call() -> ChatDocument | None:
-            with self._traced(ask), self.purse.open(), inner_calls().open(), self.cancellation.open():
+            with self._seen(ask), self._traced(ask), self.purse.open(), inner_calls().open(), self.cancellation.open():
                 return respond(ask.message)
 
         async def call_async() -> ChatDocument | None:
@@ -185,11 +210,16 @@ class LocalRun:
             if monotonic() - self._breathed > _BREATH_SECONDS:
                 await breath()
                 self._breathed = monotonic()
-            with self._traced(ask), self.purse.open(), inner_calls().open():
+            with self._seen(ask), self._traced(ask), self.purse.open(), inner_calls().open():
                 async with self.cancellation.opened():
                     return await respond_async(ask.message)
 
         return Effect(call, call_async)
+
+    def _seen(self, ask: Ask) -> AbstractContextManager[Any]:
+        """Let the log show the model's answer while it is written."""
+        watcher = self.log.live(ask.path) if self.log is not None and ask.responder == LLM else None
+        return NOBODY if watcher is None else Bound(watching, (self.tree.tasks[ask.path].agent, watcher))
 
     def _traced(self, ask: Ask) -> AbstractContextManager[Any]:
         if ask.responder not in (AGENT, LLM):

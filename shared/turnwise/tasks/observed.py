@@ -1,16 +1,29 @@
-"""What is told to OpenTelemetry of a run in this process."""
+"""What is told to OpenTelemetry and the log of a run in this process."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from turnwise.core.actions import Finish
 from turnwise.entity import StatusCode
 from turnwise.llm.base import LLMTokenUsage
+from turnwise.run_log.visible import first_line, visible
+from turnwise.stop_reason import StopReason
 from turnwise.telemetry import names
 from turnwise.telemetry.conversation import about, conversation
 from turnwise.telemetry.spans import NOBODY, Spot, listened, span
+
+logger = logging.getLogger(__name__)
+
+
+def tell_stopped(task: str, reason: StopReason) -> None:
+    """Log the limit that ended a run: as a warning, but for `turns`, which are often what somebody wants."""
+    level = logging.INFO if reason.limit == "turns" else logging.WARNING
+    extra = {"action": "run_stopped", "limit": reason.limit, "scope": reason.scope, "path": task}
+    # A model may have named the task.
+    logger.log(level, "Task %s %s", first_line(visible(task)), reason, extra=extra)
 
 
 def running(task: str, session_id: str) -> AbstractContextManager[Spot | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from turnwise.core.facts import Facts
@@ -14,10 +15,18 @@ if TYPE_CHECKING:
     from turnwise.tasks.task import Task
 
 
-class TaskOverrides:
-    """Lets the machine ask the tasks that override a rule; the others are None to it."""
+def _itself(path: str, task: Task) -> Task:
+    return task
 
-    def __init__(self, tasks: dict[str, Task], base: type[Task]) -> None:
+
+class TaskOverrides:
+    """Lets the machine ask the tasks that override a rule; the others are None to it.
+
+    `taken` returns the object that is asked in the place of a task.
+    """
+
+    def __init__(self, tasks: dict[str, Task], base: type[Task], taken: Callable[[str, Task], Task] = _itself) -> None:
+        self._taken = taken
         self._done = {p: t for p, t in tasks.items() if type(t).done is not base.done}
         self._valid = {p: t for p, t in tasks.items() if type(t).valid is not base.valid}
         self._result = {p: t for p, t in tasks.items() if type(t).result is not base.result}
@@ -29,9 +38,10 @@ class TaskOverrides:
         self, spec: TaskSpec, state: TaskState, facts: Facts, doc: ChatDocument | None, responder: str | None
     ) -> tuple[bool, StatusCode] | None:
         """The task's own verdict, or None if it has none."""
-        task = self._done.get(spec.path)
-        if task is None:
+        own = self._done.get(spec.path)
+        if own is None:
             return None
+        task = self._taken(spec.path, own)
         with task.viewing(spec, state, facts):
             return task.done(doc, responder)
 
@@ -39,9 +49,10 @@ class TaskOverrides:
         self, spec: TaskSpec, state: TaskState, facts: Facts, doc: ChatDocument | None, responder: str
     ) -> bool | None:
         """The task's own verdict, or None if it has none."""
-        task = self._valid.get(spec.path)
-        if task is None:
+        own = self._valid.get(spec.path)
+        if own is None:
             return None
+        task = self._taken(spec.path, own)
         with task.viewing(spec, state, facts):
             return task.valid(doc, responder)
 
@@ -49,8 +60,9 @@ class TaskOverrides:
         self, spec: TaskSpec, state: TaskState, facts: Facts, status: StatusCode
     ) -> tuple[ChatDocument | None] | None:
         """A tuple of the task's own result, or None if it has none."""
-        task = self._result.get(spec.path)
-        if task is None:
+        own = self._result.get(spec.path)
+        if own is None:
             return None
+        task = self._taken(spec.path, own)
         with task.viewing(spec, state, facts):
             return (task.result(status),)

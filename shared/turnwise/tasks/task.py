@@ -7,7 +7,9 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
+from turnwise.agents.terminal import left
 from turnwise.cancellation import Cancellation, Cause, current_cancellation
+from turnwise.contextual import Bound
 from turnwise.core.actions import Finish
 from turnwise.core.loops import loop_message
 from turnwise.display import current_settings
@@ -17,12 +19,14 @@ from turnwise.errors import InfiniteLoopException
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.return_value import value_of_type
 from turnwise.run_log.current import writing
+from turnwise.stop_reason import StopReason
 from turnwise.tasks.definition import R
 from turnwise.tasks.entry import first_message
 from turnwise.tasks.kill_switch import sessions
+from turnwise.tasks.leaving import without_leaving
 from turnwise.tasks.local_log import local_log
 from turnwise.tasks.local_run import LocalRun
-from turnwise.tasks.observed import ended, running
+from turnwise.tasks.observed import ended, running, tell_stopped
 from turnwise.tasks.overrides import TaskOverrides
 from turnwise.tasks.rules import TaskRules
 from turnwise.tasks.stepping import Stepping
@@ -54,6 +58,8 @@ class Task(TaskRules[R]):
     """
 
     _stepped: Stepping | None = None
+    #: The limit that ended the last `run` of this task; None if it ended by itself, was killed, or raised.
+    stop_reason: StopReason | None = None
 
     def __getitem__(self, return_type: type[T]) -> Task[T]:
         """This task (the same agent, the same sub-tasks), whose `run` returns a `return_type` or None."""
@@ -71,10 +77,10 @@ class Task(TaskRules[R]):
         caller: Task[Any] | None = None,
         max_cost: Decimal | float = 0,
         max_tokens: int = 0,
-        max_time: float = 0,
         session_id: str = "",
         allow_restart: bool = True,
         return_type: None = None,
+        max_time: float = 0,
     ) -> R | None: ...
 
     @overload
@@ -85,11 +91,11 @@ class Task(TaskRules[R]):
         caller: Task[Any] | None = None,
         max_cost: Decimal | float = 0,
         max_tokens: int = 0,
-        max_time: float = 0,
         session_id: str = "",
         allow_restart: bool = True,
         *,
         return_type: type[T],
+        max_time: float = 0,
     ) -> T | None: ...
 
     def run(
@@ -99,10 +105,10 @@ class Task(TaskRules[R]):
         caller: Task[Any] | None = None,
         max_cost: Decimal | float = 0,
         max_tokens: int = 0,
-        max_time: float = 0,
         session_id: str = "",
         allow_restart: bool = True,
         return_type: Any = None,
+        max_time: float = 0,
     ) -> Any:
         """Hold the conversation that begins with `msg`, and return its result.
 
@@ -112,7 +118,8 @@ class Task(TaskRules[R]):
         over a limit is not made, by an estimate of its prompt and an answer as long as it may be. `session_id` is a
         name under which `kill_session` finds the run. `caller` makes it run as that task's sub-task would;
         `allow_restart=False` goes on with the histories as they are. Returns a `ChatDocument`, a value of
-        `return_type`, or None if there is no result. Errors of handlers and models propagate; raises
+        `return_type`, or None if there is no result. Where a limit ended the run, its result is what was said last, and
+        `stop_reason` says so; so does the log. Errors of handlers and models propagate; raises
         `InfiniteLoopException`.
         """
         steps = self._running(msg, turns, caller, max_cost, max_tokens, max_time, session_id, allow_restart)
@@ -126,10 +133,10 @@ class Task(TaskRules[R]):
         caller: Task[Any] | None = None,
         max_cost: Decimal | float = 0,
         max_tokens: int = 0,
-        max_time: float = 0,
         session_id: str = "",
         allow_restart: bool = True,
         return_type: None = None,
+        max_time: float = 0,
     ) -> R | None: ...
 
     @overload
@@ -140,11 +147,11 @@ class Task(TaskRules[R]):
         caller: Task[Any] | None = None,
         max_cost: Decimal | float = 0,
         max_tokens: int = 0,
-        max_time: float = 0,
         session_id: str = "",
         allow_restart: bool = True,
         *,
         return_type: type[T],
+        max_time: float = 0,
     ) -> T | None: ...
 
     async def run_async(
@@ -154,10 +161,10 @@ class Task(TaskRules[R]):
         caller: Task[Any] | None = None,
         max_cost: Decimal | float = 0,
         max_tokens: int = 0,
-        max_time: float = 0,
         session_id: str = "",
         allow_restart: bool = True,
         return_type: Any = None,
+        max_time: float = 0,
     ) -> Any:
         """The same as `run`, awaiting models, and handlers that have an async twin."""
         steps = self._running(msg, turns, caller, max_cost, max_tokens, max_time, session_id, allow_restart)
@@ -189,17 +196,24 @@ class Task(TaskRules[R]):
     ) -> Steps[ChatDocument | None]:
         if isinstance(msg, ChatDocument) and msg.metadata.recipient not in ("", self.name):
             return None
+        self.stop_reason = None
         run = self._begun(caller, max_cost, max_tokens, max_time, session_id, allow_restart)
         run.log = local_log(self)
         message = first_message(msg, self.agent, afresh=run.afresh, caller=caller is not None)
-        with running(self.name, session_id) as spot:
+        with running(self.name, session_id) as spot, Bound(left, False):
             move = yield from run.drive(message, turns, said_before=msg is None)
+            human_left = left.get()
             finish = move.action
             assert isinstance(finish, Finish)
             ended(spot, finish, run.purse.used)
+        self.stop_reason = run.stop_reason(finish, turns)
+        if self.stop_reason is not None:
+            tell_stopped(self.name, self.stop_reason)
         self._view = (run.tree.root, move.state, run.facts())
         if finish.status is StatusCode.INF_LOOP:
             raise InfiniteLoopException(loop_message(finish.path, finish.loop))
+        if human_left and finish.result is not None:
+            return without_leaving(finish.result, run.tree.root, move.state, run.facts())
         return finish.result
 
     def _begun(
@@ -231,6 +245,7 @@ class Task(TaskRules[R]):
             max_turns=max(0, current_settings().max_turns),
             max_cost=Decimal(str(max_cost)),
             max_tokens=max_tokens,
+            max_time=max_time,
             cancellation=cancellation,
         )
 
@@ -242,7 +257,7 @@ class Task(TaskRules[R]):
 
     def _cloned(self, name: str, i: int, agents: dict[int, ChatAgent]) -> Self:
         other = super()._cloned(name, i, agents)
-        other._stepped = other._view = None
+        other._stepped = other._view = other.stop_reason = None
         return other
 
     # --- step by step ------------------------------------------------------------------------------------------

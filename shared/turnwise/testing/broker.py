@@ -10,6 +10,7 @@ from math import inf
 
 from turnwise.bus.base import OnNotice
 from turnwise.bus.envelope import (
+    Announcement,
     AskEnvelope,
     CancelNotice,
     MoveEnvelope,
@@ -17,7 +18,6 @@ from turnwise.bus.envelope import (
     RunNotice,
     TextNotice,
     TokenNotice,
-    WatchNotice,
     Work,
     parse_envelope,
 )
@@ -83,7 +83,7 @@ class SimulatedBroker:
         """Pass a notice on to who listens."""
         text = notice.model_dump_json()
         for listening in list(self._listeners):
-            if isinstance(notice, CancelNotice) or isinstance(notice, WatchNotice) == listening.as_worker:
+            if isinstance(notice, CancelNotice) or isinstance(notice, Announcement) == listening.as_worker:
                 self._pass_on(listening, text)
 
     def tell_one(self, address: str, notice: Notice) -> None:
@@ -218,7 +218,7 @@ class _Listening:
                 for message in [message for message in self._notices if message.due <= now]:
                     self._notices.remove(message)
                     notice = parse_envelope(json.loads(message.text))
-                    assert isinstance(notice, (CancelNotice, RunNotice, TextNotice, TokenNotice, WatchNotice))
+                    assert isinstance(notice, (CancelNotice, RunNotice, TextNotice, TokenNotice, Announcement))
                     self._callback(notice)
                 following = min((message.due for message in self._notices), default=inf)
                 self._schedule.wait(following - self._schedule.now)

@@ -36,7 +36,7 @@ TYPES = (
     "run.cancelled",
 )
 ENDS = frozenset(("run.completed", "run.failed", "run.cancelled"))
-_WAITS: dict[str, Kind] = {"retry": "retry", "provider": "provider", "budget": "budget"}
+_WAITS: dict[str, Kind] = {"retry": "retry", "provider": "provider", "outage": "outage", "budget": "budget"}
 
 LookUp = Callable[[str], AskRecord | None]
 
@@ -183,7 +183,7 @@ class Reader:
         queue = self._item.queue if self._item is not None else ""
         self._state = (_WAITS.get(kind, "queue"), name)
         # One that waits for a provider is claimed when that has room, whenever that is.
-        self._until = None if kind == "provider" else waiting_for.get("due_at")
+        self._until = None if kind in ("provider", "outage") else waiting_for.get("due_at")
         self._then = ("queue", queue or "")
 
     def _expired(self, event: EventRecord, at: float, data: dict[str, Any]) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-# queue, provider, budget, retry, human, parked, session, paused: a wait, for what the name says.
+# queue, provider, outage, budget, retry, human, parked, session, paused: a wait, for what the name says.
 # model, tool, worker: the work of one attempt, and what its worker did beside these.
 # lost: work that was thrown away, because its worker died or had to end. move: a coordinator's part.
 # over: between an end and a retry. unknown: a program that kept no times recorded it.
 Kind = Literal[
     "queue",
     "provider",
+    "outage",
     "budget",
     "retry",
     "human",

@@ -9,6 +9,10 @@ from turnwise.timeline.sums import Sum, Sums
 _PHRASES: dict[Kind, tuple[str, str]] = {
     "queue": ("waiting in the queue {name}", "waiting for a worker"),
     "provider": ("waiting for the provider's limit on {name}", "waiting for the provider's limit"),
+    "outage": (
+        "waiting for the provider of {name} to be back",
+        "waiting for a provider to be back",
+    ),
     "budget": ("waiting for the budget ({name})", "waiting for a budget"),
     "retry": ("in retries after errors of {name}", "in retries after errors"),
     "human": ("waiting for a human ({name})", "waiting for a human"),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import ConfigDict, Field, SerializeAsAny, field_validator
 
 from turnwise.entity import Entity
 from turnwise.messages.document import ChatDocument
-from turnwise.messages.history_form import value_as_text
 from turnwise.messages.provenance import untrusted
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
+from turnwise.value_text import value_as_text
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
@@ -26,6 +26,8 @@ class AgentDoneTool(ToolMessage):
     tools: list[SerializeAsAny[ToolMessage]] = Field(default_factory=list)
     _allow_llm_use: bool = False
     _effect: ToolEffect = "read_only"
+    _effect_of_own_handlers: ClassVar[bool] = True
+    _steers: ClassVar[bool] = True
     # The content was taken from a tainted message.
     _tainted: bool = False
 
@@ -45,6 +47,8 @@ class DoneTool(ToolMessage):
     purpose: str = "To end the current task, with <content> as its result."
     content: str = ""
     _effect: ToolEffect = "read_only"
+    _effect_of_own_handlers: ClassVar[bool] = True
+    _steers: ClassVar[bool] = True
 
     @field_validator("content", mode="before")
     @classmethod
@@ -70,6 +74,8 @@ class ResultTool(ToolMessage):
     purpose: str = "To end the current task with a structured result."
     _allow_llm_use: bool = False
     _effect: ToolEffect = "read_only"
+    _effect_of_own_handlers: ClassVar[bool] = True
+    _steers: ClassVar[bool] = True
 
     if TYPE_CHECKING:
         # Without it a type checker would refuse the fields that anybody may add.
@@ -93,6 +99,8 @@ class FinalResultTool(ToolMessage):
     purpose: str = "To end the current task and all its callers with a structured result."
     _allow_llm_use: bool = False
     _effect: ToolEffect = "read_only"
+    _effect_of_own_handlers: ClassVar[bool] = True
+    _steers: ClassVar[bool] = True
 
     if TYPE_CHECKING:
 
@@ -105,6 +113,8 @@ class PassTool(ToolMessage):
     request: str = "pass_tool"
     purpose: str = "To pass the current message on, so that another agent can answer it."
     _effect: ToolEffect = "read_only"
+    _effect_of_own_handlers: ClassVar[bool] = True
+    _steers: ClassVar[bool] = True
 
     def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
         """A copy of the message to hand on; it keeps every mark of where the text came from."""
@@ -132,6 +142,8 @@ class DonePassTool(PassTool):
 
     request: str = "done_pass_tool"
     purpose: str = "To end the current task, with the current message as its result."
+    _effect: ToolEffect = "read_only"
+    _effect_of_own_handlers: ClassVar[bool] = True
 
     def response(  # type: ignore[override]
         self, agent: ChatAgent, chat_doc: ChatDocument
@@ -149,6 +161,8 @@ class ForwardTool(PassTool):
     request: str = "forward_tool"
     purpose: str = "To forward the current message to the agent or entity named <agent>."
     agent: str
+    _effect: ToolEffect = "read_only"
+    _effect_of_own_handlers: ClassVar[bool] = True
 
     def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
         """The message to hand on, addressed."""
@@ -165,6 +179,8 @@ class SendTool(ToolMessage):
     to: str
     content: str = ""
     _effect: ToolEffect = "read_only"
+    _effect_of_own_handlers: ClassVar[bool] = True
+    _steers: ClassVar[bool] = True
 
     def response(self, agent: ChatAgent) -> ChatDocument:
         """An addressed AGENT message."""
@@ -181,6 +197,8 @@ class AgentSendTool(ToolMessage):
     tools: list[SerializeAsAny[ToolMessage]] = Field(default_factory=list)
     _allow_llm_use: bool = False
     _effect: ToolEffect = "read_only"
+    _effect_of_own_handlers: ClassVar[bool] = True
+    _steers: ClassVar[bool] = True
 
     def response(self, agent: ChatAgent) -> ChatDocument:
         """An addressed AGENT message that carries the tools."""

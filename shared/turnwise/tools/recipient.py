@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field, create_model
 
@@ -23,8 +23,10 @@ class AddRecipientTool(ToolMessage):
     purpose: str = "To say who is the <intended_recipient> of the message that you sent without one."
     intended_recipient: str
     _effect: ToolEffect = "read_only"
+    _effect_of_own_handlers: ClassVar[bool] = True
+    _steers: ClassVar[bool] = True
 
-    def response(self, agent: ChatAgent) -> ChatDocument | str:
+    def response(self, agent: ChatAgent, chat_doc: ChatDocument | None = None) -> ChatDocument | str:
         """The kept message, as from LLM, addressed; it may be completed only once."""
         kept = agent.record.kept_message
         if kept is None:
@@ -47,6 +49,8 @@ class RecipientTool(ToolMessage):
     intended_recipient: str
     content: str
     _effect: ToolEffect = "read_only"
+    _effect_of_own_handlers: ClassVar[bool] = True
+    _steers: ClassVar[bool] = True
 
     @classmethod
     def create(cls, recipients: list[str], default: str = "") -> type[RecipientTool]:
@@ -67,11 +71,12 @@ class RecipientTool(ToolMessage):
         """Told to the model with the tool."""
         return f"Whenever you address somebody, use the tool `{cls.name()}` and name the recipient."
 
-    def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
+    def response(self, agent: ChatAgent, chat_doc: ChatDocument | None = None) -> ChatDocument:
         """The message as from LLM; without a recipient it is kept, and the model is asked for one."""
+        tainted = chat_doc is not None and untrusted(chat_doc)
         if not self.intended_recipient:
-            return keep_and_ask(agent, self.content, tainted=untrusted(chat_doc))
-        return _as_from_llm(agent, self.content, self.intended_recipient, tainted=untrusted(chat_doc))
+            return keep_and_ask(agent, self.content, tainted=tainted)
+        return _as_from_llm(agent, self.content, self.intended_recipient, tainted=tainted)
 
     @staticmethod
     def handle_message_fallback(agent: ChatAgent, msg: str | ChatDocument) -> ChatDocument | None:

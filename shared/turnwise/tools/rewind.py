@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from turnwise.entity import Entity
 from turnwise.llm.base import LLMMessage, Role
@@ -25,6 +25,8 @@ class RewindTool(ToolMessage):
     n: int
     content: str
     _effect: ToolEffect = "read_only"
+    _effect_of_own_handlers: ClassVar[bool] = True
+    _steers: ClassVar[bool] = True
 
     def response(self, agent: ChatAgent, chat_doc: ChatDocument | None = None) -> str | ChatDocument:
         """The new message as from LLM, in the place of the old one; an error text if there is no such message."""

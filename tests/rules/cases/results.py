@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -10,7 +11,17 @@ from tests.rules.scenario import scenario
 from tests.rules.tools import Add, Say, Value
 from tests.rules.words import call, calls, tool
 
-from turnwise import ChatDocMetaData, ChatDocument, Entity, FinalResultTool, ResultTool, Task, TaskConfig, ToolMessage
+from turnwise import (
+    AgentDoneTool,
+    ChatDocMetaData,
+    ChatDocument,
+    Entity,
+    FinalResultTool,
+    ResultTool,
+    Task,
+    TaskConfig,
+    ToolMessage,
+)
 from turnwise.errors import ApplicationError, ConfigurationError
 
 NOT_SUBMITTED = "a run of a document for another task is not submitted at all"
@@ -168,8 +179,8 @@ def a_text_is_given_as_it_is(cast: Cast) -> Task:
     return _valued(cast, "DONE 12 ", config=TaskConfig(recognize_string_signals=False), single_round=True)
 
 
-@scenario("TYPE-1 TYPE-7", "...\n=> nothing", return_type=str)
-def a_blank_text_is_no_text(cast: Cast) -> Task:
+@scenario("TYPE-1", "...\n=> str ''", return_type=str)
+def a_blank_text_is_an_empty_one(cast: Cast) -> Task:
     return _valued(cast, "DONE")
 
 
@@ -209,6 +220,31 @@ def a_flag_is_read_from_the_text(cast: Cast) -> Task:
     return _valued(cast, "DONE False")
 
 
+@scenario("TYPE-5", "...\n=> bool False", return_type=bool)
+def a_text_that_says_neither_yes_nor_no_is_no(cast: Cast) -> Task:
+    return _valued(cast, "DONE perhaps")
+
+
+@scenario("TYPE-5", "...\n=> list [1, 2]", return_type=list[int])
+def a_list_is_read_from_the_text(cast: Cast) -> Task:
+    return _valued(cast, "DONE [1, 2]")
+
+
+@scenario("TYPE-5 TYPE-7", "...\n=> nothing", return_type=list[int])
+def a_list_of_another_type_gives_nothing(cast: Cast) -> Task:
+    return _valued(cast, 'DONE ["a"]')
+
+
+@scenario("TYPE-3", "...\n=> list []", return_type=list[Add])
+def no_tool_of_the_class_gives_an_empty_list(cast: Cast) -> Task:
+    return _valued(cast, "DONE")
+
+
+@scenario("TYPE-5 TYPE-7", "...\n=> int 12", return_type=int | None)
+def a_type_that_may_be_none_is_the_type(cast: Cast) -> Task:
+    return _valued(cast, "DONE 12")
+
+
 @scenario("TYPE-5 TYPE-7", "...\n=> nothing", return_type=int)
 def a_text_that_is_no_number_gives_nothing(cast: Cast) -> Task:
     return _valued(cast, "DONE twelve")
@@ -217,6 +253,34 @@ def a_text_that_is_no_number_gives_nothing(cast: Cast) -> Task:
 @scenario("TYPE-6", "...\n=> int 7", return_type=int)
 def a_field_of_a_tool_is_given_and_a_flag_is_no_number(cast: Cast) -> Task:
     return _valued(cast, tool("kept", number=7, word="w"))
+
+
+class Mood(str, Enum):
+    GLAD = "glad"
+
+
+class Feel(ToolMessage):
+    """Ends the task with an enum, as the handler's value or in a field of a result tool."""
+
+    request: str = "feel"
+    purpose: str = "To feel <mood>, kept as a <field> or not."
+    mood: Mood
+    field: bool = False
+
+    def handle(self) -> ToolMessage:
+        if self.field:
+            return ResultTool.model_validate({"mood": self.mood})
+        return AgentDoneTool(content=self.mood)
+
+
+@scenario("TYPE-6", "...\n=> Mood <Mood.GLAD: 'glad'>", return_type=Mood)
+def an_enum_in_a_field_of_a_tool_is_given(cast: Cast) -> Task:
+    return cast.task("Boss", tool("feel", mood="glad", field=True), tools=[Feel])
+
+
+@scenario("TYPE-2", "...\n=> Mood <Mood.GLAD: 'glad'>", return_type=Mood)
+def an_enum_of_a_handler_is_given_as_it_is(cast: Cast) -> Task:
+    return cast.task("Boss", tool("feel", mood="glad"), tools=[Feel])
 
 
 @scenario("TYPE-8", "...\n=> int 12")

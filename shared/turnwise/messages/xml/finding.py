@@ -60,3 +60,8 @@ def recipients(text: str) -> set[str]:
     """Whom the tools in XML of a text are for; "" for one without a recipient."""
     found = [root.child("recipient") for root in elements(text, {ROOT})]
     return {child.text() if child is not None else "" for child in found}
+
+
+def tool_names(text: str) -> list[str]:
+    """The names of the tools in XML in a text, as its elements `tool` say them."""
+    return [name for root in elements(text, {ROOT}) if (name := requested(root))] if "<" in text else []

@@ -12,9 +12,9 @@ from turnwise.background_loop import await_in_background, run_in_background
 from turnwise.errors import ConfigurationError
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
 from turnwise.tools.mcp.connection import Connection, ToolRefusedError
-from turnwise.tools.mcp.result import as_document
+from turnwise.tools.mcp.result import ServerAnswer, answer_of, as_document
+from turnwise.tools.mcp.specs import address_of
 from turnwise.tools.mcp.tool import MCPTool, class_of, name_for
-from turnwise.tools.mcp.transport import Address
 from turnwise.tools.orchestration import HANDLED_BY_DEFAULT
 from turnwise.tools.recipient import AddRecipientTool, RecipientTool
 from turnwise.tools.rewind import RewindTool
@@ -28,12 +28,14 @@ class MCPTools:
     """The tools of an MCP server: `agent.enable_message(MCPTools("python server.py").tools())`.
 
     `server` is a URL (streamable HTTP), a command (one line, or its words) that is started and spoken to over its
-    standard input and output, or a server object of the `mcp` library in this process. `prefix` goes before the
+    standard input and output, the path of a script, a server object in this process, a transport of the `fastmcp`
+    library, or a function that returns one of these. `prefix` goes before the
     server's names, to tell tools of several servers apart; `include` and `exclude` are server's names. `effects` say
     what the tools do outside (see `ToolMessage`), all of them or each by the server's name, where the annotations of
     the server (`readOnlyHint`, `idempotentHint`) are missing or wrong; what neither tells of is "once". `headers` go
-    with every request to a URL; `env` and `cwd` are the command's. Times are in seconds: a call takes at most
-    `timeout`, connecting `connect_timeout`, and a connection without calls is closed after `idle`.
+    with every request to a URL; `env` and `cwd` are the command's. With `forward_images` images in an answer are sent
+    to the model. Times are in seconds: a call takes at most `timeout`, connecting `connect_timeout`, and a connection
+    without calls is closed after `idle`.
 
     Each process has one connection, which opens at the first use, is shared by threads and event loops, and opens
     again when the server went away. `close` ends it; so does the end of the program. Needs the extra `mcp`.
@@ -50,16 +52,18 @@ class MCPTools:
         headers: Mapping[str, str] | None = None,
         env: Mapping[str, str] | None = None,
         cwd: str | Path | None = None,
+        forward_images: bool = False,
         timeout: float = 60.0,
         connect_timeout: float = 30.0,
         idle: float = 300.0,
     ) -> None:
-        self._address = Address(server=server, headers=headers or {}, env=env or {}, cwd=cwd)
+        self._address = address_of(server, headers, env, cwd)
         self._address.check()
         self._prefix = prefix
         self._include = include
         self._exclude = exclude
         self._effects = effects
+        self._forward_images = forward_images
         self._timeout = timeout
         self._times = {"connect_timeout": connect_timeout, "idle": idle}
         # By process: a forked child opens its own, and must not disturb its parent's.
@@ -112,13 +116,28 @@ class MCPTools:
         """The same, without blocking the event loop."""
         return await await_in_background(lambda: self._called(agent, tool, arguments))
 
+    def answer(self, tool: str, arguments: dict[str, Any]) -> ServerAnswer:
+        """The answer of the server's `tool`, as a text with files."""
+        return run_in_background(lambda: self._answered(tool, arguments))
+
+    async def answer_async(self, tool: str, arguments: dict[str, Any]) -> ServerAnswer:
+        """The same, without blocking the event loop."""
+        return await await_in_background(lambda: self._answered(tool, arguments))
+
+    async def definitions_async(self) -> list[Any]:
+        """The server's own descriptions of all its tools."""
+        return await await_in_background(self._listed)
+
     async def _called(self, agent: ChatAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument:
+        return as_document(agent, await self._answered(tool, arguments))
+
+    async def _answered(self, tool: str, arguments: dict[str, Any]) -> ServerAnswer:
         try:
             result = await self._connection().call(tool, arguments, self._timeout)
         except ToolRefusedError as error:
             # For the model, which may do better, or do without.
-            return agent.create_agent_response(f"ERROR: the tool `{tool}` failed: {error}")
-        return as_document(agent, tool, result)
+            return ServerAnswer.of_failure(tool, str(error))
+        return answer_of(tool, result, forward_images=self._forward_images)
 
     async def _listed(self) -> list[Any]:
         return await self._connection().tools()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import re
+import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 from pydantic import ConfigDict, Field
+from pydantic_core import PydanticUndefined
 
 from turnwise.errors import ConfigurationError
 from turnwise.llm.base import LLMFunctionSpec
@@ -19,6 +21,7 @@ from turnwise.tools.mcp.schema import type_of
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
     from turnwise.messages.document import ChatDocument
+    from turnwise.tools.mcp.result import ServerAnswer
 
 
 class Caller(Protocol):
@@ -27,6 +30,10 @@ class Caller(Protocol):
     def call(self, agent: ChatAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument: ...
 
     async def call_async(self, agent: ChatAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument: ...
+
+    def answer(self, tool: str, arguments: dict[str, Any]) -> ServerAnswer: ...
+
+    async def answer_async(self, tool: str, arguments: dict[str, Any]) -> ServerAnswer: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +61,14 @@ class MCPTool(ToolMessage):
     async def handle_async(self, agent: ChatAgent) -> ChatDocument:
         """The same, without blocking the event loop."""
         return await self._remote.caller.call_async(agent, self._remote.name, self.arguments())
+
+    def call_tool(self) -> ServerAnswer:
+        """What the server answers: a text, with `files` and `value` (structured content) beside it."""
+        return self._remote.caller.answer(self._remote.name, self.arguments())
+
+    async def call_tool_async(self) -> ServerAnswer:
+        """The same, without blocking the event loop."""
+        return await self._remote.caller.answer_async(self._remote.name, self.arguments())
 
     def arguments(self) -> dict[str, Any]:
         """What is sent to the server: optional fields only if they have a value."""
@@ -97,6 +112,7 @@ def class_of(definition: Any, caller: Caller, name: str, effect: ToolEffect | No
     fields = {names[argument]: _field(properties[argument], argument in required) for argument in properties}
     told = definition.description or definition.title or ""
     made = tool_class(base, name, told, fields, module=__name__, effect=effect or _hinted(definition.annotations))
+    made._effect_of_own_handlers = True
     made._remote = Remote(
         caller=caller,
         name=definition.name,
@@ -104,6 +120,33 @@ def class_of(definition: Any, caller: Caller, name: str, effect: ToolEffect | No
         arguments={field: argument for argument, field in names.items()},
     )
     return made
+
+
+def with_members(made: type[MCPTool], own: type) -> type[MCPTool]:
+    """A class for the same tool, of the name of `own` and with its members; `own` may say how it is handled."""
+    members = {name: value for name, value in vars(own).items() if _is_member(name, value)}
+    private = vars(own).get("__private_attributes__", {})
+    members |= {
+        name: attribute.default
+        for name, attribute in private.items()
+        if ToolMessage.__private_attributes__.get(name) is not attribute and attribute.default is not PydanticUndefined
+    }
+    purpose = getattr(own, "model_fields", {}).get("purpose")
+    if purpose is not None and "purpose" in vars(own).get("__annotations__", {}):
+        members |= {"purpose": purpose.default, "__annotations__": {"purpose": str}}
+    names = {"__module__": own.__module__, "__qualname__": own.__qualname__, "__doc__": own.__doc__}
+    kind: type[MCPTool] = types.new_class(own.__name__, (made,), exec_body=lambda body: body.update(names | members))
+    handlers = {"handle", "handle_async"}
+    if handlers & set(members):
+        # Else the server's own handler of the other kind would be asked in runs of that kind.
+        for missing in handlers - set(members):
+            setattr(kind, missing, None)
+    return kind
+
+
+def _is_member(name: str, value: Any) -> bool:
+    method = isinstance(value, types.FunctionType | classmethod | staticmethod | property)
+    return method and not name.startswith(("__", "model_"))
 
 
 def _hinted(annotations: Any) -> ToolEffect:

@@ -25,6 +25,8 @@ class Address:
     headers: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | Path | None = None
+    # A URL of the older form of HTTP, server-sent events.
+    sse: bool = False
 
     def __str__(self) -> str:
         if self.url is not None:
@@ -64,7 +66,11 @@ async def opened(address: Address, stack: AsyncExitStack, timeout: float, on_end
     from mcp.shared._httpx_utils import create_mcp_http_client
 
     server = address.server
-    if address.url is not None and address.headers:
+    if address.sse:
+        from mcp.client.sse import sse_client
+
+        server = sse_client(address.url or "", headers=dict(address.headers))
+    elif address.url is not None and address.headers:
         http = await stack.enter_async_context(create_mcp_http_client(headers=dict(address.headers)))
         server = streamable_http_client(address.url, http_client=http)
     elif address.command is not None:

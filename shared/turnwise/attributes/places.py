@@ -1,0 +1,112 @@
+"""Classes and functions by name: where other processes find them, and whether they are still the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import zlib
+from collections.abc import Collection, Hashable
+from enum import Enum
+from functools import lru_cache
+from importlib import import_module
+from types import FunctionType, ModuleType
+from typing import Annotated, Any, Literal, get_args, get_origin
+from weakref import WeakKeyDictionary
+
+from pydantic import BaseModel
+
+
+def place_of(kind: Any) -> str:
+    """Return `module:qualified.name` of a class or function."""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def found_at(place: str, packages: Collection[str] = ()) -> Any:
+    """Return the class or function that is defined at `module:qualified.name`; raises `LookupError` if there is none.
+
+    A stored place may be forged. So a module that nobody has imported is imported only if it is in one of `packages`,
+    and an object, a function written in C, or one that is merely imported there is not found.
+    A class may be imported there: it has moved.
+    """
+    module, _, name = place.partition(":")
+    found: Any = module_named(module, packages)
+    for part in name.split("."):
+        # Not `getattr`, which may call code.
+        found = _member(found, part, place)
+    if not isinstance(found, type | FunctionType):
+        raise LookupError(f"{place!r} is a {type(found).__name__}; expected a class or a function")
+    if isinstance(found, FunctionType) and place_of(found) != place:
+        raise LookupError(f"{place!r} is defined elsewhere, at {place_of(found)!r}")
+    return found
+
+
+def module_named(name: str, packages: Collection[str]) -> ModuleType:
+    """Return the module; raises `LookupError` if it is not loaded and in none of `packages`, or cannot be imported."""
+    module = sys.modules.get(name)
+    if module is not None:
+        return module
+    if name.partition(".")[0] not in packages or name.endswith("__main__"):
+        raise LookupError(f"the module {name!r} is not loaded here; import it at the top of the module of the agent")
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise LookupError(f"the module {name!r} cannot be imported here ({error})") from error
+
+
+def _member(holder: Any, name: str, place: str) -> Any:
+    kinds = holder.__mro__ if isinstance(holder, type) else (holder,)
+    for kind in kinds:
+        if name in vars(kind):
+            found = vars(kind)[name]
+            return found.__func__ if isinstance(found, staticmethod | classmethod) else found
+    raise LookupError(f"{place!r} cannot be found here (there is no {name!r})")
+
+
+def packages_of(*kinds: type[Any]) -> set[str]:
+    """Return the packages, by their top-level names, in which the classes and their bases are defined."""
+    return {base.__module__.partition(".")[0] for kind in kinds for base in kind.__mro__}
+
+
+def is_found(kind: Any) -> bool:
+    """Return whether other processes find this very class or function by its place."""
+    return _is_found(kind)
+
+
+@lru_cache(maxsize=1024)
+def _is_found(kind: Hashable) -> bool:
+    try:
+        return found_at(place_of(kind)) is kind
+    except LookupError:
+        return False
+
+
+def fingerprint(kind: type[Any]) -> int:
+    """Return a number that changes when the fields of a dataclass or a pydantic model do."""
+    known = _fingerprints.get(kind)
+    if known is None:
+        if issubclass(kind, BaseModel):
+            fields = [f"{name}:{_told(field.annotation)}" for name, field in kind.model_fields.items()]
+        else:
+            fields = [f"{field.name}:{_told(field.type)}" for field in dataclasses.fields(kind)]
+        known = _fingerprints[kind] = zlib.crc32("\n".join(fields).encode())
+    return known
+
+
+def _told(kind: Any) -> str:
+    """The type as text that is the same in every process, without what may hold addresses: validators and functions."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _told(parts[0])
+    if origin is Literal:
+        return f"Literal{[part.name if isinstance(part, Enum) else part for part in parts]}"
+    if origin is not None:
+        return f"{_told(origin)}[{', '.join(map(_told, parts))}]"
+    if isinstance(kind, list):  # of the arguments of a function
+        return f"[{', '.join(map(_told, kind))}]"
+    if isinstance(kind, type):
+        return place_of(kind)
+    named = kind if isinstance(kind, str) else getattr(kind, "__forward_arg__", None) or getattr(kind, "__name__", None)
+    return str(named or type(kind).__qualname__)
+
+
+_fingerprints: WeakKeyDictionary[type[Any], int] = WeakKeyDictionary()

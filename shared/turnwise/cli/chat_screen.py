@@ -1,0 +1,158 @@
+"""A served run on the terminal, shown like one of a script."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+from turnwise.agents.terminal import HOW_TO_LEAVE, on_screen, read_line, shared_terminal
+from turnwise.cli.event_lines import EventLines
+from turnwise.cli.message_text import Json, document_text
+from turnwise.cli.run_text import print_run, result_text
+from turnwise.cli.silence import Silence
+from turnwise.llm.base import StreamEventType
+from turnwise.run_log.entry import Entry, RunTitle
+from turnwise.run_log.from_events import EventReader
+from turnwise.run_log.live import LiveAnswer
+from turnwise.run_log.screen import ScreenSink, colored
+from turnwise.run_log.visible import visible
+
+if TYPE_CHECKING:
+    from turnwise.client import Client
+
+# What is told of the run beside its messages.
+_TOLD = frozenset({"ask.expired", "ask.deferred", "limit.reached", "run.retried"})
+_LOST = "a part was lost; the whole answer follows"
+
+
+class ChatScreen:
+    """Shows a run from now on: each message once, and on a terminal answers of models while they are written.
+
+    `last` has the number of the last event of each type.
+    """
+
+    def __init__(self, client: Client, run: Json) -> None:
+        self._client = client
+        self._run = run
+        self._out = sys.stdout
+        self._sink = ScreenSink(self._out, color=colored(self._out))
+        self._sink.open(RunTitle(task=str(run["task"])))
+        self._pieces = _Pieces(self._sink) if self._out.isatty() else None
+        self._silence = Silence(client, str(run["id"]), self._tell)
+        self._lines = EventLines(width=400)
+        self._reader = EventReader()
+        self._said = ""
+        self._asking = False
+        self.last: dict[str, int] = {}
+
+    def questions(self) -> Generator[Json, None, None]:
+        """Show what happens, up to the run's end; yields the `human.asked` event of each question.
+
+        What happened before somebody came to the run is not told again, but a question that is open is asked.
+        """
+        begun = int(self._run["last_event"])
+        open_question = (self._run.get("waiting_for") or {}).get("question")
+        for event in self._silence.between(self._client.events(str(self._run["id"]), text=self._pieces is not None)):
+            if "seq" not in event:
+                if self._pieces is not None:
+                    self._pieces.add(event)
+                continue
+            self.last[event["type"]] = event["seq"]
+            new = event["seq"] > begun
+            if self._pieces is not None:
+                self._pieces.heard(event)
+            for entry in self._reader.entries(event):
+                if new:
+                    self._show(entry)
+            if new and event["type"] in _TOLD and (line := self._lines.line(event)) is not None:
+                self._tell(visible(str(line)))
+            if event["type"] == "human.asked" and (new or event.get("ask") == open_question):
+                yield event
+
+    def ask(self, question: Json, given: str | None = None) -> str:
+        """The human's answer to a `human.asked` event, without blanks around it; "q" at the end of the input.
+
+        It is `given` if he gave it before he was asked.
+        """
+        if given is not None:
+            on_screen.set(given.strip())
+            return given.strip()
+        asker = visible(str(question.get("task") or "").rpartition("/")[2])
+        text = visible(document_text((question.get("data") or {}).get("document")))
+        prompt = f"{asker} asks {HOW_TO_LEAVE}: "
+        self._asking = True
+        try:
+            return read_line(prompt if text in self._said else f"\n{text}\n{prompt}")
+        finally:
+            self._asking = False
+
+    def interrupted(self) -> None:
+        """End the line that is being written."""
+        if self._pieces is not None:
+            self._pieces.broken("interrupted")
+        shared_terminal.lines(self._out, "")
+
+    def end(self) -> Json:
+        """Show how the run ended, and its result if that was not said before; the run."""
+        run = self._client.run(str(self._run["id"]))
+        if run["status"] != "completed" or visible(result_text(run)).strip() not in self._said:
+            print_run(run, stopped=False)  # that goes to stderr
+        return run
+
+    def _show(self, entry: Entry) -> None:
+        if entry.kind == "ended" or (not entry.depth and entry.kind in ("started", "given", "finished")):
+            return  # what the human knows, and what `end` tells
+        if entry.said is not None:
+            self._said = visible(entry.said.text)
+        self._sink.add(entry)
+
+    def _tell(self, sentence: str) -> None:
+        if not self._asking:
+            shared_terminal.lines(self._out, f"  {sentence}\n")
+
+
+class _Pieces:
+    """Puts the pieces of answers into their lines, as long as none was lost."""
+
+    def __init__(self, sink: ScreenSink) -> None:
+        self._sink = sink
+        self._paths: dict[str, str] = {}
+        self._early: list[Json] = []
+        self._answer: LiveAnswer | None = None
+        self._of: tuple[str, int] = ("", 0)
+        self._next = 0
+
+    def heard(self, event: Json) -> None:
+        """Remember whose model is asked."""
+        if event["type"] == "turn.asked":
+            self._paths = {str(event["ask"]): str(event["task"])}
+            early, self._early = self._early, []
+            for piece in early:
+                self.add(piece)
+
+    def add(self, piece: Json) -> None:
+        """Show the text of an `llm.delta` event. Another attempt begins anew; after a gap the rest is not shown."""
+        of = (str(piece["ask"]), int(piece["attempt"]))
+        if of[0] not in self._paths:  # pieces may overtake the event that says who is asked
+            self._early.append(piece)
+            return
+        if of != self._of:
+            if of[0] == self._of[0] and of[1] < self._of[1]:
+                return
+            self.broken()
+            self._of, self._next = of, 0
+            self._answer = self._sink.live(self._paths[of[0]])
+        if self._answer is None:
+            return
+        if piece["offset"] != self._next:
+            self.broken(_LOST)
+            return
+        self._next += len(piece["text"])
+        self._answer.piece(piece["text"], StreamEventType.TEXT)
+
+    def broken(self, why: str | None = None) -> None:
+        """End the line of an answer that does not go on there."""
+        if self._answer is not None:
+            self._answer.broken(*([why] if why else []))
+            self._answer = None

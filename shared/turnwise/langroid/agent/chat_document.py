@@ -1,0 +1,22 @@
+"""Names of `langroid.agent.chat_document`, made from the table by `turnwise.porting.generate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turnwise import ChatDocLoggerFields, ChatDocMetaData, ChatDocument, Entity, StatusCode
+
+__all__ = [
+    "ChatDocLoggerFields",
+    "ChatDocMetaData",
+    "ChatDocument",
+    "Entity",
+    "StatusCode",
+]
+
+if not TYPE_CHECKING:
+    from turnwise.porting.modules import lend
+
+    __path__: list[str] = []
+    __getattr__, __dir__ = lend(__name__)

@@ -1,0 +1,7 @@
+"""Names of `langroid.agent.special.neo4j`, made from the table by `turnwise.porting.generate`."""
+
+from __future__ import annotations
+
+from turnwise.porting.modules import lend
+
+__getattr__, __dir__ = lend(__name__)

@@ -1,0 +1,17 @@
+"""Names of `langroid.agent.special.sql`, made from the table by `turnwise.porting.generate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turnwise.langroid.agent.special.sql import utils
+
+__all__ = [
+    "utils",
+]
+
+if not TYPE_CHECKING:
+    from turnwise.porting.modules import lend
+
+    __getattr__, __dir__ = lend(__name__)

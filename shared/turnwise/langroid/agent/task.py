@@ -1,0 +1,38 @@
+"""Names of `langroid.agent.task`, made from the table by `turnwise.porting.generate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turnwise import (
+        AgentEvent,
+        ChatAgent,
+        ChatDocument,
+        DoneSequence,
+        Entity,
+        EventType,
+        StatusCode,
+        Task,
+        TaskConfig,
+        ToolMessage,
+    )
+
+__all__ = [
+    "AgentEvent",
+    "ChatAgent",
+    "ChatDocument",
+    "DoneSequence",
+    "Entity",
+    "EventType",
+    "StatusCode",
+    "Task",
+    "TaskConfig",
+    "ToolMessage",
+]
+
+if not TYPE_CHECKING:
+    from turnwise.porting.modules import lend
+
+    __path__: list[str] = []
+    __getattr__, __dir__ = lend(__name__)

@@ -1,0 +1,18 @@
+"""Names of `langroid.agent.tools.retrieval_tool`, made from the table by `turnwise.porting.generate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turnwise import RetrievalTool
+
+__all__ = [
+    "RetrievalTool",
+]
+
+if not TYPE_CHECKING:
+    from turnwise.porting.modules import lend
+
+    __path__: list[str] = []
+    __getattr__, __dir__ = lend(__name__)

@@ -1,0 +1,20 @@
+"""Names of `langroid.exceptions`, made from the table by `turnwise.porting.generate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turnwise import InfiniteLoopException
+    from turnwise.porting.helpers import LangroidImportError
+
+__all__ = [
+    "InfiniteLoopException",
+    "LangroidImportError",
+]
+
+if not TYPE_CHECKING:
+    from turnwise.porting.modules import lend
+
+    __path__: list[str] = []
+    __getattr__, __dir__ = lend(__name__)

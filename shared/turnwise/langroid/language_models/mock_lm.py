@@ -1,0 +1,20 @@
+"""Names of `langroid.language_models.mock_lm`, made from the table by `turnwise.porting.generate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turnwise import MockLM
+    from turnwise.porting.settings import MockLMConfig
+
+__all__ = [
+    "MockLM",
+    "MockLMConfig",
+]
+
+if not TYPE_CHECKING:
+    from turnwise.porting.modules import lend
+
+    __path__: list[str] = []
+    __getattr__, __dir__ = lend(__name__)

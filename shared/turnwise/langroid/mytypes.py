@@ -1,0 +1,21 @@
+"""Names of `langroid.mytypes`, made from the table by `turnwise.porting.generate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turnwise import DocMetaData, Document, Entity, NonToolAction
+
+__all__ = [
+    "DocMetaData",
+    "Document",
+    "Entity",
+    "NonToolAction",
+]
+
+if not TYPE_CHECKING:
+    from turnwise.porting.modules import lend
+
+    __path__: list[str] = []
+    __getattr__, __dir__ = lend(__name__)

@@ -1,0 +1,40 @@
+"""Names of `langroid.parsing.parser`, made from the table by `turnwise.porting.generate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from turnwise.porting.inert import (
+        BaseParsingConfig,
+        DocParsingConfig,
+        DocxParsingConfig,
+        LLMPdfParserConfig,
+        MarkerConfig,
+        MarkitdownPPTXParsingConfig,
+        MarkitdownXLSParsingConfig,
+        MarkitdownXLSXParsingConfig,
+        ParsingConfig,
+        PdfParsingConfig,
+        Splitter,
+    )
+
+__all__ = [
+    "BaseParsingConfig",
+    "DocParsingConfig",
+    "DocxParsingConfig",
+    "LLMPdfParserConfig",
+    "MarkerConfig",
+    "MarkitdownPPTXParsingConfig",
+    "MarkitdownXLSParsingConfig",
+    "MarkitdownXLSXParsingConfig",
+    "ParsingConfig",
+    "PdfParsingConfig",
+    "Splitter",
+]
+
+if not TYPE_CHECKING:
+    from turnwise.porting.modules import lend
+
+    __path__: list[str] = []
+    __getattr__, __dir__ = lend(__name__)

@@ -1,0 +1,19 @@
+"""Names of `langroid.pydantic_v1.main`, made from the table by `turnwise.porting.generate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, create_model
+
+__all__ = [
+    "BaseModel",
+    "create_model",
+]
+
+if not TYPE_CHECKING:
+    from turnwise.porting.modules import lend
+
+    __path__: list[str] = []
+    __getattr__, __dir__ = lend(__name__)

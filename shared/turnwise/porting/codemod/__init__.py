@@ -1,0 +1,1 @@
+"""Work on the source of programs: parse, rewrite, check."""

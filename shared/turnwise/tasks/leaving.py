@@ -1,0 +1,43 @@
+"""The result of a run whose human left the terminal.
+
+The rules take a word to quit with as the last message, and so as the result. That holds in served runs and for
+callbacks, where a program reads it. At the terminal the word ends the run, and is nothing that a caller asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from turnwise.constants import USER_QUIT_STRINGS
+from turnwise.core.facts import Facts
+from turnwise.core.result import task_result
+from turnwise.core.spec import TaskSpec
+from turnwise.core.state import TaskState
+from turnwise.entity import Entity, StatusCode
+from turnwise.messages.document import ChatDocument
+
+
+def without_leaving(result: ChatDocument, spec: TaskSpec, state: TaskState, facts: Facts) -> ChatDocument | None:
+    """Return the result that the root would have had with the last answer before its human left.
+
+    None if nobody had answered. A result that is not a word to quit with stays as it is.
+    """
+    if not _leaves(result):
+        return result
+    last = state.pending
+    while last is not None and (_leaves(last) or _typed(last)):
+        last = last.parent
+    if last is None:
+        return None
+    return task_result(spec, replace(state, pending=last), facts, result.metadata.status or StatusCode.USER_QUIT)
+
+
+def _leaves(doc: ChatDocument) -> bool:
+    """Whether it says nothing but that the human leaves; of DONE the result has an empty text."""
+    text = doc.content.strip()
+    return doc.metadata.sender is Entity.USER and not doc.tool_messages and (not text or text in USER_QUIT_STRINGS)
+
+
+def _typed(doc: ChatDocument) -> bool:
+    """Whether a human said it; what a sub-task says in its human's name has the sub-task's name on it."""
+    return doc.metadata.sender is Entity.USER and not doc.metadata.sender_name

@@ -1,0 +1,20 @@
+"""Any value as text."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def value_as_text(value: Any) -> str:
+    """A value as text: strings as they are, what JSON can express as JSON, the rest by `str`; "" for None."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "model_dump_json"):
+        return str(value.model_dump_json())
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError):
+        return str(value)

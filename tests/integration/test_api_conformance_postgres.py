@@ -1,0 +1,77 @@
+"""The answers have the described form over PostgreSQL too.
+
+`test_api_conformance.py` sends the thousands of requests with wrong and extreme values; what refuses those does not
+know which database there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from tests.access_parts import ALL, OPERATOR, World, world
+from tests.conformance import check_that_all_can_be_shown, description, labels, owned_names, send
+from tests.either_database import postgres_url
+from tests.property_settings import examples
+
+from turnwise.runs.database import Database
+
+__all__ = ["postgres_url"]
+
+pytestmark = pytest.mark.postgres
+
+_anything = description(systematic=False)
+_existing = description(systematic=False).include(path_regex=r"\{")
+
+
+# With a parameter each operation's test has an id of its own; xdist runs one test of each id.
+@pytest.fixture(scope="module", params=["postgres"])
+def here(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    database = Database(postgres_url)
+    with world(tmp_path_factory.mktemp("conformance"), database=database) as made:
+        yield made
+    database.close()
+
+
+@pytest.fixture(scope="module")
+def bearer(here: World) -> str:
+    return here.key(OPERATOR, *ALL)[1]
+
+
+@pytest.fixture(scope="module")
+def owned(here: World) -> dict[str, str]:
+    return owned_names(here)
+
+
+@pytest.fixture(scope="module")
+def tested() -> set[str]:
+    """The operations that were tested, as schemathesis names them."""
+    return set()
+
+
+@_anything.parametrize()
+@examples(8)
+def test_no_answer_is_a_fault_or_is_missing_from_the_description(
+    case: schemathesis.Case[Any], here: World, bearer: str, tested: set[str]
+) -> None:
+    tested.add(case.operation.label)
+    send(case, here, bearer)
+
+
+@_existing.parametrize()
+@examples(8)
+def test_neither_is_it_for_what_exists(
+    case: schemathesis.Case[Any], here: World, bearer: str, owned: dict[str, str]
+) -> None:
+    for name in case.path_parameters or {}:
+        case.path_parameters[name] = owned[name]
+    send(case, here, bearer)
+
+
+def test_afterwards_every_list_and_every_run_in_it_can_still_be_shown(
+    here: World, bearer: str, tested: set[str]
+) -> None:
+    assert tested in (set(), labels()), "not every operation was tested"
+    check_that_all_can_be_shown(here, bearer)
