@@ -19,16 +19,16 @@ PYTHONS = nox.project.python_versions(nox.project.load_toml("pyproject.toml"))
 # What has to be importable with an extra and nothing else; "" is an installation without any.
 EXTRAS = {
     "": ["turnwise", "turnwise.cli.main", "turnwise.client", "turnwise.testing"],
-    "record": ["turnwise.runs.store"],
+    "record": ["turnwise.record.store"],
     "broker": ["turnwise.bus.celery_bus"],
-    "mcp": ["turnwise.tools.mcp.server"],
+    "mcp": ["turnwise.integrations.mcp.server"],
     "gateway": ["turnwise_gateway.service"],
     "coordinator": ["turnwise_coordinator.service"],
     "responders": ["turnwise_responders.service"],
     "tokens": ["tiktoken"],
-    "retrieval": ["turnwise.retrieval.sqlite_index"],
-    "pgvector": ["turnwise.retrieval.pg_index"],
-    "otel": ["turnwise.telemetry.providers"],
+    "retrieval": ["turnwise.integrations.retrieval.sqlite_index"],
+    "pgvector": ["turnwise.integrations.retrieval.pg_index"],
+    "otel": ["turnwise.observability.telemetry.providers"],
     "port": ["turnwise.porting.codemod.porting"],
     "all": ["turnwise_gateway.service", "turnwise_coordinator.service", "turnwise_responders.service"],
 }

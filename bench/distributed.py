@@ -11,9 +11,9 @@ from pathlib import Path
 
 from bench import served
 from bench.result import Result
-from turnwise.bootstrap import open_parts
-from turnwise.runs.database import Database
-from turnwise.service_settings import load_settings
+from turnwise.processes.bootstrap import open_parts
+from turnwise.processes.settings import load_settings
+from turnwise.record.database.database import Database
 
 _ROOT = Path(__file__).parent.parent
 _SERVICES = (

@@ -16,10 +16,10 @@ from bench.tool_loop import app
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Work
 from turnwise.bus.in_process import InProcessBus
 from turnwise.bus.routing import AGENT_QUEUE, COORDINATOR_QUEUE, LLM_QUEUE
-from turnwise.metrics import Metrics
-from turnwise.runs.database import Database
-from turnwise.runs.store import Store
-from turnwise.service_settings import load_settings
+from turnwise.processes.metrics import Metrics
+from turnwise.processes.settings import load_settings
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
 from turnwise_coordinator.coordinator import Coordinator
 from turnwise_responders.responders import Responders
 

@@ -17,12 +17,12 @@ from tests.e2e.processes import Process, environment, free_port
 from tests.e2e.waiting import until
 
 from bench.slow_loop import slow_message
-from turnwise.bootstrap import Parts, open_parts
-from turnwise.ids import new_id
+from turnwise.base.ids import new_id
 from turnwise.messages.wire import encode_document
-from turnwise.runs.database import Database
-from turnwise.runs.records import NewRun
-from turnwise.service_settings import load_settings
+from turnwise.processes.bootstrap import Parts, open_parts
+from turnwise.processes.settings import load_settings
+from turnwise.record.database.database import Database
+from turnwise.record.runs.records import NewRun
 from turnwise.tasks.entry import document_of
 
 _SCRIPT = Path(__file__).parent / "slow_loop.py"

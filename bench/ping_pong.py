@@ -28,7 +28,7 @@ from celery import Celery
 from celery.signals import worker_ready
 from kombu.entity import Exchange, Queue
 
-from turnwise.bus.celery_app import make_celery
+from turnwise.bus.worker.celery_app import make_celery
 
 _START_SECONDS = 60.0
 _FINISH_SECONDS = 600.0

@@ -33,9 +33,9 @@ sys.path.insert(0, ".")
 from bench import distributed, embedded, in_process, served
 from tests.brokers import AMQP_URL, fresh_rabbitmq
 from tests.databases import fresh_postgres
-from turnwise.bootstrap import open_parts
-from turnwise.runs.database import Database
-from turnwise.service_settings import load_settings
+from turnwise.processes.bootstrap import open_parts
+from turnwise.record.database.database import Database
+from turnwise.processes.settings import load_settings
 
 def answer(measure):
     print("ready", flush=True)

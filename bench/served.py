@@ -8,11 +8,11 @@ from collections.abc import Callable
 from bench.processes import cpu_by_name, cpu_seconds, difference
 from bench.result import Result
 from bench.tool_loop import first_message, turns_of
+from turnwise.base.ids import new_id
 from turnwise.bus.base import Bus
-from turnwise.ids import new_id
 from turnwise.messages.wire import encode_document
-from turnwise.runs.records import NewRun
-from turnwise.runs.store import Store
+from turnwise.record.runs.records import NewRun
+from turnwise.record.store import Store
 from turnwise.tasks.entry import document_of
 
 _PATIENCE = 600.0

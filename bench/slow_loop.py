@@ -10,8 +10,8 @@ import re
 
 from bench.tool_loop import CountTool, first_message, said
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
-from turnwise.fake_llm.answer import Answer
-from turnwise.fake_llm.request import ChatRequest, text_of
+from turnwise.testing.fake_llm.answer import Answer
+from turnwise.testing.fake_llm.request import ChatRequest, text_of
 
 app = App("bench", version="1")
 _SECONDS = re.compile(r"each after ([\d.]+) s")

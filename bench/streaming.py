@@ -14,9 +14,9 @@ from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
 
+from turnwise.base.clock import SYSTEM_CLOCK
 from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.envelope import Notice, TextNotice, WatchNotice
-from turnwise.clock import SYSTEM_CLOCK
 from turnwise_responders.streaming import Streaming
 from turnwise_responders.watched_runs import WatchedRuns
 

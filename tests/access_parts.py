@@ -12,14 +12,14 @@ import httpx2
 from tests.gateway_parts import Served, make_app, served
 from tests.store_parts import asked_run, new_ask, new_run
 
-from turnwise.access.scopes import SCOPES, Scope
 from turnwise.bus.in_process import InProcessBus
-from turnwise.runs.database import Database
-from turnwise.runs.keys import KeyRecord, NewKey
-from turnwise.runs.outcomes import Parking
-from turnwise.runs.parking import park_ask
-from turnwise.runs.store import Store
-from turnwise.service_settings import load_settings
+from turnwise.processes.settings import load_settings
+from turnwise.record.asks.parking import park_ask
+from turnwise.record.database.database import Database
+from turnwise.record.runs.outcomes import Parking
+from turnwise.record.store import Store
+from turnwise.record.tenants.keys import KeyRecord, NewKey
+from turnwise.record.tenants.scopes import SCOPES, Scope
 from turnwise_gateway.api import create_api
 
 OWNER, RIVAL, OPERATOR = "acme-1", "rival", "default"

@@ -14,8 +14,8 @@ import psycopg
 from psycopg import sql
 from sqlalchemy.engine import make_url
 
-from turnwise.ids import new_id
-from turnwise.runs.database import Database
+from turnwise.base.ids import new_id
+from turnwise.record.database.database import Database
 
 _LOOPBACK = "postgresql://postgres:root@127.0.0.1:5432/postgres"
 

@@ -9,8 +9,8 @@ from turnwise import LanguageModel, LLMConfig, LLMMessage, LLMResponse, LLMToken
 from turnwise.demo import fake_model
 from turnwise.demo.app import app
 from turnwise.demo.tickets import Ticket, outcome_of, ticket_message
-from turnwise.fake_llm.request import ChatRequest
-from turnwise.llm.base import TokenSink, ToolChoice
+from turnwise.models.base import TokenSink, ToolChoice
+from turnwise.testing.fake_llm.request import ChatRequest
 
 # From a request to the model's text, like `answer` of a script for the fake model.
 Rules = Callable[[ChatRequest], str]

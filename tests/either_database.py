@@ -9,7 +9,7 @@ import pytest
 from tests.databases import fresh_sqlite
 from tests.services import migrated_postgres
 
-from turnwise.runs.database import Database
+from turnwise.record.database.database import Database
 
 
 @pytest.fixture(scope="session")

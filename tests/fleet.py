@@ -10,17 +10,17 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from turnwise import App, Entity
+from turnwise.base.ids import new_id
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Work
 from turnwise.bus.in_process import InProcessBus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
-from turnwise.ids import new_id
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.wire import encode_document
-from turnwise.metrics import Metrics
-from turnwise.runs.database import Database
-from turnwise.runs.records import NewRun, RunRecord
-from turnwise.runs.store import Store
-from turnwise.service_settings import load_settings
+from turnwise.processes.metrics import Metrics
+from turnwise.processes.settings import load_settings
+from turnwise.record.database.database import Database
+from turnwise.record.runs.records import NewRun, RunRecord
+from turnwise.record.store import Store
 from turnwise_coordinator.coordinator import Coordinator
 from turnwise_responders.responders import Responders
 

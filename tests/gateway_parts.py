@@ -15,10 +15,10 @@ from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import RunNotice
 from turnwise.bus.in_process import InProcessBus
-from turnwise.runs.database import Database
-from turnwise.runs.records import NewAsk
-from turnwise.runs.store import Store
-from turnwise.service_settings import ServiceSettings, load_settings
+from turnwise.processes.settings import ServiceSettings, load_settings
+from turnwise.record.database.database import Database
+from turnwise.record.runs.records import NewAsk
+from turnwise.record.store import Store
 from turnwise_gateway.api import create_api
 from turnwise_gateway.server import GatewayThread
 

@@ -31,12 +31,12 @@ from turnwise import (
     ToolMessage,
     XMLToolMessage,
 )
-from turnwise.core import stack
-from turnwise.core.actions import Answer, Ask, Counts, Finish, Reply
-from turnwise.core.facts import Facts
-from turnwise.core.spec import TaskSpec
-from turnwise.core.stack import Stack, StackMove
-from turnwise.core.state import TaskState, dump_state, load_state
+from turnwise.machine import stack
+from turnwise.machine.actions import Answer, Ask, Counts, Finish, Reply
+from turnwise.machine.facts import Facts
+from turnwise.machine.spec import TaskSpec
+from turnwise.machine.stack import Stack, StackMove
+from turnwise.machine.state import TaskState, dump_state, load_state
 from turnwise.messages.wire import Registry, decode_document, encode_document, encode_tool
 
 

@@ -15,7 +15,7 @@ import yaml
 from prometheus_client import GC_COLLECTOR, PLATFORM_COLLECTOR, PROCESS_COLLECTOR, CollectorRegistry
 from tests.services import require
 
-from turnwise.metrics import Metrics, RecordCollector, TaskCollector
+from turnwise.processes.metrics import Metrics, RecordCollector, TaskCollector
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
 DASHBOARDS = sorted((DEPLOY / "grafana" / "dashboards").glob("*.json"))

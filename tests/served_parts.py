@@ -8,18 +8,18 @@ from prometheus_client import CollectorRegistry
 from tests.e2e.waiting import until
 
 from turnwise import App, Entity
+from turnwise.base.ids import new_id
 from turnwise.bus.base import Bus, OnNotice
 from turnwise.bus.envelope import WatchNotice
 from turnwise.bus.in_process import InProcessBus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
-from turnwise.ids import new_id
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.wire import encode_document
-from turnwise.metrics import Metrics
-from turnwise.runs.records import NewRun, RunRecord
-from turnwise.runs.store import Store
-from turnwise.service_settings import load_settings
-from turnwise.serving.move import Moved
+from turnwise.processes.metrics import Metrics
+from turnwise.processes.settings import load_settings
+from turnwise.record.runs.records import NewRun, RunRecord
+from turnwise.record.store import Store
+from turnwise.serving.moves.move import Moved
 from turnwise_coordinator.coordinator import Coordinator
 from turnwise_responders.responders import Responders
 

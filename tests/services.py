@@ -10,7 +10,7 @@ from typing import NoReturn
 import pytest
 from tests.databases import NoPostgresError, fresh_postgres
 
-from turnwise.runs.database import Database
+from turnwise.record.database.database import Database
 
 # Skips whose reason begins so are failures on a build server, which has to have every service.
 MISSING = "service missing: "

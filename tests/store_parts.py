@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from turnwise.ids import new_id
-from turnwise.runs.records import Json, NewAsk, NewRun, RunRecord, WorkerInfo
-from turnwise.runs.store import Store
+from turnwise.base.ids import new_id
+from turnwise.record.runs.records import Json, NewAsk, NewRun, RunRecord, WorkerInfo
+from turnwise.record.store import Store
 
 
 def new_run(**changes: Any) -> NewRun:

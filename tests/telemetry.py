@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from turnwise.telemetry.providers import use
+from turnwise.observability.telemetry.providers import use
 
 
 @dataclass(frozen=True, kw_only=True)

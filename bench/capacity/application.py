@@ -13,8 +13,8 @@ from pathlib import Path
 
 from bench.tool_loop import CountTool, said
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
-from turnwise.fake_llm.answer import Answer
-from turnwise.fake_llm.request import ChatRequest
+from turnwise.testing.fake_llm.answer import Answer
+from turnwise.testing.fake_llm.request import ChatRequest
 
 # Of the logarithm: a call in twenty takes 2.0 times the mean, one in a hundred 2.8 times.
 SPREAD = 0.5

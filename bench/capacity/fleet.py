@@ -22,7 +22,7 @@ from tests.databases import fresh_postgres
 from bench.capacity.application import FOLDER, LATENCY
 from bench.processes import cpu_seconds
 from bench.tool_loop import first_message
-from turnwise.runs.database import Database
+from turnwise.record.database.database import Database
 
 _ROOT = Path(__file__).parents[2]
 _PATIENCE = 300.0

@@ -25,8 +25,8 @@ from sqlalchemy.pool import Pool
 
 from bench.capacity.measurements import Cost
 from turnwise.bus.celery_bus import CeleryBus
-from turnwise.runs.store import Store
-from turnwise.serving.answering import Answering
+from turnwise.record.store import Store
+from turnwise.serving.attempts.answering import Answering
 from turnwise_coordinator.coordinator import Coordinator
 from turnwise_responders.responders import Responders
 

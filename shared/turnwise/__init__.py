@@ -14,22 +14,9 @@ if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
     from turnwise.agents.config import AgentConfig, ChatAgentConfig, NonToolAction
     from turnwise.agents.global_state import GlobalState
-    from turnwise.agents.handler_calls import idempotency_key
+    from turnwise.agents.tools.handler_calls import idempotency_key
     from turnwise.app import App
-    from turnwise.batch.agents import (
-        agent_response_batch,
-        llm_response_batch,
-        run_batch_agent_method,
-        run_batch_function,
-    )
-    from turnwise.batch.pool import ExceptionHandling
-    from turnwise.batch.results import BatchResults
-    from turnwise.batch.tasks import run_batch_task_gen, run_batch_tasks
-    from turnwise.cancellation import cancelled, check_cancelled
-    from turnwise.constants import AT, DONE, NO_ANSWER, PASS, PASS_TO, SEND_TO, USER_QUIT_STRINGS
-    from turnwise.core.sequences import AgentEvent, DoneSequence, EventType
-    from turnwise.display import Settings, quiet_mode, set_global, settings, temporary_settings
-    from turnwise.entity import Entity, StatusCode
+    from turnwise.base.cancellation import cancelled, check_cancelled
     from turnwise.errors import (
         CallCancelledError,
         CallTimeoutError,
@@ -37,8 +24,46 @@ if TYPE_CHECKING:
         InfiniteLoopException,
         TurnwiseError,
     )
-    from turnwise.llm.azure_config import AzureConfig
-    from turnwise.llm.base import (
+    from turnwise.integrations.mcp.helpers import (
+        FastMCPClient,
+        get_mcp_tool_async,
+        get_mcp_tools_async,
+        get_tool,
+        get_tool_async,
+        get_tools,
+        get_tools_async,
+        mcp_tool,
+    )
+    from turnwise.integrations.mcp.server import MCPTools
+    from turnwise.integrations.retrieval.config import PgVectorConfig, SqliteVectorConfig, VectorStoreConfig
+    from turnwise.integrations.retrieval.document import DocMetaData, Document, ScoredDocument
+    from turnwise.integrations.retrieval.embedder import Embedder, Embeddings
+    from turnwise.integrations.retrieval.hashing import HashingEmbedder
+    from turnwise.integrations.retrieval.openai_embedder import OpenAIEmbedder
+    from turnwise.integrations.retrieval.splitting import ingest_documents, split_document, split_text
+    from turnwise.integrations.retrieval.store import VectorStore
+    from turnwise.integrations.retrieval.tool import RetrievalTool
+    from turnwise.machine.sequences import AgentEvent, DoneSequence, EventType
+    from turnwise.messages.document import ChatDocLoggerFields, ChatDocMetaData, ChatDocument
+    from turnwise.messages.entity import Entity, StatusCode
+    from turnwise.messages.signals import AT, DONE, NO_ANSWER, PASS, PASS_TO, SEND_TO, USER_QUIT_STRINGS
+    from turnwise.messages.stop_reason import StopReason
+    from turnwise.messages.tool_message import ToolMessage
+    from turnwise.messages.tools.orchestration import (
+        AgentDoneTool,
+        AgentSendTool,
+        DonePassTool,
+        DoneTool,
+        FinalResultTool,
+        ForwardTool,
+        PassTool,
+        ResultTool,
+        SendTool,
+    )
+    from turnwise.messages.tools.recipient import AddRecipientTool, RecipientTool
+    from turnwise.messages.tools.rewind import RewindTool
+    from turnwise.messages.xml.tool_message import XMLToolMessage
+    from turnwise.models.base import (
         LanguageModel,
         LLMConfig,
         LLMFunctionCall,
@@ -50,10 +75,11 @@ if TYPE_CHECKING:
         Role,
         StreamEventType,
     )
-    from turnwise.llm.call_params import OpenAICallParams
-    from turnwise.llm.file_attachment import FileAttachment
-    from turnwise.llm.mock import MockLM, MockLMConfig
-    from turnwise.llm.model_names import (
+    from turnwise.models.call_params import OpenAICallParams
+    from turnwise.models.file_attachment import FileAttachment
+    from turnwise.models.limits.announcement import Quota, RateLimits
+    from turnwise.models.mock import MockLM, MockLMConfig
+    from turnwise.models.model_names import (
         AnthropicModel,
         DeepSeekModel,
         GeminiModel,
@@ -61,51 +87,25 @@ if TYPE_CHECKING:
         ModelName,
         OpenAIChatModel,
     )
-    from turnwise.llm.openai_chat import OpenAIGPT
-    from turnwise.llm.openai_config import OpenAIGPTConfig
-    from turnwise.llm.specs import OpenAIJsonSchemaSpec, OpenAIToolSpec
-    from turnwise.messages.document import ChatDocLoggerFields, ChatDocMetaData, ChatDocument
-    from turnwise.messages.tool_message import ToolMessage
-    from turnwise.messages.xml.tool_message import XMLToolMessage
-    from turnwise.provider_limits.announcement import Quota, RateLimits
-    from turnwise.retrieval.config import PgVectorConfig, SqliteVectorConfig, VectorStoreConfig
-    from turnwise.retrieval.document import DocMetaData, Document, ScoredDocument
-    from turnwise.retrieval.embedder import Embedder, Embeddings
-    from turnwise.retrieval.hashing import HashingEmbedder
-    from turnwise.retrieval.openai_embedder import OpenAIEmbedder
-    from turnwise.retrieval.splitting import ingest_documents, split_document, split_text
-    from turnwise.retrieval.store import VectorStore
-    from turnwise.retrieval.tool import RetrievalTool
-    from turnwise.retrying import ErrorKind, RetryPolicy
-    from turnwise.stop_reason import StopReason
+    from turnwise.models.openai.azure_config import AzureConfig
+    from turnwise.models.openai.chat import OpenAIGPT
+    from turnwise.models.openai.config import OpenAIGPTConfig
+    from turnwise.models.retry_policy import ErrorKind, RetryPolicy
+    from turnwise.models.specs import OpenAIJsonSchemaSpec, OpenAIToolSpec
+    from turnwise.observability.display import Settings, quiet_mode, set_global, settings, temporary_settings
+    from turnwise.tasks.batch.agents import (
+        agent_response_batch,
+        llm_response_batch,
+        run_batch_agent_method,
+        run_batch_function,
+    )
+    from turnwise.tasks.batch.pool import ExceptionHandling
+    from turnwise.tasks.batch.results import BatchResults
+    from turnwise.tasks.batch.tasks import run_batch_task_gen, run_batch_tasks
     from turnwise.tasks.callbacks import TaskCallbacks
     from turnwise.tasks.config import TaskConfig
     from turnwise.tasks.task import Task
     from turnwise.tasks.task_tool import TaskTool
-    from turnwise.tools.mcp.helpers import (
-        FastMCPClient,
-        get_mcp_tool_async,
-        get_mcp_tools_async,
-        get_tool,
-        get_tool_async,
-        get_tools,
-        get_tools_async,
-        mcp_tool,
-    )
-    from turnwise.tools.mcp.server import MCPTools
-    from turnwise.tools.orchestration import (
-        AgentDoneTool,
-        AgentSendTool,
-        DonePassTool,
-        DoneTool,
-        FinalResultTool,
-        ForwardTool,
-        PassTool,
-        ResultTool,
-        SendTool,
-    )
-    from turnwise.tools.recipient import AddRecipientTool, RecipientTool
-    from turnwise.tools.rewind import RewindTool
 
 __version__ = "0.1.0"
 
@@ -232,7 +232,7 @@ __all__ = [
 _NAMES_BY_MODULE = {
     "turnwise.agents.global_state": ["GlobalState"],
     "turnwise.tasks.task_tool": ["TaskTool"],
-    "turnwise.tools.mcp.helpers": [
+    "turnwise.integrations.mcp.helpers": [
         "FastMCPClient",
         "get_tool",
         "get_tool_async",
@@ -242,12 +242,12 @@ _NAMES_BY_MODULE = {
         "get_mcp_tools_async",
         "mcp_tool",
     ],
-    "turnwise.llm.file_attachment": ["FileAttachment"],
-    "turnwise.llm.specs": ["OpenAIToolSpec", "OpenAIJsonSchemaSpec"],
-    "turnwise.llm.openai_chat": ["OpenAIGPT"],
-    "turnwise.llm.azure_config": ["AzureConfig"],
-    "turnwise.llm.call_params": ["OpenAICallParams"],
-    "turnwise.llm.model_names": [
+    "turnwise.models.file_attachment": ["FileAttachment"],
+    "turnwise.models.specs": ["OpenAIToolSpec", "OpenAIJsonSchemaSpec"],
+    "turnwise.models.openai.chat": ["OpenAIGPT"],
+    "turnwise.models.openai.azure_config": ["AzureConfig"],
+    "turnwise.models.call_params": ["OpenAICallParams"],
+    "turnwise.models.model_names": [
         "ModelName",
         "OpenAIChatModel",
         "AnthropicModel",
@@ -259,22 +259,22 @@ _NAMES_BY_MODULE = {
     "turnwise.agents.callbacks": ["Callbacks"],
     "turnwise.agents.chat_agent": ["ChatAgent"],
     "turnwise.agents.config": ["AgentConfig", "ChatAgentConfig", "NonToolAction"],
-    "turnwise.agents.handler_calls": ["idempotency_key"],
+    "turnwise.agents.tools.handler_calls": ["idempotency_key"],
     "turnwise.app": ["App"],
-    "turnwise.batch.agents": [
+    "turnwise.tasks.batch.agents": [
         "agent_response_batch",
         "llm_response_batch",
         "run_batch_agent_method",
         "run_batch_function",
     ],
-    "turnwise.batch.pool": ["ExceptionHandling"],
-    "turnwise.batch.results": ["BatchResults"],
-    "turnwise.batch.tasks": ["run_batch_task_gen", "run_batch_tasks"],
-    "turnwise.cancellation": ["cancelled", "check_cancelled"],
-    "turnwise.constants": ["AT", "DONE", "NO_ANSWER", "PASS", "PASS_TO", "SEND_TO", "USER_QUIT_STRINGS"],
-    "turnwise.core.sequences": ["AgentEvent", "DoneSequence", "EventType"],
-    "turnwise.display": ["Settings", "quiet_mode", "set_global", "settings", "temporary_settings"],
-    "turnwise.entity": ["Entity", "StatusCode"],
+    "turnwise.tasks.batch.pool": ["ExceptionHandling"],
+    "turnwise.tasks.batch.results": ["BatchResults"],
+    "turnwise.tasks.batch.tasks": ["run_batch_task_gen", "run_batch_tasks"],
+    "turnwise.base.cancellation": ["cancelled", "check_cancelled"],
+    "turnwise.messages.signals": ["AT", "DONE", "NO_ANSWER", "PASS", "PASS_TO", "SEND_TO", "USER_QUIT_STRINGS"],
+    "turnwise.machine.sequences": ["AgentEvent", "DoneSequence", "EventType"],
+    "turnwise.observability.display": ["Settings", "quiet_mode", "set_global", "settings", "temporary_settings"],
+    "turnwise.messages.entity": ["Entity", "StatusCode"],
     "turnwise.errors": [
         "CallCancelledError",
         "CallTimeoutError",
@@ -282,7 +282,7 @@ _NAMES_BY_MODULE = {
         "InfiniteLoopException",
         "TurnwiseError",
     ],
-    "turnwise.llm.base": [
+    "turnwise.models.base": [
         "LLMConfig",
         "LLMFunctionCall",
         "LLMFunctionSpec",
@@ -294,26 +294,26 @@ _NAMES_BY_MODULE = {
         "Role",
         "StreamEventType",
     ],
-    "turnwise.llm.mock": ["MockLMConfig", "MockLM"],
-    "turnwise.llm.openai_config": ["OpenAIGPTConfig"],
-    "turnwise.provider_limits.announcement": ["Quota", "RateLimits"],
+    "turnwise.models.mock": ["MockLMConfig", "MockLM"],
+    "turnwise.models.openai.config": ["OpenAIGPTConfig"],
+    "turnwise.models.limits.announcement": ["Quota", "RateLimits"],
     "turnwise.messages.document": ["ChatDocLoggerFields", "ChatDocMetaData", "ChatDocument"],
     "turnwise.messages.tool_message": ["ToolMessage"],
     "turnwise.messages.xml.tool_message": ["XMLToolMessage"],
-    "turnwise.retrieval.config": ["PgVectorConfig", "SqliteVectorConfig", "VectorStoreConfig"],
-    "turnwise.retrieval.document": ["Document", "ScoredDocument", "DocMetaData"],
-    "turnwise.retrieval.embedder": ["Embedder", "Embeddings"],
-    "turnwise.retrieval.hashing": ["HashingEmbedder"],
-    "turnwise.retrieval.openai_embedder": ["OpenAIEmbedder"],
-    "turnwise.retrieval.splitting": ["ingest_documents", "split_document", "split_text"],
-    "turnwise.retrieval.store": ["VectorStore"],
-    "turnwise.retrieval.tool": ["RetrievalTool"],
-    "turnwise.retrying": ["ErrorKind", "RetryPolicy"],
-    "turnwise.stop_reason": ["StopReason"],
+    "turnwise.integrations.retrieval.config": ["PgVectorConfig", "SqliteVectorConfig", "VectorStoreConfig"],
+    "turnwise.integrations.retrieval.document": ["Document", "ScoredDocument", "DocMetaData"],
+    "turnwise.integrations.retrieval.embedder": ["Embedder", "Embeddings"],
+    "turnwise.integrations.retrieval.hashing": ["HashingEmbedder"],
+    "turnwise.integrations.retrieval.openai_embedder": ["OpenAIEmbedder"],
+    "turnwise.integrations.retrieval.splitting": ["ingest_documents", "split_document", "split_text"],
+    "turnwise.integrations.retrieval.store": ["VectorStore"],
+    "turnwise.integrations.retrieval.tool": ["RetrievalTool"],
+    "turnwise.models.retry_policy": ["ErrorKind", "RetryPolicy"],
+    "turnwise.messages.stop_reason": ["StopReason"],
     "turnwise.tasks.callbacks": ["TaskCallbacks"],
     "turnwise.tasks.config": ["TaskConfig"],
     "turnwise.tasks.task": ["Task"],
-    "turnwise.tools.orchestration": [
+    "turnwise.messages.tools.orchestration": [
         "AgentDoneTool",
         "AgentSendTool",
         "DonePassTool",
@@ -324,9 +324,9 @@ _NAMES_BY_MODULE = {
         "ResultTool",
         "SendTool",
     ],
-    "turnwise.tools.mcp.server": ["MCPTools"],
-    "turnwise.tools.recipient": ["AddRecipientTool", "RecipientTool"],
-    "turnwise.tools.rewind": ["RewindTool"],
+    "turnwise.integrations.mcp.server": ["MCPTools"],
+    "turnwise.messages.tools.recipient": ["AddRecipientTool", "RecipientTool"],
+    "turnwise.messages.tools.rewind": ["RewindTool"],
 }
 _HOMES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 

@@ -11,9 +11,9 @@ from typing import Literal
 
 from tests.chaos import ledgers, words
 
-from turnwise.fake_llm import wire
-from turnwise.fake_llm.answer import Answer, Fault, ToolCall
-from turnwise.fake_llm.request import ChatRequest, text_of
+from turnwise.testing.fake_llm import wire
+from turnwise.testing.fake_llm.answer import Answer, Fault, ToolCall
+from turnwise.testing.fake_llm.request import ChatRequest, text_of
 
 # Seconds of the step `think`; other answers take a part of SHORT that depends on the prompt.
 LONG, SHORT = 1.5, 0.3

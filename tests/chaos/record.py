@@ -8,8 +8,8 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
-from turnwise.runs.database import Database
-from turnwise.runs.store import Store
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
 from turnwise.testing import check
 
 Row = dict[str, Any]

@@ -15,8 +15,8 @@ from tests.chart.conftest import values_of
 from tests.chart.engine import Engine, Release, install
 from tests.monitoring import DASHBOARDS, RULES, dashboard
 
-from turnwise.service_settings import load_settings
-from turnwise.setting_names import OTHER_NAMES
+from turnwise.processes.setting_names import OTHER_NAMES
+from turnwise.processes.settings import load_settings
 from turnwise_gateway.server import _GRACE
 
 pytestmark = pytest.mark.helm

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.chart.engine import ChartRefusedError, Engine, Release, render
 
-from turnwise.service_settings import ServiceSettings
+from turnwise.processes.settings import ServiceSettings
 
 pytestmark = pytest.mark.helm
 

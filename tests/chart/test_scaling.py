@@ -15,10 +15,10 @@ from tests.monitoring import promtool
 from tests.services import migrated_postgres
 from tests.store_parts import asked_run, new_worker
 
-from turnwise.metrics import RecordCollector
-from turnwise.runs.database import Database
-from turnwise.runs.pauses import PauseKind
-from turnwise.runs.store import Store
+from turnwise.processes.metrics import RecordCollector
+from turnwise.record.asks.pauses import PauseKind
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
 
 pytestmark = pytest.mark.helm
 

@@ -14,8 +14,8 @@ from typing import Any
 import yaml
 from tests.chart.engine import CHART
 
-from turnwise.service_settings import ServiceSettings
-from turnwise.setting_names import known_names
+from turnwise.processes.setting_names import known_names
+from turnwise.processes.settings import ServiceSettings
 
 _KEY = re.compile(r"^(?P<indent> *)(?P<key>[A-Za-z][\w-]*):(?P<rest>.*)$")
 # Maps that are passed on to Kubernetes, and explained as one.

@@ -20,11 +20,11 @@ from kombu.messaging import Consumer
 from tests.brokers import BrokerMissing, fresh_rabbitmq, fresh_redis
 
 from turnwise.bus.base import Bus
-from turnwise.bus.broker_url import BrokerURL
+from turnwise.bus.broker.topology import work_queue
+from turnwise.bus.broker.url import BrokerURL
 from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.envelope import AskEnvelope, Work, parse_envelope
 from turnwise.bus.in_process import InProcessBus
-from turnwise.bus.topology import work_queue
 
 
 @contextmanager

@@ -12,9 +12,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from turnwise.bus.celery_app import make_celery
-from turnwise.bus.protocol import ANSWER_TASK, MOVE_TASK
+from turnwise.bus.broker.protocol import ANSWER_TASK, MOVE_TASK
 from turnwise.bus.signing import WireKeys
+from turnwise.bus.worker.celery_app import make_celery
 
 _KEYS = WireKeys.of(os.environ.get("PROBE_KEYS", "").split())
 app = make_celery("probe", os.environ["PROBE_BROKER"], ["coordinator", "llm", "agent", "llm-big"], keys=_KEYS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.either_database import database, postgres_url
 
-from turnwise.runs.database import Database
-from turnwise.runs.store import Store
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
 
 __all__ = ["database", "postgres_url"]
 

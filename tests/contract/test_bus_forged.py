@@ -21,12 +21,12 @@ from kombu.entity import Exchange
 from kombu.messaging import Producer
 from tests.contract.brokers import an_ask, broker, until
 
-from turnwise.bus import protocol
+from turnwise.bus.broker import protocol
+from turnwise.bus.broker.protocol import ANSWER_TASK, MOVE_TASK
+from turnwise.bus.broker.topology import NOTICE_EXCHANGE, WORK_EXCHANGE
 from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.envelope import MAX_MESSAGE_BYTES, CancelNotice, Notice, RunNotice
-from turnwise.bus.protocol import ANSWER_TASK, MOVE_TASK
 from turnwise.bus.signing import WireKeys
-from turnwise.bus.topology import NOTICE_EXCHANGE, WORK_EXCHANGE
 
 TESTS = Path(__file__).parent.parent
 KEY = "k" * 32

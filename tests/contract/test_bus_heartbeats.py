@@ -9,10 +9,10 @@ import pytest
 from tests.contract.brokers import broker, until
 from tests.tcp_proxy import TcpProxy, address_in
 
-from turnwise.bus.celery_app import make_celery
 from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.envelope import Notice, RunNotice
-from turnwise.bus.worker_process import WorkerProcess
+from turnwise.bus.worker.celery_app import make_celery
+from turnwise.bus.worker.process import WorkerProcess
 
 HEARTBEAT = 1
 # Seconds of traffic: the broker cuts a connection without heartbeats twice meanwhile.
@@ -69,7 +69,7 @@ def test_a_callback_that_takes_longer_than_the_heartbeats_costs_no_connection(ca
 def test_a_listener_whose_connection_swallows_everything_connects_again(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("turnwise.bus.broker_url.ANSWER_TIMEOUT", 2.0)  # what Redis is given, which has no heartbeats
+    monkeypatch.setattr("turnwise.bus.broker.url.ANSWER_TIMEOUT", 2.0)  # what Redis is given, which has no heartbeats
     with broker(kind) as url, TcpProxy(address_in(url)) as proxy:
         listening, sending = CeleryBus(proxy.url(url), heartbeat=1), CeleryBus(url)
         heard: list[Notice] = []

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 from tests.contract.brokers import an_ask
 
-from turnwise.bus.broker_url import BrokerURL
-from turnwise.bus.celery_app import make_celery
+from turnwise.bus.broker.url import BrokerURL
 from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.envelope import MAX_DOCUMENT_BYTES, parse_envelope, schema
 from turnwise.bus.routing import queue_for, routing_key
+from turnwise.bus.worker.celery_app import make_celery
 from turnwise.errors import BrokerUnavailableError, ConfigurationError, InvalidRequestError
 
 

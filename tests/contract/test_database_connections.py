@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ProgrammingError
 
-from turnwise.runs.database import Database
+from turnwise.record.database.database import Database
 
 
 @pytest.mark.postgres

@@ -12,9 +12,9 @@ from tests.cli import Terminal, terminal
 from tests.databases import NoPostgresError, postgres_server
 from tests.services import missing
 
+from turnwise.base.ids import new_id
 from turnwise.errors import ConfigurationError, DatabaseUnavailableError
-from turnwise.ids import new_id
-from turnwise.runs.database import Database
+from turnwise.record.database.database import Database
 
 __all__ = ["terminal"]
 

@@ -12,10 +12,10 @@ from tests.databases import fresh_sqlite
 from tests.e2e.waiting import until
 from tests.store_parts import asked_run, new_queue, new_run, new_worker
 
-from turnwise.ids import new_id
-from turnwise.runs import ages, gauges
-from turnwise.runs.outcomes import Parking
-from turnwise.runs.store import Store
+from turnwise.base.ids import new_id
+from turnwise.record.runs.outcomes import Parking
+from turnwise.record.store import Store
+from turnwise.record.upkeep import ages, gauges
 
 
 def test_the_oldest_unfinished_run_of_a_task_has_an_age_until_it_ends(store: Store) -> None:

@@ -9,10 +9,10 @@ from decimal import Decimal
 import pytest
 from tests.store_parts import asked_run, new_queue, new_worker
 
-from turnwise.runs.database import Database
-from turnwise.runs.outcomes import Deferral, Reply
-from turnwise.runs.records import Claim, NewDocument, NewHistory, Usage
-from turnwise.runs.store import Store
+from turnwise.record.database.database import Database
+from turnwise.record.runs.outcomes import Deferral, Reply
+from turnwise.record.runs.records import Claim, NewDocument, NewHistory, Usage
+from turnwise.record.store import Store
 
 
 def _claimed(store: Store, queue: str, worker: str) -> Claim:

@@ -10,13 +10,13 @@ import pytest
 import sqlalchemy as sa
 from tests.store_parts import begun_run, new_run, remembered
 
-from turnwise.ids import new_id
-from turnwise.runs.outcomes import Reply
-from turnwise.runs.records import AgentRecord, Json, NewHistory, RunRecord
-from turnwise.runs.schema import agent_states, histories
-from turnwise.runs.store import Store
-from turnwise.runs.transaction import RunTransaction
-from turnwise.serving.history_cache import HistoryCache
+from turnwise.base.ids import new_id
+from turnwise.record.database.schema import agent_states, histories
+from turnwise.record.runs.outcomes import Reply
+from turnwise.record.runs.records import AgentRecord, Json, NewHistory, RunRecord
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.store import Store
+from turnwise.serving.attempts.history_cache import HistoryCache
 
 Change = Callable[[RunTransaction], None]
 

@@ -11,13 +11,13 @@ import sqlalchemy as sa
 from tests.past_parts import Stage, told
 
 from turnwise import ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig, Task
+from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, InvalidRequestError
-from turnwise.ids import new_id
-from turnwise.runs.columns import word
-from turnwise.runs.records import NewFork
-from turnwise.runs.schema import events, replies
-from turnwise.runs.scratch import Scratch
-from turnwise.runs.store import Store
+from turnwise.record.database.columns import word
+from turnwise.record.database.schema import events, replies
+from turnwise.record.past.private_record import Scratch
+from turnwise.record.runs.records import NewFork
+from turnwise.record.store import Store
 from turnwise.serving.replay import replay
 
 # Answers of the helper, each another.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.e2e.waiting import until
 from tests.store_parts import asked_run, begun_run, new_queue, new_run, new_worker
 
-from turnwise.ids import new_id
-from turnwise.runs.outcomes import Parking
-from turnwise.runs.store import Store
+from turnwise.base.ids import new_id
+from turnwise.record.runs.outcomes import Parking
+from turnwise.record.store import Store
 
 
 def test_unfinished_runs_are_counted_by_status_and_ended_ones_are_not(store: Store) -> None:

@@ -9,14 +9,14 @@ import pytest
 import sqlalchemy as sa
 from tests.store_parts import new_run
 
-from turnwise.access.api_key import ApiKey
-from turnwise.access.caller import Deed
-from turnwise.access.tenant import TenantLimits
+from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, NotFoundError
-from turnwise.ids import new_id
-from turnwise.runs.access_schema import audit
-from turnwise.runs.keys import KeyRecord, NewKey
-from turnwise.runs.store import Store
+from turnwise.record.database.access_schema import audit
+from turnwise.record.store import Store
+from turnwise.record.tenants.api_key import ApiKey
+from turnwise.record.tenants.caller import Deed
+from turnwise.record.tenants.keys import KeyRecord, NewKey
+from turnwise.record.tenants.tenant import TenantLimits
 
 
 def new_key(store: Store, tenant: str = "acme", **changes: Any) -> tuple[KeyRecord, ApiKey]:

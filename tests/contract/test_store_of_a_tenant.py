@@ -10,12 +10,12 @@ from decimal import Decimal
 import pytest
 from tests.store_parts import asked_run, begun_run, new_queue, new_run, new_worker
 
+from turnwise.base.ids import new_id
 from turnwise.errors import NotFoundError, QuotaExceededError
-from turnwise.ids import new_id
-from turnwise.runs.database import Database
-from turnwise.runs.outcomes import Reply, Resolution
-from turnwise.runs.records import NewDocument, NewFork, RunFilter, Usage
-from turnwise.runs.store import Store
+from turnwise.record.database.database import Database
+from turnwise.record.runs.outcomes import Reply, Resolution
+from turnwise.record.runs.records import NewDocument, NewFork, RunFilter, Usage
+from turnwise.record.store import Store
 
 Attempt = Callable[[Store, str], object]
 

@@ -8,23 +8,23 @@ from functools import partial
 import pytest
 from tests.store_parts import asked_run, new_queue, new_worker
 
-from turnwise.effects import run_sync
+from turnwise.base.ids import new_id
+from turnwise.base.sync_async import run_sync
 from turnwise.errors import ModelError, ModelRateLimitError, ModelRequestError, ModelUnavailableError
-from turnwise.ids import new_id
-from turnwise.ledger.budget import NOTHING
-from turnwise.ledger.call import ModelCall
-from turnwise.ledger.gate import Hold, failed
-from turnwise.llm.base import LLMTokenUsage
-from turnwise.llm.mock import MockLM, MockLMConfig
-from turnwise.provider_limits.provider import Provider, ProviderWait, Target
-from turnwise.provider_limits.window import Caps, Room
-from turnwise.runs.outcomes import Deferral, ProviderDown
-from turnwise.runs.provider_buckets import look
-from turnwise.runs.records import Claim, ProviderPlace
-from turnwise.runs.store import Store
-from turnwise.serving.gate import ServedGate, Spending
-from turnwise.serving.provider_places import ServedProviders
-from turnwise.serving.work import Work
+from turnwise.models.base import LLMTokenUsage
+from turnwise.models.budget.budget import NOTHING
+from turnwise.models.budget.call import ModelCall
+from turnwise.models.budget.gate import Hold, failed
+from turnwise.models.limits.provider import Provider, ProviderWait, Target
+from turnwise.models.limits.window import Caps, Room
+from turnwise.models.mock import MockLM, MockLMConfig
+from turnwise.record.budgets.provider_windows import look
+from turnwise.record.runs.outcomes import Deferral, ProviderDown
+from turnwise.record.runs.records import Claim, ProviderPlace
+from turnwise.record.store import Store
+from turnwise.serving.attempts.budget_gate import ServedGate, Spending
+from turnwise.serving.attempts.provider_places import ServedProviders
+from turnwise.serving.attempts.work_times import Work
 
 Claims = Callable[[int], list[Claim]]
 HOURS = 3_600.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.store_parts import asked_run, new_queue, new_worker
 
-from turnwise.runs.outcomes import Deferral
-from turnwise.runs.store import Store
+from turnwise.record.runs.outcomes import Deferral
+from turnwise.record.store import Store
 
 
 def test_asks_that_may_be_claimed_for_long_are_counted_by_queue(store: Store) -> None:

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 import pytest
 from tests.store_parts import asked_run, new_queue, new_run, new_worker
 
-from turnwise.access.caller import Deed
+from turnwise.base.ids import new_id
 from turnwise.errors import NotFoundError
-from turnwise.ids import new_id
-from turnwise.provider_limits.provider import Provider, ProviderWait, Target
-from turnwise.provider_limits.window import Caps
-from turnwise.runs.outcomes import Deferral, Reply
-from turnwise.runs.pauses import KINDS, PauseKind
-from turnwise.runs.records import Claim, RunRecord
-from turnwise.runs.store import Store
-from turnwise.serving.pausing import hold_if_paused
-from turnwise.serving.waiting import why_waiting
+from turnwise.models.limits.provider import Provider, ProviderWait, Target
+from turnwise.models.limits.window import Caps
+from turnwise.record.asks.pauses import KINDS, PauseKind
+from turnwise.record.runs.outcomes import Deferral, Reply
+from turnwise.record.runs.records import Claim, RunRecord
+from turnwise.record.store import Store
+from turnwise.record.tenants.caller import Deed
+from turnwise.serving.moves.pausing import hold_if_paused
+from turnwise.serving.wait_reason import why_waiting
 
 
 class Place:
@@ -294,7 +294,7 @@ def _age(store: Store, run: RunRecord, seconds: float) -> None:
     """Let the run's ask have waited for so long."""
     import sqlalchemy as sa
 
-    from turnwise.runs.schema import asks
+    from turnwise.record.database.schema import asks
 
     with store.database.begin() as connection:
         connection.execute(

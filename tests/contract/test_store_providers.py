@@ -8,13 +8,13 @@ from collections.abc import Callable
 import pytest
 from tests.store_parts import asked_run, new_queue, new_worker
 
-from turnwise.ids import new_id
-from turnwise.provider_limits.announcement import Quota, RateLimits
-from turnwise.provider_limits.provider import Provider, ProviderWait, Target
-from turnwise.provider_limits.window import Caps, Room
-from turnwise.runs.outcomes import Deferral, Reply
-from turnwise.runs.records import Claim, ProviderPlace
-from turnwise.runs.store import Store
+from turnwise.base.ids import new_id
+from turnwise.models.limits.announcement import Quota, RateLimits
+from turnwise.models.limits.provider import Provider, ProviderWait, Target
+from turnwise.models.limits.window import Caps, Room
+from turnwise.record.runs.outcomes import Deferral, Reply
+from turnwise.record.runs.records import Claim, ProviderPlace
+from turnwise.record.store import Store
 
 
 def target(**caps: float) -> Target:

@@ -13,17 +13,17 @@ import sqlalchemy as sa
 from tests.services import migrated_postgres
 from tests.store_parts import asked_run, begun_run, new_ask, new_queue, new_run, new_worker, remembered
 
+from turnwise.base.ids import new_id
 from turnwise.errors import NotFoundError
-from turnwise.ids import new_id
-from turnwise.ledger.budget import Amount
-from turnwise.ledger.call import Granted, ModelCall
-from turnwise.runs import schema
-from turnwise.runs.budgets import ScopeLimits
-from turnwise.runs.columns import Document, Money
-from turnwise.runs.outcomes import Reply
-from turnwise.runs.purging import Retention
-from turnwise.runs.records import Claim, NewHistory, RunRecord, Usage
-from turnwise.runs.store import Store
+from turnwise.models.budget.budget import Amount
+from turnwise.models.budget.call import Granted, ModelCall
+from turnwise.record.budgets.budgets import ScopeLimits
+from turnwise.record.database import schema
+from turnwise.record.database.columns import Document, Money
+from turnwise.record.runs.outcomes import Reply
+from turnwise.record.runs.records import Claim, NewHistory, RunRecord, Usage
+from turnwise.record.store import Store
+from turnwise.record.upkeep.purging import Retention
 
 NOW = Retention(older_than=0)
 # Tables without rows of one run. A new table belongs here, or its rows have a `run_id`.

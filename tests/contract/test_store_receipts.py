@@ -9,9 +9,9 @@ import pytest
 from tests.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
-from turnwise.runs.outcomes import Deferral, Parking, Receipt, Reply, Resolution
-from turnwise.runs.records import AskRecord, Claim, Json, RunRecord
-from turnwise.runs.store import Store
+from turnwise.record.runs.outcomes import Deferral, Parking, Receipt, Reply, Resolution
+from turnwise.record.runs.records import AskRecord, Claim, Json, RunRecord
+from turnwise.record.store import Store
 
 
 def _claimed(store: Store, queue: str, worker: str | None = None) -> Claim:

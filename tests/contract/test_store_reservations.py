@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from tests.store_parts import asked_run, new_queue, new_worker
 
-from turnwise.ids import new_id
-from turnwise.ledger.budget import Amount
-from turnwise.ledger.call import Granted, ModelCall, Refusal
-from turnwise.ledger.wait import Wait
-from turnwise.runs.budgets import NO_SCOPE_LIMITS, Key, ScopeLimits, period_end
-from turnwise.runs.database import Database
-from turnwise.runs.outcomes import CallUsage, Deferral, Reply
-from turnwise.runs.records import Claim, RunRecord, Usage
-from turnwise.runs.reservations import Stale
-from turnwise.runs.schema import budgets, reservations
-from turnwise.runs.store import Store
+from turnwise.base.ids import new_id
+from turnwise.models.budget.budget import Amount
+from turnwise.models.budget.call import Granted, ModelCall, Refusal
+from turnwise.models.budget.wait import Wait
+from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS, Key, ScopeLimits, period_end
+from turnwise.record.budgets.reservations import Stale
+from turnwise.record.database.database import Database
+from turnwise.record.database.schema import budgets, reservations
+from turnwise.record.runs.outcomes import CallUsage, Deferral, Reply
+from turnwise.record.runs.records import Claim, RunRecord, Usage
+from turnwise.record.store import Store
 
 IN, OUT = Decimal("0.001"), Decimal("0.002")
 

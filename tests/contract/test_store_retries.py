@@ -8,12 +8,12 @@ import pytest
 from tests.past_parts import TASK, Stage, told
 
 from turnwise import ChatAgent, ChatAgentConfig, ChatDocument, LLMResponse, MockLMConfig, Task, ToolMessage
+from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError
-from turnwise.ids import new_id
-from turnwise.runs.outcomes import Reply
-from turnwise.runs.retrying import NewLimits
-from turnwise.runs.scratch import Scratch
-from turnwise.runs.store import Store
+from turnwise.record.past.private_record import Scratch
+from turnwise.record.past.retrying import NewLimits
+from turnwise.record.runs.outcomes import Reply
+from turnwise.record.store import Store
 from turnwise.serving.replay import replay
 
 

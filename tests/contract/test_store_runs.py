@@ -7,10 +7,10 @@ import threading
 import pytest
 from tests.store_parts import asked_run, new_ask, new_queue, new_run
 
+from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
-from turnwise.ids import new_id
-from turnwise.runs.records import NewDocument, NewHistory, RunFilter
-from turnwise.runs.store import Store
+from turnwise.record.runs.records import NewDocument, NewHistory, RunFilter
+from turnwise.record.store import Store
 
 
 def test_an_accepted_run_is_queued_with_its_first_event(store: Store) -> None:

@@ -14,13 +14,13 @@ from alembic.script import ScriptDirectory
 from tests.databases import fresh_postgres
 
 from turnwise.errors import AlreadyServedError, ConfigurationError, DatabaseUnavailableError, SchemaVersionError
-from turnwise.runs.database import Database
-from turnwise.runs.lock import EmbeddedLock
-from turnwise.runs.migration import config
-from turnwise.runs.outcomes import Reply
-from turnwise.runs.records import NewHistory, WorkerInfo
-from turnwise.runs.schema import SCHEMA_VERSION, metadata
-from turnwise.runs.store import Store
+from turnwise.record.database.database import Database
+from turnwise.record.database.file_lock import EmbeddedLock
+from turnwise.record.database.migration import config
+from turnwise.record.database.schema import SCHEMA_VERSION, metadata
+from turnwise.record.runs.outcomes import Reply
+from turnwise.record.runs.records import NewHistory, WorkerInfo
+from turnwise.record.store import Store
 
 
 def test_migrations_make_the_tables_that_the_code_knows(database: Database) -> None:

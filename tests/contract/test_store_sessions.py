@@ -9,10 +9,10 @@ from decimal import Decimal
 import pytest
 from tests.store_parts import asked_run, begun_run, new_queue, new_run, new_worker, remembered
 
+from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, NotFoundError
-from turnwise.ids import new_id
-from turnwise.runs.records import NewHistory, RunFilter, RunRecord, Usage
-from turnwise.runs.store import Store
+from turnwise.record.runs.records import NewHistory, RunFilter, RunRecord, Usage
+from turnwise.record.store import Store
 
 
 def _accepted(store: Store, session: str, **changes: object) -> RunRecord:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.store_parts import asked_run, new_queue, new_run, new_worker
 
+from turnwise.base.ids import new_id
 from turnwise.errors import NotFoundError
-from turnwise.ids import new_id
-from turnwise.runs.records import WorkerInfo
-from turnwise.runs.situation import COORDINATOR
-from turnwise.runs.store import Store
+from turnwise.record.runs.records import WorkerInfo
+from turnwise.record.runs.wait_facts import COORDINATOR
+from turnwise.record.store import Store
 
 
 @pytest.fixture

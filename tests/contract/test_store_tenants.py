@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 from tests.store_parts import asked_run, new_queue, new_worker
 
-from turnwise.runs.database import Database
-from turnwise.runs.store import Store
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
 
 Weigh = Callable[[dict[str, float]], Store]
 

@@ -27,8 +27,8 @@ from turnwise import (
     ingest_documents,
 )
 from turnwise.errors import ConfigurationError, InvalidRequestError
-from turnwise.retrieval.indexed_store import IndexedStore
-from turnwise.retrieval.opening import Opened
+from turnwise.integrations.retrieval.indexed_store import IndexedStore
+from turnwise.integrations.retrieval.opening import Opened
 
 # (embedder, collection) -> a configuration of the database under test.
 Configure = Callable[..., VectorStoreConfig]

@@ -10,7 +10,7 @@ from tests.e2e.installation import Distributed, Embedded, distributed_on
 from tests.e2e.model import answer
 
 from turnwise.client import Client
-from turnwise.fake_llm.server import FakeLLMServer
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 DISTRIBUTED = [
     pytest.param("over_rabbitmq", id="rabbitmq", marks=[pytest.mark.postgres, pytest.mark.rabbitmq]),

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from turnwise.fake_llm.answer import Answer, Fault, ToolCall
-from turnwise.fake_llm.request import ChatRequest
+from turnwise.testing.fake_llm.answer import Answer, Fault, ToolCall
+from turnwise.testing.fake_llm.request import ChatRequest
 
 # Seconds that a slow answer takes: long enough to kill somebody while it is in flight.
 SLOW = 1.5

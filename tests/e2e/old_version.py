@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 _ROOT = Path(__file__).parent.parent.parent
-# The programs before the commit that added this migration meet those of this tree, and `SCHEMA` is what they make. Set
-# both to later ones when those programs are no longer to be upgraded from.
+# Paths of the old tree. The programs before the commit that added this migration meet those of this tree, and `SCHEMA`
+# is what they make. Set both to later ones when those programs are no longer to be upgraded from.
 _FIRST_MIGRATION_AFTER = "shared/turnwise/runs/migrations/versions/0007_audit_age.py"
 SCHEMA = "0006"
 _SCHEMA_FILE = "shared/turnwise/runs/schema.py"

@@ -7,7 +7,7 @@ from typing import Any
 from tests.e2e.transcript import WHAT, Line, Names, Transcript
 
 from turnwise import ChatDocument, InfiniteLoopException
-from turnwise.core.actions import Trace
+from turnwise.machine.actions import Trace
 from turnwise.messages.wire import encode_document
 from turnwise.tasks.local_run import LocalRun
 

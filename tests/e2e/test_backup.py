@@ -20,7 +20,7 @@ from tests.services import require
 
 from turnwise.client import Client
 from turnwise.errors import NotFoundError
-from turnwise.fake_llm.server import FakeLLMServer
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 pytestmark = pytest.mark.timeout(400)
 

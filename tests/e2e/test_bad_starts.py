@@ -14,7 +14,7 @@ from tests.e2e.installation import Distributed, Embedded
 from tests.e2e.processes import APP, environment, free_port, run_command
 from tests.services import missing
 
-from turnwise.runs.database import Database
+from turnwise.record.database.database import Database
 
 _SERVICES = [["gateway"], ["coordinator"], ["worker"]]
 each_service = pytest.mark.parametrize("service", _SERVICES, ids=lambda service: service[0])

@@ -12,7 +12,7 @@ from tests.e2e.waiting import until
 
 from turnwise.client import Client
 from turnwise.errors import ConflictError
-from turnwise.fake_llm.server import FakeLLMServer
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 _ENDLESS = Scenario(task="endless", status="cancelled", status_code="KILL")
 

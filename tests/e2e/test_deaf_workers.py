@@ -21,7 +21,7 @@ from tests.e2e.served import status_once
 from tests.e2e.waiting import until
 from tests.tcp_proxy import TcpProxy, address_in
 
-from turnwise.bus.topology import work_queue
+from turnwise.bus.broker.topology import work_queue
 from turnwise.client import Client
 
 # Each finds its work by looking, several times over, which takes its time.

@@ -28,12 +28,12 @@ from tests.rules.scenario import Scenario
 from tests.rules.transcript import fits
 
 from turnwise import Settings, Task, temporary_settings
+from turnwise.agents.attributes.encoding import NotDataError
+from turnwise.agents.attributes.unread import DELETED
 from turnwise.agents.own_attributes import template_of
-from turnwise.attributes.encoding import NotDataError
-from turnwise.attributes.unread import DELETED
 from turnwise.client import Client
-from turnwise.runs.database import Database
-from turnwise.runs.store import Store
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
 
 APP = "tests.e2e.kept_attributes:app"
 # Seconds for all programs to come so far, on a machine that is busy with other tests.

@@ -13,7 +13,7 @@ from tests.e2e.installation import Distributed, Embedded, Role
 from tests.e2e.waiting import until
 
 from turnwise.client import Client
-from turnwise.fake_llm.server import FakeLLMServer
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 SLOW = scenario_named("slow")
 

@@ -14,7 +14,7 @@ from tests.e2e.scenarios import Scenario
 from tests.e2e.waiting import until
 
 from turnwise.client import Client
-from turnwise.service_settings import load_settings
+from turnwise.processes.settings import load_settings
 
 _MODEL = "turnwise-fake"
 _ENDLESS = Scenario(task="endless", status="cancelled", status_code="KILL")

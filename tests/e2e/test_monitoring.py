@@ -20,8 +20,8 @@ from tests.monitoring import DASHBOARDS, Expression, dashboard, expressions, kno
 from tests.prometheus import Prometheus, prometheus_at
 
 from turnwise.client import Client
-from turnwise.fake_llm.answer import Fault
-from turnwise.fake_llm.server import FakeLLMServer
+from turnwise.testing.fake_llm.answer import Fault
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.rabbitmq, pytest.mark.timeout(600)]
 

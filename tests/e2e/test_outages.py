@@ -13,7 +13,7 @@ from tests.e2e.processes import free_port
 from tests.e2e.waiting import until
 
 from turnwise.client import Client
-from turnwise.fake_llm.server import FakeLLMServer
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 _APP = "tests.e2e.two_providers:app"
 _DONE = [{"reply": "DONE here"}]

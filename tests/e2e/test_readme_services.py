@@ -22,9 +22,9 @@ from tests.e2e.processes import free_port
 from tests.e2e.waiting import until
 from tests.services import missing
 
+from turnwise.base.ids import new_id
 from turnwise.client import Client
 from turnwise.errors import TurnwiseError
-from turnwise.ids import new_id
 
 _README = (Path(__file__).parents[2] / "README.md").read_text()
 # Those that run until they are told to stop; the others end by themselves.

@@ -16,7 +16,7 @@ from tests.e2e.processes import Process, environment, free_port
 from tests.e2e.served import status_once
 from tests.e2e.waiting import until
 
-from turnwise.bus.celery_app import make_celery
+from turnwise.bus.worker.celery_app import make_celery
 from turnwise.client import Client
 
 pytestmark = [pytest.mark.postgres, pytest.mark.timeout(400)]

@@ -13,8 +13,8 @@ from tests.e2e.scenarios import Scenario
 from tests.e2e.waiting import until
 
 from turnwise.client import Client
-from turnwise.fake_llm.answer import Fault
-from turnwise.fake_llm.server import FakeLLMServer
+from turnwise.testing.fake_llm.answer import Fault
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 _PATIENT = Scenario(task="patient", status_code="DONE")
 # No 429: that would close the provider for all others who ask it, and for the tests that follow.

@@ -16,8 +16,8 @@ from tests.rules.catalogue import scenarios
 from tests.rules.outcome import comparable
 from tests.rules.scenario import Scenario, not_over_http
 
+from turnwise.base.ids import new_id
 from turnwise.client import Client
-from turnwise.ids import new_id
 
 APP = "tests.rules.application:app"
 SCENARIOS = [each for each in scenarios() if not_over_http(each) is None]

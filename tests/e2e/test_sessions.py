@@ -14,9 +14,9 @@ from tests.e2e.scenarios import PAGES, Scenario
 from tests.e2e.transcript import Transcript
 from tests.e2e.waiting import until
 
+from turnwise.base.ids import new_id
 from turnwise.client import Client
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.ids import new_id
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 # One that is not to leave a trace.
 LOST = Scenario(task="diary", message="Please write about the weather.", status="cancelled", status_code="KILL")

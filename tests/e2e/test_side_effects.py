@@ -15,9 +15,9 @@ from tests.e2e.installation import Embedded, distributed_on
 from tests.e2e.served import status_once
 from tests.e2e.waiting import until
 
+from turnwise.base.ids import new_id
 from turnwise.client import Client
 from turnwise.errors import ConflictError
-from turnwise.ids import new_id
 
 APP = "tests.e2e.side_effects:app"
 PLACES = ["embedded", pytest.param("distributed", marks=[pytest.mark.postgres, pytest.mark.rabbitmq])]

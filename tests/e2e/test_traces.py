@@ -15,7 +15,7 @@ from tests.e2e.waiting import until
 from tests.telemetry import Collector, SeenSpan, connected
 
 from turnwise.client import Client
-from turnwise.fake_llm.server import FakeLLMServer
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.rabbitmq]
 

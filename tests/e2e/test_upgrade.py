@@ -21,8 +21,8 @@ from tests.e2e.waiting import until
 from tests.services import missing
 
 from turnwise.client import Client
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.runs.schema import SCHEMA_VERSION
+from turnwise.record.database.schema import SCHEMA_VERSION
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 # It starts seven processes, of two versions.
 pytestmark = [pytest.mark.postgres, pytest.mark.rabbitmq, pytest.mark.timeout(600)]
@@ -36,7 +36,7 @@ class Upgrade:
         self.folder = folder
         python = old_version.old_python(folder)
         told = subprocess.run(
-            [python, "-c", "from turnwise.runs.schema import SCHEMA_VERSION; print(SCHEMA_VERSION)"],
+            [python, "-c", "from turnwise.record.database.schema import SCHEMA_VERSION; print(SCHEMA_VERSION)"],
             capture_output=True,
             text=True,
             check=True,

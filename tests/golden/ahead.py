@@ -14,9 +14,9 @@ from tests.brokers import fresh_rabbitmq, fresh_redis
 from tests.e2e.installation import Embedded, distributed_on
 
 from turnwise.client import Client
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.runs.database import Database
-from turnwise.runs.store import Store
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 from .http_player import HttpPlayer
 from .model import DEFAULT_TURN_LIMIT, Scenario

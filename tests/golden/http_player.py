@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from turnwise.base.ids import new_id
 from turnwise.client import Client
-from turnwise.ids import new_id
 from turnwise.messages.wire import encode_document
-from turnwise.runs.records import NewRun
-from turnwise.runs.store import Store
+from turnwise.record.runs.records import NewRun
+from turnwise.record.store import Store
 from turnwise.tasks.entry import document_of
 
 from . import model

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from turnwise.fake_llm.answer import Answer, ToolCall
-from turnwise.fake_llm.request import ChatRequest, text_of
+from turnwise.testing.fake_llm.answer import Answer, ToolCall
+from turnwise.testing.fake_llm.request import ChatRequest, text_of
 
 from . import model
 from .application import model_name

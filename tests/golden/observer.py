@@ -17,7 +17,7 @@ from turnwise import (
     Task,
     ToolMessage,
 )
-from turnwise.llm.base import TokenSink, ToolChoice
+from turnwise.models.base import TokenSink, ToolChoice
 
 from .record import (
     CallRecord,

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from turnwise import App, ChatDocument, Task
-from turnwise.agents.record import AgentRecord
-from turnwise.ids import new_id
+from turnwise.agents.kept_state import AgentRecord
+from turnwise.base.ids import new_id
 from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
-from turnwise.runs.outcomes import Reply
-from turnwise.runs.records import AskRecord, NewDocument, NewRun, RunRecord, WorkerInfo
-from turnwise.runs.store import Store
-from turnwise.runs.transaction import RunTransaction
-from turnwise.serving.answering import Answering
-from turnwise.serving.move import Moved, Mover
+from turnwise.record.runs.outcomes import Reply
+from turnwise.record.runs.records import AskRecord, NewDocument, NewRun, RunRecord, WorkerInfo
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.store import Store
+from turnwise.serving.attempts.answering import Answering
+from turnwise.serving.moves.move import Moved, Mover
 from turnwise.tasks.entry import document_of
 from turnwise_gateway.views import event_view, fresh, run_view
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from turnwise import ChatAgent, ChatAgentConfig, ChatDocMetaData, ChatDocument, Entity, Task, TaskConfig
-from turnwise.llm.base import LLMConfig
+from turnwise.models.base import LLMConfig
 
 from . import model
 from .tools import Toolbox

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from tests.databases import fresh_sqlite
 
-from turnwise.runs.store import Store
+from turnwise.record.store import Store
 
 from .compare import compare
 from .expected import parameters

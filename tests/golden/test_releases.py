@@ -13,9 +13,9 @@ from tests.rules.scenario import SERVED
 from tests.rules.served import application
 
 from turnwise import App
-from turnwise.core import done
-from turnwise.runs.export import checked
-from turnwise.runs.scratch import Scratch
+from turnwise.machine import done
+from turnwise.record.past.export import checked
+from turnwise.record.past.private_record import Scratch
 from turnwise.serving.replay import replay
 
 _RELEASES = Path(__file__).parent / "releases"

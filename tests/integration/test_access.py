@@ -10,7 +10,7 @@ import pytest
 from tests.access_parts import ALL, MISSING, OPERATOR, OWNER, RIVAL, Example, Operation, World, operations, world
 from tests.issuer import Issuer, issuer
 
-from turnwise.access.scopes import Scope
+from turnwise.record.tenants.scopes import Scope
 
 # What a request for each operation looks like. A new operation is not tested before it stands here, and fails.
 EXAMPLES = {

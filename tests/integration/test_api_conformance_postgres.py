@@ -16,7 +16,7 @@ from tests.conformance import check_that_all_can_be_shown, description, labels, 
 from tests.either_database import postgres_url
 from tests.property_settings import examples
 
-from turnwise.runs.database import Database
+from turnwise.record.database.database import Database
 
 __all__ = ["postgres_url"]
 

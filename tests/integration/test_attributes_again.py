@@ -28,8 +28,8 @@ from turnwise import (
     Task,
     ToolMessage,
 )
-from turnwise.runs.store import Store
-from turnwise.serving.permits import permit
+from turnwise.record.store import Store
+from turnwise.serving.moves.permits import permit
 
 
 @pytest.fixture

@@ -15,13 +15,13 @@ from tests.gateway_parts import Served, served
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
+from turnwise.base.json_bounds import MAX_DEPTH, MAX_STORED_DEPTH, MAX_VALUES, fault_in
 from turnwise.bus.envelope import parse_envelope
 from turnwise.errors import InvalidRequestError, UnwritableError
-from turnwise.json_bounds import MAX_DEPTH, MAX_STORED_DEPTH, MAX_VALUES, fault_in
-from turnwise.llm.base import LLMFunctionCall, LLMResponse, OpenAIToolCall
-from turnwise.runs.columns import dump_json
-from turnwise.runs.database import Database
-from turnwise.runs.store import Store
+from turnwise.models.base import LLMFunctionCall, LLMResponse, OpenAIToolCall
+from turnwise.record.database.columns import dump_json
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
 
 __all__ = ["database", "postgres_url"]
 

@@ -15,9 +15,9 @@ from tests.store_parts import new_run
 
 from turnwise.client import Client
 from turnwise.errors import InvalidRequestError
-from turnwise.runs.records import WorkerInfo
-from turnwise.runs.transaction import RunTransaction
-from turnwise.serving.move import fail
+from turnwise.record.runs.records import WorkerInfo
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.serving.moves.move import fail
 
 __all__ = ["terminal"]
 

@@ -13,12 +13,12 @@ import pytest
 from tests.cli import Terminal, terminal
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
-from turnwise.cli.chat import Chat
+from turnwise.cli.commands.chat import Chat
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
-from turnwise.llm.base import LLMMessage, LLMResponse, StreamEventType, TokenSink, ToolChoice
-from turnwise.llm.mock import MockLM
-from turnwise.service_settings import load_settings
+from turnwise.models.base import LLMMessage, LLMResponse, StreamEventType, TokenSink, ToolChoice
+from turnwise.models.mock import MockLM
+from turnwise.processes.settings import load_settings
 
 __all__ = ["terminal"]
 

@@ -13,7 +13,7 @@ from tests.e2e.waiting import until
 from turnwise import App, ChatAgent, ChatAgentConfig, ChatDocument, Entity, MockLMConfig, Role, Task
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
-from turnwise.service_settings import load_settings
+from turnwise.processes.settings import load_settings
 
 __all__ = ["terminal"]
 

@@ -13,12 +13,12 @@ from pydantic import SecretStr
 from tests.e2e.waiting import until
 
 from turnwise import ChatAgent, ChatAgentConfig, OpenAIGPTConfig, StatusCode, Task, ToolMessage, cancelled
-from turnwise.cancellation import Cancellation, Cause
+from turnwise.base.cancellation import Cancellation, Cause
 from turnwise.errors import CallCancelledError, CallTimeoutError
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.llm.base import LanguageModel, LLMMessage, Role
-from turnwise.llm.create import create_model
-from turnwise.llm.openai_connections import Connections
+from turnwise.models.base import LanguageModel, LLMMessage, Role
+from turnwise.models.create import create_model
+from turnwise.models.openai.connections import Connections
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 # What no test may wait for.
 HOURS = 3_600.0

@@ -21,16 +21,16 @@ from tests.e2e.processes import free_port
 from tests.services import migrated_postgres, missing
 from tests.store_parts import asked_run, new_run, new_worker
 
+from turnwise.bus.broker.topology import WORK_EXCHANGE, work_queue
 from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.envelope import AskEnvelope
-from turnwise.bus.topology import WORK_EXCHANGE, work_queue
-from turnwise.doctor import Finding, examine
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.runs import schema
-from turnwise.runs.database import Database
-from turnwise.runs.migration import config
-from turnwise.runs.records import WorkerInfo
-from turnwise.runs.store import Store
+from turnwise.cli.doctor import Finding, examine
+from turnwise.record.database import schema
+from turnwise.record.database.database import Database
+from turnwise.record.database.migration import config
+from turnwise.record.runs.records import WorkerInfo
+from turnwise.record.store import Store
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 __all__ = ["terminal"]
 
@@ -238,8 +238,8 @@ def test_clocks_that_differ_are_noticed(terminal: Terminal, monkeypatch: pytest.
 
 def test_a_full_disk_and_a_long_log_are_noticed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     assert levels()["disk"] == levels()["write-ahead log"] == "ok"
-    monkeypatch.setattr("turnwise.doctor.database._ROOM", 1e18)
-    monkeypatch.setattr("turnwise.doctor.database._LONG_LOG", 1)
+    monkeypatch.setattr("turnwise.cli.doctor.database._ROOM", 1e18)
+    monkeypatch.setattr("turnwise.cli.doctor.database._LONG_LOG", 1)
     assert levels()["disk"] == "warning"
     store.submit(new_run())  # by a connection that stays open, so the log does, too
     assert levels()["write-ahead log"] == "warning"

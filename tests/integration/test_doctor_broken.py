@@ -25,9 +25,9 @@ from tests.cli import Terminal, terminal
 from tests.databases import fresh_sqlite, postgres_server
 from tests.e2e.processes import free_port
 
-from turnwise.doctor import examine
-from turnwise.runs.database import Database
-from turnwise.runs.migration import config
+from turnwise.cli.doctor import examine
+from turnwise.record.database.database import Database
+from turnwise.record.database.migration import config
 
 __all__ = ["terminal"]
 
@@ -85,9 +85,9 @@ def web_server(answer: bytes, status: int = 200) -> Iterator[int]:
 
 def impatient(place: Place) -> None:
     """Wait a second for servers that never answer, instead of up to twenty."""
-    place.open.enter_context(patch("turnwise.bus.checkup.CONNECT_TIMEOUT", 1.0))
+    place.open.enter_context(patch("turnwise.bus.broker.checkup.CONNECT_TIMEOUT", 1.0))
     for name in ("CONNECT_TIMEOUT", "ANSWER_TIMEOUT"):
-        place.open.enter_context(patch(f"turnwise.bus.broker_url.{name}", 1.0))
+        place.open.enter_context(patch(f"turnwise.bus.broker.url.{name}", 1.0))
 
 
 def postgres(**changes: object) -> str:
@@ -362,7 +362,7 @@ def test_a_check_that_fails_itself_is_a_finding_and_hides_no_other(
         raise TypeError("nobody thought of that")
 
     for module in ("broker.check", "models.check", "fleet.check", "upkeep.check_metrics", "addresses.check"):
-        monkeypatch.setattr(f"turnwise.doctor.{module}", fails)
+        monkeypatch.setattr(f"turnwise.cli.doctor.{module}", fails)
     monkeypatch.setenv("TURNWISE_APP", "turnwise.demo.app:app")
     monkeypatch.setenv("TURNWISE_DEMO_DIR", str(place.folder))
 

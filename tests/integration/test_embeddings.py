@@ -20,7 +20,7 @@ from tests.vector_stores import documents, sqlite_config
 
 from turnwise import HashingEmbedder, OpenAIEmbedder
 from turnwise.errors import ConfigurationError, ModelRequestError, ModelUnavailableError
-from turnwise.fake_llm.server import FakeLLMServer
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 TEXTS = ["A refund takes five days.", "Rückerstattung 🙂", "x"]
 

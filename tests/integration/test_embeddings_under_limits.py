@@ -25,9 +25,9 @@ from turnwise import (
     Task,
 )
 from turnwise.errors import LimitReachedError, ModelUnavailableError
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.ledger.purse import Purse
-from turnwise.runs.store import Store
+from turnwise.models.budget.purse import Purse
+from turnwise.record.store import Store
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 # 18 bytes, and 4 for the form: 22 tokens are put aside for it. The server counts 5.
 ASK = '{"request": "retrieve", "query": "forgotten password", "k": 1}'

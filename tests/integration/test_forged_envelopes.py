@@ -13,9 +13,9 @@ from tests.e2e.waiting import until
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
+from turnwise.base.cancellation import cancelled
 from turnwise.bus.envelope import AskEnvelope, CancelNotice
-from turnwise.cancellation import cancelled
-from turnwise.runs.store import Store
+from turnwise.record.store import Store
 
 
 @pytest.fixture

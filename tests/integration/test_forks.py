@@ -18,8 +18,8 @@ from tests.property_settings import examples
 from tests.unit.test_machine_properties import openings, teams
 
 from turnwise import Task
-from turnwise.runs.scratch import Scratch
-from turnwise.runs.store import Store
+from turnwise.record.past.private_record import Scratch
+from turnwise.record.store import Store
 from turnwise.serving.replay import replay
 
 

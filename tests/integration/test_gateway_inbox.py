@@ -13,7 +13,7 @@ from tests.store_parts import new_ask, new_worker
 from turnwise.bus.in_process import InProcessBus
 from turnwise.client import Client
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
-from turnwise.runs.outcomes import Parking, Receipt
+from turnwise.record.runs.outcomes import Parking, Receipt
 
 QUEUE = "agent-desk"
 

@@ -16,9 +16,9 @@ _PROGRAM = """
 import sys
 from tests.gateway_parts import make_app
 from turnwise.bus.in_process import InProcessBus
-from turnwise.runs.database import Database
-from turnwise.runs.store import Store
-from turnwise.service_settings import load_settings
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
+from turnwise.processes.settings import load_settings
 from turnwise_gateway.api import create_api
 from turnwise_gateway.server import serve
 

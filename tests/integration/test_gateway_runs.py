@@ -10,7 +10,7 @@ from datetime import datetime
 import pytest
 from tests.gateway_parts import Served, served
 
-from turnwise.runs.records import WorkerInfo
+from turnwise.record.runs.records import WorkerInfo
 
 
 @pytest.fixture

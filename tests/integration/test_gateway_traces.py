@@ -13,7 +13,7 @@ from tests.store_parts import new_ask, new_worker
 from tests.telemetry import Memory, SeenSpan, in_memory
 
 from turnwise.client import Client
-from turnwise.runs.outcomes import Parking, Receipt
+from turnwise.record.runs.outcomes import Parking, Receipt
 
 MOVE = "00-" + "c" * 32 + "-" + "7" * 16 + "-01"
 

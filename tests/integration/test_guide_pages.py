@@ -15,14 +15,14 @@ from examples import two_agents
 from pydantic import SecretStr
 
 from turnwise.cli.embedded import EmbeddedServer
-from turnwise.fake_llm.answer import Answer, Fault
-from turnwise.fake_llm.rules import Reply, Rule
-from turnwise.fake_llm.script import load_script
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.llm.base import LLMMessage, Role
-from turnwise.llm.openai_chat import OpenAIGPT
-from turnwise.llm.openai_config import OpenAIGPTConfig
-from turnwise.service_settings import load_settings
+from turnwise.models.base import LLMMessage, Role
+from turnwise.models.openai.chat import OpenAIGPT
+from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.processes.settings import load_settings
+from turnwise.testing.fake_llm.answer import Answer, Fault
+from turnwise.testing.fake_llm.rules import Reply, Rule
+from turnwise.testing.fake_llm.script import load_script
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 DOCS = Path(__file__).parents[2] / "docs"
 CLIENTS, FAKE = (DOCS / "clients.md").read_text(), (DOCS / "fake-llm.md").read_text()

@@ -15,13 +15,13 @@ from tests.gateway_parts import make_app, served
 from tests.property_settings import examples
 from tests.served_parts import Desk
 
+from turnwise.bus.broker.protocol import ANSWER_TASK, MOVE_TASK
 from turnwise.bus.envelope import AskEnvelope, CancelNotice, MoveEnvelope
-from turnwise.bus.inspection import notice_in, work_in
-from turnwise.bus.protocol import ANSWER_TASK, MOVE_TASK
 from turnwise.bus.signing import WireKeys
+from turnwise.bus.worker.message_check import notice_in, work_in
 from turnwise.errors import InvalidRequestError, NotFoundError
-from turnwise.runs.database import Database
-from turnwise.runs.store import Store
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
 
 __all__ = ["postgres_url"]
 

@@ -19,9 +19,9 @@ from tests.raw_model import RawAnswer, completion, raw_model
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task, ToolMessage
-from turnwise.retrying import RetryPolicy
-from turnwise.runs.database import Database
-from turnwise.runs.store import Store
+from turnwise.models.retry_policy import RetryPolicy
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
 
 __all__ = ["postgres_url"]
 

@@ -9,7 +9,7 @@ from tests.access_parts import ALL, OPERATOR, Operation, World, operations, worl
 from tests.either_database import postgres_url
 from tests.integration.test_access import EXAMPLES
 
-from turnwise.runs.database import Database
+from turnwise.record.database.database import Database
 
 __all__ = ["postgres_url"]
 

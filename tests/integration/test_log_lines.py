@@ -17,8 +17,8 @@ from tests.store_parts import asked_run, new_worker
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.errors import DatabaseUnavailableError
-from turnwise.logs import configure_logging
-from turnwise.runs.store import Store
+from turnwise.observability.logs import configure_logging
+from turnwise.record.store import Store
 
 
 class Lines:

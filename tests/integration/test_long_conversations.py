@@ -10,9 +10,9 @@ from pydantic import SecretStr
 
 from turnwise import ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task, ToolMessage
 from turnwise.errors import ContextOverflowError, ModelRequestError
-from turnwise.fake_llm.answer import Answer, Fault, ToolCall
-from turnwise.fake_llm.request import ChatRequest
-from turnwise.fake_llm.server import FakeLLMServer
+from turnwise.testing.fake_llm.answer import Answer, Fault, ToolCall
+from turnwise.testing.fake_llm.request import ChatRequest
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 CONTEXT = 6_000
 

@@ -29,10 +29,10 @@ from turnwise import (
     Task,
 )
 from turnwise.errors import ToolServerUnavailableError
-from turnwise.runs.outcomes import Resolution
-from turnwise.runs.store import Store
-from turnwise.serving.permits import permit
-from turnwise.serving.served_calls import as_result
+from turnwise.record.runs.outcomes import Resolution
+from turnwise.record.store import Store
+from turnwise.serving.attempts.served_calls import as_result
+from turnwise.serving.moves.permits import permit
 
 SCRIPT = str(Path(__file__).parents[1] / "mcp_server.py")
 COMMAND = [sys.executable, SCRIPT]

@@ -19,9 +19,9 @@ from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMe
 from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.envelope import RunNotice
 from turnwise.errors import BrokerUnavailableError, DatabaseUnavailableError
-from turnwise.metrics import Metrics, watch_broker, watch_database
-from turnwise.runs.database import Database
-from turnwise.runs.store import Store
+from turnwise.processes.metrics import Metrics, watch_broker, watch_database
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
 
 
 def _app(fails: bool = False) -> App:

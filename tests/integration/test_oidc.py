@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from tests.access_parts import OWNER, World, world
 from tests.issuer import Issuer, issuer
 
-from turnwise.access.tenant import TenantLimits
+from turnwise.record.tenants.tenant import TenantLimits
 
 GOOD = {"task": "desk", "message": "hello"}
 

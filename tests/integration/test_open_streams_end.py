@@ -16,9 +16,9 @@ from tests.either_database import database, postgres_url
 from tests.gateway_parts import served
 from tests.issuer import issuer
 
-from turnwise.access.scopes import RUNS_READ
-from turnwise.runs.access_schema import api_keys
-from turnwise.runs.database import Database
+from turnwise.record.database.access_schema import api_keys
+from turnwise.record.database.database import Database
+from turnwise.record.tenants.scopes import RUNS_READ
 
 __all__ = ["database", "postgres_url"]
 

@@ -18,10 +18,18 @@ from turnwise.errors import (
     ModelRequestError,
     ModelUnavailableError,
 )
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.llm.base import LanguageModel, LLMFunctionSpec, LLMMessage, LLMResponse, Role, StreamEventType, ToolChoice
-from turnwise.llm.create import create_model
-from turnwise.llm.openai_config import OpenAIGPTConfig
+from turnwise.models.base import (
+    LanguageModel,
+    LLMFunctionSpec,
+    LLMMessage,
+    LLMResponse,
+    Role,
+    StreamEventType,
+    ToolChoice,
+)
+from turnwise.models.create import create_model
+from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 SQUARE = LLMFunctionSpec(name="square", description="Squares.", parameters={"type": "object", "properties": {}})
 RULES: list[dict[str, Any]] = [

@@ -16,8 +16,8 @@ from tests.e2e.waiting import until
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.service_settings import load_settings
+from turnwise.processes.settings import load_settings
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 __all__ = ["terminal"]
 

@@ -16,12 +16,12 @@ from tests.store_parts import new_worker
 
 from turnwise import RetryPolicy, StatusCode, Task
 from turnwise.errors import ModelUnavailableError
-from turnwise.fake_llm.answer import Fault
-from turnwise.runs.outcomes import Reply
-from turnwise.runs.records import Claim
-from turnwise.runs.schema import asks, runs
-from turnwise.runs.store import Store
-from turnwise.serving.permits import permit
+from turnwise.record.database.schema import asks, runs
+from turnwise.record.runs.outcomes import Reply
+from turnwise.record.runs.records import Claim
+from turnwise.record.store import Store
+from turnwise.serving.moves.permits import permit
+from turnwise.testing.fake_llm.answer import Fault
 
 __all__ = ["serving"]
 

@@ -16,10 +16,10 @@ from tests.raw_model import completion, raw_model
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
-from turnwise.ids import new_id
-from turnwise.runs.database import Database
-from turnwise.runs.records import NewFork
-from turnwise.runs.store import Store
+from turnwise.base.ids import new_id
+from turnwise.record.database.database import Database
+from turnwise.record.runs.records import NewFork
+from turnwise.record.store import Store
 
 __all__ = ["database", "postgres_url"]
 

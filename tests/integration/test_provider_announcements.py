@@ -10,11 +10,11 @@ import pytest
 from pydantic import SecretStr
 
 from turnwise.errors import ModelRateLimitError
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.llm.base import LLMMessage, LLMResponse, Role
-from turnwise.llm.client import Client
-from turnwise.llm.create import create_model
-from turnwise.llm.openai_config import OpenAIGPTConfig
+from turnwise.models.base import LLMMessage, LLMResponse, Role
+from turnwise.models.client import Client
+from turnwise.models.create import create_model
+from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 HELLO = [LLMMessage(role=Role.USER, content="hello")]
 

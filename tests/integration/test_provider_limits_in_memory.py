@@ -10,9 +10,9 @@ import pytest
 from pydantic import SecretStr
 
 from turnwise import ChatAgent, ChatAgentConfig, OpenAIGPTConfig, RetryPolicy, Task, llm_response_batch
+from turnwise.base.ids import new_id
 from turnwise.errors import ModelRateLimitError
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.ids import new_id
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 RULES: list[dict[str, Any]] = [{"match": "slow", "reply": "DONE slow", "delay": 0.05}, {"reply": "DONE quick"}]
 # Shorter than the client's: connections are made while the window is open, which takes its time on a busy machine, and

@@ -13,11 +13,11 @@ from tests.either_database import database, postgres_url
 from tests.fleet import Fleet
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
-from turnwise.fake_llm.request import ChatRequest
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.ids import new_id
-from turnwise.runs.database import Database
-from turnwise.service_settings import load_settings
+from turnwise.base.ids import new_id
+from turnwise.processes.settings import load_settings
+from turnwise.record.database.database import Database
+from turnwise.testing.fake_llm.request import ChatRequest
+from turnwise.testing.fake_llm.server import FakeLLMServer
 from turnwise_gateway.api import create_api
 from turnwise_gateway.server import GatewayThread
 

@@ -18,12 +18,12 @@ from tests.e2e.processes import environment
 from tests.e2e.waiting import until
 from tests.store_parts import new_run
 
-from turnwise.metrics import Metrics
-from turnwise.runs import schema
-from turnwise.runs.access_schema import audit
-from turnwise.runs.columns import now
-from turnwise.runs.store import Store
-from turnwise.service_settings import load_settings
+from turnwise.processes.metrics import Metrics
+from turnwise.processes.settings import load_settings
+from turnwise.record.database import schema
+from turnwise.record.database.access_schema import audit
+from turnwise.record.database.columns import now
+from turnwise.record.store import Store
 from turnwise_coordinator.retention import RetentionSweep
 
 __all__ = ["terminal"]

@@ -14,12 +14,12 @@ from tests.access_parts import ALL, OPERATOR, World, world
 from tests.brokers import fresh_redis
 from tests.store_parts import asked_run, new_worker
 
-from turnwise.access.tenant import TenantLimits
+from turnwise.base.ids import new_id
 from turnwise.client import Client
 from turnwise.errors import PermissionDeniedError, QuotaExceededError
-from turnwise.ids import new_id
-from turnwise.runs.outcomes import Reply
-from turnwise.runs.records import Usage
+from turnwise.record.runs.outcomes import Reply
+from turnwise.record.runs.records import Usage
+from turnwise.record.tenants.tenant import TenantLimits
 
 GOOD = {"task": "desk", "message": "hello"}
 

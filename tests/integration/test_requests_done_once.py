@@ -16,11 +16,11 @@ from tests.gateway_parts import Served, make_app, served
 from tests.integration.test_access import EXAMPLES
 from tests.served_parts import Desk
 
-from turnwise.runs.access_schema import api_keys, idempotency_keys
-from turnwise.runs.database import Database
-from turnwise.runs.schema import asks, documents, events, replies, runs
-from turnwise.runs.store import Store
-from turnwise.serving.move import fail
+from turnwise.record.database.access_schema import api_keys, idempotency_keys
+from turnwise.record.database.database import Database
+from turnwise.record.database.schema import asks, documents, events, replies, runs
+from turnwise.record.store import Store
+from turnwise.serving.moves.move import fail
 
 __all__ = ["database", "postgres_url"]
 

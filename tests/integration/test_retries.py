@@ -31,13 +31,13 @@ from turnwise import (
 )
 from turnwise.bus.envelope import Notice, TextNotice
 from turnwise.errors import CallTimeoutError, ModelRateLimitError, ModelRequestError, ModelUnavailableError
-from turnwise.fake_llm.answer import Answer, Fault
-from turnwise.fake_llm.request import ChatRequest
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.llm.base import LLMResponse
-from turnwise.runs.records import RunRecord
-from turnwise.runs.schema import asks
-from turnwise.runs.store import Store
+from turnwise.models.base import LLMResponse
+from turnwise.record.database.schema import asks
+from turnwise.record.runs.records import RunRecord
+from turnwise.record.store import Store
+from turnwise.testing.fake_llm.answer import Answer, Fault
+from turnwise.testing.fake_llm.request import ChatRequest
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 QUICK = RetryPolicy(tries=3, rate_limit_tries=4, first_wait=0.01, longest_wait=0.05)
 HOURS = 3_600.0

@@ -16,8 +16,8 @@ from turnwise import App, ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig,
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
 from turnwise.errors import ConflictError, InvalidRequestError
-from turnwise.llm.mock import MockLM
-from turnwise.service_settings import load_settings
+from turnwise.models.mock import MockLM
+from turnwise.processes.settings import load_settings
 
 __all__ = ["terminal"]
 

@@ -14,10 +14,10 @@ import pytest
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, OpenAIGPTConfig, StatusCode, Task, ToolMessage
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
-from turnwise.fake_llm.answer import Answer, Fault
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.logs import configure_logging
-from turnwise.service_settings import load_settings
+from turnwise.observability.logs import configure_logging
+from turnwise.processes.settings import load_settings
+from turnwise.testing.fake_llm.answer import Answer, Fault
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 API_KEY = "sk-planted-0123456789abcdef"
 TOKEN = "planted/auth\\token'17\""

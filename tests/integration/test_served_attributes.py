@@ -17,11 +17,11 @@ from tests.either_database import database, postgres_url
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, StatusCode, Task, ToolMessage
-from turnwise.ids import new_id
-from turnwise.json_bounds import MAX_ATTRIBUTES
-from turnwise.runs.database import Database
-from turnwise.runs.records import RunRecord
-from turnwise.runs.store import Store
+from turnwise.base.ids import new_id
+from turnwise.base.json_bounds import MAX_ATTRIBUTES
+from turnwise.record.database.database import Database
+from turnwise.record.runs.records import RunRecord
+from turnwise.record.store import Store
 
 __all__ = ["database", "postgres_url"]
 

@@ -15,9 +15,9 @@ from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
 from turnwise.bus.envelope import AskEnvelope, CancelNotice
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.runs.records import RunRecord
-from turnwise.runs.store import Store
+from turnwise.record.runs.records import RunRecord
+from turnwise.record.store import Store
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 # What no test may wait for.
 HOURS = 3_600.0

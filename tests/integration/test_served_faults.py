@@ -25,13 +25,13 @@ from turnwise import (
     ToolMessage,
 )
 from turnwise.errors import DatabaseUnavailableError
-from turnwise.runs.database import Database
-from turnwise.runs.outcomes import Reply
-from turnwise.runs.records import Claim, HistoryRow, RunRecord, Usage
-from turnwise.runs.schema import runs
-from turnwise.runs.store import Store
-from turnwise.runs.transaction import RunTransaction
-from turnwise.service_settings import load_settings
+from turnwise.processes.settings import load_settings
+from turnwise.record.database.database import Database
+from turnwise.record.database.schema import runs
+from turnwise.record.runs.outcomes import Reply
+from turnwise.record.runs.records import Claim, HistoryRow, RunRecord, Usage
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.store import Store
 
 __all__ = ["database", "postgres_url"]
 
@@ -166,7 +166,7 @@ def test_whatever_a_handler_returns_or_raises_the_run_ends(
     database: Database, value: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The traceback of an odd text is as odd, and pytest cannot pass its report from one process to another then.
-    monkeypatch.setattr(logging.getLogger("turnwise.serving.attempt"), "disabled", True)
+    monkeypatch.setattr(logging.getLogger("turnwise.serving.attempts.attempt"), "disabled", True)
     with Desk(Store(database), _app(_fetching(value))) as desk:
         run = desk.go_on(desk.submit("desk"))
 

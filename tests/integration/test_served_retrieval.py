@@ -26,8 +26,8 @@ from turnwise import (
     Task,
     VectorStoreConfig,
 )
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.runs.store import Store
+from turnwise.record.store import Store
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 ASK = '{"request": "retrieve", "query": "forgotten password", "k": 1}'
 

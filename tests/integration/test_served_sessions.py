@@ -13,12 +13,12 @@ from tests.served_parts import Desk
 from tests.store_parts import remembered
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Entity, MockLMConfig, RewindTool, Task, ToolMessage
+from turnwise.base.ids import new_id
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope
-from turnwise.ids import new_id
-from turnwise.runs.database import Database
-from turnwise.runs.outcomes import Reply
-from turnwise.runs.records import NewHistory, NewRun, WorkerInfo
-from turnwise.runs.store import Store
+from turnwise.record.database.database import Database
+from turnwise.record.runs.outcomes import Reply
+from turnwise.record.runs.records import NewHistory, NewRun, WorkerInfo
+from turnwise.record.store import Store
 
 __all__ = ["database", "postgres_url"]
 

@@ -25,13 +25,13 @@ from turnwise import (
     cancelled,
     check_cancelled,
 )
-from turnwise.background_loop import run_in_background
+from turnwise.base.background_loop import run_in_background
 from turnwise.errors import DatabaseUnavailableError
-from turnwise.runs.outcomes import Resolution
-from turnwise.runs.records import AskRecord, RunRecord
-from turnwise.runs.store import Store
-from turnwise.serving.permits import permit
-from turnwise.serving.served_calls import as_result
+from turnwise.record.runs.outcomes import Resolution
+from turnwise.record.runs.records import AskRecord, RunRecord
+from turnwise.record.store import Store
+from turnwise.serving.attempts.served_calls import as_result
+from turnwise.serving.moves.permits import permit
 
 
 class Killed(BaseException):

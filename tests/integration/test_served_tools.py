@@ -13,8 +13,8 @@ from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, ResultTool, Task, ToolMessage, XMLToolMessage
-from turnwise.runs.records import RunRecord
-from turnwise.runs.store import Store
+from turnwise.record.runs.records import RunRecord
+from turnwise.record.store import Store
 
 
 class Script(XMLToolMessage):

@@ -16,9 +16,9 @@ from tests.served_parts import Desk
 from tests.telemetry import Memory, SeenSpan, connected, in_memory, tree
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
-from turnwise.logs import configure_logging
-from turnwise.runs.records import AskRecord, ReplyRecord, RunRecord
-from turnwise.runs.store import Store
+from turnwise.observability.logs import configure_logging
+from turnwise.record.runs.records import AskRecord, ReplyRecord, RunRecord
+from turnwise.record.store import Store
 from turnwise.serving import tracing
 from turnwise.serving.tracing import Place, place_of_attempt, place_of_move
 

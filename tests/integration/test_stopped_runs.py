@@ -16,7 +16,7 @@ from turnwise import App, ChatAgent, ChatAgentConfig, ChatDocument, MockLMConfig
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
 from turnwise.errors import ConflictError
-from turnwise.service_settings import load_settings
+from turnwise.processes.settings import load_settings
 
 __all__ = ["terminal"]
 

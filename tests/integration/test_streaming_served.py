@@ -19,8 +19,8 @@ from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.envelope import Notice
 from turnwise.bus.in_process import InProcessBus
 from turnwise.client import Client
-from turnwise.llm.base import LLMMessage, LLMResponse, StreamEventType, TokenSink, ToolChoice
-from turnwise.llm.mock import MockLM
+from turnwise.models.base import LLMMessage, LLMResponse, StreamEventType, TokenSink, ToolChoice
+from turnwise.models.mock import MockLM
 
 KINDS = [
     "in-process",

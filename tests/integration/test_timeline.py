@@ -17,10 +17,10 @@ from tests.store_parts import new_worker
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, RetryPolicy, Task, ToolMessage
 from turnwise.errors import ModelUnavailableError
-from turnwise.runs.database import Database
-from turnwise.runs.records import NewDocument, NewFork
-from turnwise.runs.schema import events
-from turnwise.runs.store import Store
+from turnwise.record.database.database import Database
+from turnwise.record.database.schema import events
+from turnwise.record.runs.records import NewDocument, NewFork
+from turnwise.record.store import Store
 from turnwise.timeline.of_run import timeline
 from turnwise.timeline.views import TimelineView
 

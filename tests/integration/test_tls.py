@@ -18,12 +18,12 @@ from tests.chaos.servers import Postgres, RabbitMQ, Redis, Server, ServerMissing
 from tests.contract.brokers import an_ask, until
 from tests.services import missing
 
-from turnwise.bus.broker_url import TLSFiles
-from turnwise.bus.celery_app import make_celery
+from turnwise.bus.broker.url import TLSFiles
 from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.envelope import Notice, RunNotice
+from turnwise.bus.worker.celery_app import make_celery
 from turnwise.errors import BrokerUnavailableError, ConfigurationError, DatabaseUnavailableError
-from turnwise.runs.database import Database
+from turnwise.record.database.database import Database
 
 # RabbitMQ alone takes ten seconds to start, and longer on a busy machine.
 pytestmark = pytest.mark.timeout(300)

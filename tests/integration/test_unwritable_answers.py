@@ -18,15 +18,15 @@ from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, OpenAIGPTConfig, Task, ToolMessage
 from turnwise.errors import DatabaseUnavailableError, UnwritableError
-from turnwise.ledger.gate import current_gate
-from turnwise.llm.base import LLMConfig, LLMResponse, LLMTokenUsage
-from turnwise.llm.reported_usage import MOST_TOKENS, reported
-from turnwise.runs.database import Database
-from turnwise.runs.faults import translated
-from turnwise.runs.records import EventRecord, NewAsk
-from turnwise.runs.schema import asks
-from turnwise.runs.store import Store
-from turnwise.runs.transaction import RunTransaction
+from turnwise.models.base import LLMConfig, LLMResponse, LLMTokenUsage
+from turnwise.models.budget.gate import current_gate
+from turnwise.models.tokens.reported_usage import MOST_TOKENS, reported
+from turnwise.record.database.database import Database
+from turnwise.record.database.faults import translated
+from turnwise.record.database.schema import asks
+from turnwise.record.runs.records import EventRecord, NewAsk
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.store import Store
 
 __all__ = ["database", "postgres_url"]
 

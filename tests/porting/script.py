@@ -8,8 +8,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from turnwise.fake_llm.answer import Answer, Fault, ToolCall
-from turnwise.fake_llm.request import ChatRequest
+from turnwise.testing.fake_llm.answer import Answer, Fault, ToolCall
+from turnwise.testing.fake_llm.request import ChatRequest
 
 from .program import Call, Speaker
 

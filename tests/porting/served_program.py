@@ -18,14 +18,14 @@ from typing import Any
 from unittest import mock
 
 from turnwise import App, Task
+from turnwise.base.ids import new_id
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
-from turnwise.ids import new_id
 from turnwise.messages.wire import decode_document, encode_document
-from turnwise.runs.database import Database
-from turnwise.runs.records import NewRun
-from turnwise.runs.store import Store
-from turnwise.service_settings import load_settings
+from turnwise.processes.settings import load_settings
+from turnwise.record.database.database import Database
+from turnwise.record.runs.records import NewRun
+from turnwise.record.store import Store
 from turnwise.tasks.entry import document_of
 
 from .captured import NAME, run_program

@@ -13,7 +13,7 @@ from unittest import mock
 from tests.brokers import fresh_rabbitmq
 from tests.e2e.installation import ONE_WORKER, distributed_on
 
-from turnwise.fake_llm.server import FakeLLMServer
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 from .captured import FILE
 from .play import ROOT, Played, Side, prepare

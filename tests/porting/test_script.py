@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwise.fake_llm.answer import Fault
-from turnwise.fake_llm.request import ChatRequest
+from turnwise.testing.fake_llm.answer import Fault
+from turnwise.testing.fake_llm.request import ChatRequest
 
 from .program import Call, Speaker
 from .script import ScriptedModels

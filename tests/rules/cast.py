@@ -19,7 +19,7 @@ from turnwise import (
     TaskConfig,
     ToolMessage,
 )
-from turnwise.llm.base import TokenSink, ToolChoice, pass_on
+from turnwise.models.base import TokenSink, ToolChoice, pass_on
 
 # A text, an answer with calls, or a function of the last message's content to either.
 Line = str | LLMResponse | Callable[[str], str | LLMResponse]

@@ -19,19 +19,19 @@ def _mutant(rules: str, file: str, old: str, new: str) -> Mutant:
     return Mutant(rules=tuple(rules.split()), file=file, old=old, new=new)
 
 
-_DONE = "core/done.py"
-_STEP = "core/step.py"
-_AFTER = "core/after_step.py"
-_WHO = "core/responders.py"
-_ROUTE = "core/routing.py"
-_RESULT = "core/result.py"
-_SEQ = "core/sequences.py"
-_LOOPS = "core/loops.py"
-_FIND = "messages/finding.py"
-_DISPATCH = "agents/dispatch.py"
+_DONE = "machine/done.py"
+_STEP = "machine/step.py"
+_AFTER = "machine/after_step.py"
+_WHO = "machine/responders.py"
+_ROUTE = "machine/routing.py"
+_RESULT = "machine/result.py"
+_SEQ = "machine/sequences.py"
+_LOOPS = "machine/loops.py"
+_FIND = "messages/tool_parsing.py"
+_DISPATCH = "agents/tools/dispatch.py"
 _API = "messages/api_results.py"
 _TYPES = "messages/return_value.py"
-_ORCH = "tools/orchestration.py"
+_ORCH = "messages/tools/orchestration.py"
 _TURN = "agents/model_turn.py"
 
 MUTANTS = (
@@ -84,7 +84,7 @@ MUTANTS = (
         "if tool.request in agent.tools.usable], faults",
     ),
     # tools
-    _mutant("TOOL-2", "agents/toolbox.py", 'use and bool(tool.private_default("_allow_llm_use"))', "use"),
+    _mutant("TOOL-2", "agents/tools/toolbox.py", 'use and bool(tool.private_default("_allow_llm_use"))', "use"),
     _mutant("TOOL-5", _FIND, 'recipient in ("", agent_name)', "bool(agent_name)"),
     _mutant(
         "FIND-1",
@@ -103,13 +103,13 @@ MUTANTS = (
     _mutant("FIND-8 CALL-6", _DISPATCH, "elif key in faults:", "elif False:"),
     _mutant(
         "HANDLE-1",
-        "agents/handlers.py",
+        "agents/tools/handler_lookup.py",
         '        (agent, name, (tool,)),\n        (tool, "handle", ()),\n',
         '        (tool, "handle", ()),\n        (agent, name, (tool,)),\n',
     ),
     _mutant(
         "HANDLE-2",
-        "agents/handlers.py",
+        "agents/tools/handler_lookup.py",
         'name = tool.private_default("_handler") or tool.request',
         "name = tool.request",
     ),
@@ -145,7 +145,7 @@ MUTANTS = (
         "content = _with_foreign_calls(content, doc.function_call, doc.oai_tool_calls)",
         "pass",
     ),
-    _mutant("CALL-11", "core/stack.py", "if message is None or caller.allow_subtask_multi_oai_tools:", "if True:"),
+    _mutant("CALL-11", "machine/stack.py", "if message is None or caller.allow_subtask_multi_oai_tools:", "if True:"),
     # who may answer
     _mutant("WHO-1", _WHO, "if pending_sender == responder:", "if False:"),
     _mutant(
@@ -193,7 +193,7 @@ MUTANTS = (
     _mutant("ROUTE-6", _ROUTE, "for prefix in (SEND_TO, addressing_prefix):", "for prefix in (SEND_TO,):"),
     _mutant("ROUTE-7", _ROUTE, "if only_at_start and not text", "if False and not text"),
     _mutant("ROUTE-8", _STEP, "        if not self.spec.recognize_string_signals:\n            return doc\n", ""),
-    _mutant("VALID-1", "core/scratch.py", "if doc is not None and self.done(doc, responder)[0]:", "if False:"),
+    _mutant("VALID-1", "machine/work.py", "if doc is not None and self.done(doc, responder)[0]:", "if False:"),
     _mutant(
         "VALID-2", _DONE, '_PUNCTUATION.sub("", doc.content.strip()) != NO_ANSWER', "doc.content.strip() != NO_ANSWER"
     ),
@@ -207,7 +207,7 @@ MUTANTS = (
     ),
     _mutant("VALID-6", _DONE, "(responder == AGENT and has_done_tool(doc, agent))", "False"),
     # the end
-    _mutant("DONE-1 LIMIT-8", "core/scratch.py", "if self.facts.killed:  # no rule", "if False:  # no rule"),
+    _mutant("DONE-1 LIMIT-8", "machine/work.py", "if self.facts.killed:  # no rule", "if False:  # no rule"),
     _mutant("DONE-2", _DONE, "if spec.done_if_tool and current is not None", "if False and current is not None"),
     _mutant("DONE-3", _DONE, "if spec.sequences and sequence_complete(", "if False and sequence_complete("),
     _mutant(
@@ -253,7 +253,7 @@ MUTANTS = (
     ),
     _mutant("LOOP-3", _AFTER, "if spec.inf_loop_cycle_len <= 0 or", "if"),
     _mutant("LOOP-4", _AFTER, "if self.alternations > spec.inf_loop_wait_factor:", "if False:"),
-    _mutant("LOOP-5", "core/stack.py", "and below and action.status is not StatusCode.INF_LOOP:", "and below:"),
+    _mutant("LOOP-5", "machine/stack.py", "and below and action.status is not StatusCode.INF_LOOP:", "and below:"),
     # results
     _mutant("RESULT-1", _RESULT, "if status in _NO_RESULT:", "if False:"),
     _mutant("RESULT-2", _RESULT, "        sender_name=spec.name,\n", ""),
@@ -278,8 +278,8 @@ MUTANTS = (
         "wanted = self.default_return_type or return_type",
     ),
     # histories
-    _mutant("HIST-1", "core/machine.py", "afresh = (is_root and spec.restart) or", "afresh = False or"),
-    _mutant("HIST-4", "core/machine.py", "(not is_root and spec.restart_as_subtask)", "False"),
+    _mutant("HIST-1", "machine/machine.py", "afresh = (is_root and spec.restart) or", "afresh = False or"),
+    _mutant("HIST-4", "machine/machine.py", "(not is_root and spec.restart_as_subtask)", "False"),
     _mutant("HIST-5", _AFTER, "self.edits.append(CutBack(self.spec.agent, self.history_start))", "pass"),
     _mutant("HIST-5", _AFTER, "self.edits.extend(Clear(sub.agent) for sub in self.spec.sub_tasks)", "pass"),
     _mutant(
@@ -290,19 +290,19 @@ MUTANTS = (
     ),
     _mutant(
         "TASK-3",
-        "core/machine.py",
+        "machine/machine.py",
         "message.metadata.sender.value if said_before and message is not None else USER",
         "USER",
     ),
     _mutant("TASK-3", "tasks/entry.py", "doc.metadata.id = message.chat_document_id", "pass"),
-    _mutant("TASK-5", "core/stack.py", "copy.metadata.sender = Entity.USER", "pass"),
+    _mutant("TASK-5", "machine/stack.py", "copy.metadata.sender = Entity.USER", "pass"),
     # long histories
-    _mutant("FIT-1", "agents/fitting.py", "return self.context - MARGIN - prompt", "return self.most"),
-    _mutant("FIT-3", "agents/sending.py", '"drop_turns": DroppingTurns', '"drop_turns": Truncating'),
-    _mutant("FIT-4", "agents/fitting.py", "self._whole = {0, ", "self._whole = {0} - {"),
+    _mutant("FIT-1", "agents/history/fitting.py", "return self.context - MARGIN - prompt", "return self.most"),
+    _mutant("FIT-3", "agents/history/sending.py", '"drop_turns": DroppingTurns', '"drop_turns": Truncating'),
+    _mutant("FIT-4", "agents/history/fitting.py", "self._whole = {0, ", "self._whole = {0} - {"),
     _mutant(
         "FIT-7",
-        "agents/retention.py",
+        "agents/history/retention.py",
         "    if most is None:\n        return message\n    return message.model_copy",
         "    if True:\n        return message\n    return message.model_copy",
     ),
@@ -314,12 +314,12 @@ MUTANTS = (
         "        while False:",
     ),
     _mutant("ORCH-9", _ORCH, "        passed.metadata.recipient = self.agent\n", ""),
-    _mutant("ORCH-13", "tools/recipient.py", "or msg.metadata.recipient:", "or True:"),
+    _mutant("ORCH-13", "messages/tools/recipient.py", "or msg.metadata.recipient:", "or True:"),
     _mutant(
         "ORCH-14",
-        "tools/recipient.py",
+        "messages/tools/recipient.py",
         "    agent.record.kept_message = KeptMessage(content=content, tainted=tainted)\n",
         "    agent.record.kept_message = agent.record.kept_message or KeptMessage(content=content, tainted=tainted)\n",
     ),
-    _mutant("ORCH-16", "tools/rewind.py", "        agent.clear_history(index)\n", ""),
+    _mutant("ORCH-16", "messages/tools/rewind.py", "        agent.clear_history(index)\n", ""),
 )

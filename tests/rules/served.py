@@ -16,14 +16,14 @@ from tests.rules.scenario import Scenario
 from tests.served_parts import Desk
 
 from turnwise import App, Task
-from turnwise.agents.record import AgentRecord
-from turnwise.ids import new_id
+from turnwise.agents.kept_state import AgentRecord
+from turnwise.base.ids import new_id
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
-from turnwise.runs.records import AskRecord, EventRecord, NewDocument, NewRun
-from turnwise.runs.store import Store
-from turnwise.serving.move import Moved
+from turnwise.record.runs.records import AskRecord, EventRecord, NewDocument, NewRun
+from turnwise.record.store import Store
+from turnwise.serving.moves.move import Moved
 from turnwise.tasks.entry import document_of
 
 # Events of one run; reads of events are bounded.

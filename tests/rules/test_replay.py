@@ -12,10 +12,10 @@ from tests.rules.catalogue import scenarios
 from tests.rules.scenario import SERVED, Scenario
 from tests.rules.served import ServedPlayer, application, serving
 
-from turnwise.core import after_step, done, step
-from turnwise.runs.records import RunFilter
-from turnwise.runs.scratch import Scratch
-from turnwise.runs.store import Store
+from turnwise.machine import after_step, done, step
+from turnwise.record.past.private_record import Scratch
+from turnwise.record.runs.records import RunFilter
+from turnwise.record.store import Store
 from turnwise.serving.replay import Replayed, replay
 
 _SERVED = [each for each in scenarios() if SERVED not in each.never]

@@ -13,7 +13,7 @@ from tests.rules.scenario import RUN, RUN_ASYNC, SERVED, Scenario
 from tests.rules.served import ServedPlayer, serving
 from tests.rules.transcript import fits
 
-from turnwise.runs.store import Store
+from turnwise.record.store import Store
 
 
 def played_in(way: str) -> list[object]:

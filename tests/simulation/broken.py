@@ -20,22 +20,23 @@ from typing import Any
 
 import pytest
 
-from turnwise.agents.handler_calls import Stem
+from turnwise.agents.tools.handler_calls import Stem
 from turnwise.bus.envelope import AskEnvelope
-from turnwise.ledger.budget import NOTHING
-from turnwise.ledger.call import Granted, grant
-from turnwise.runs import replies, reservations, sweep
-from turnwise.runs.base import StoreBase
-from turnwise.runs.inbox import Inbox
-from turnwise.runs.pauses import Pauses
-from turnwise.runs.receipts import Receipts
-from turnwise.runs.reservations import count
-from turnwise.runs.submission import Submissions
-from turnwise.runs.sweep import Sweep
-from turnwise.runs.transaction import RunTransaction
-from turnwise.serving.move import Moved, Mover
+from turnwise.models.budget.budget import NOTHING
+from turnwise.models.budget.call import Granted, grant
+from turnwise.record.asks import replies, sweep
+from turnwise.record.asks.pauses import Pauses
+from turnwise.record.asks.receipts import Receipts
+from turnwise.record.asks.sweep import Sweep
+from turnwise.record.budgets import reservations
+from turnwise.record.budgets.reservations import count
+from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.inbox import Inbox
+from turnwise.record.runs.submission import Submissions
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.serving.attempts.served_calls import ServedCalls
+from turnwise.serving.moves.move import Moved, Mover
 from turnwise.serving.reporting import Reporter
-from turnwise.serving.served_calls import ServedCalls
 from turnwise.serving.tracing import MoveSpan
 from turnwise_responders.holdings import Holdings
 

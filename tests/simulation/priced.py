@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from turnwise import LLMTokenUsage
-from turnwise.llm.base import LLMMessage, LLMResponse
+from turnwise.models.base import LLMMessage, LLMResponse
 from turnwise.testing import MockLM, MockLMConfig
 
 PROMPT, COMPLETION = Decimal("0.001"), Decimal("0.002")

@@ -29,7 +29,7 @@ from turnwise import (
     TaskConfig,
     ToolMessage,
 )
-from turnwise.core.sequences import parse_done_sequence
+from turnwise.machine.sequences import parse_done_sequence
 
 
 class Square(ToolMessage):

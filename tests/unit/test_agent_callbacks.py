@@ -24,10 +24,10 @@ from turnwise import (
     Task,
     ToolMessage,
 )
-from turnwise.agents.terminal import ask_on_terminal, unattended
-from turnwise.contextual import Bound
+from turnwise.agents.human.terminal import ask_on_terminal, unattended
+from turnwise.base.contextual import Bound
 from turnwise.errors import ConfigurationError, ModelUnavailableError
-from turnwise.fake_llm.server import FakeLLMServer
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 RULES: list[dict[str, Any]] = [
     {"match": "think", "reply": {"content": "It is four.", "reasoning": "Two and two."}},

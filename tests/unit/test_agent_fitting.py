@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnwise import LLMMessage, OpenAIToolCall, Role
-from turnwise.agents.fitting import MARGIN, DroppingTurns, Fit, Truncating, Window, fit
-from turnwise.agents.shortening import short
-from turnwise.llm.base import LLMFunctionCall
-from turnwise.llm.prompt_size import message_tokens
+from turnwise.agents.history.fitting import MARGIN, DroppingTurns, Fit, Truncating, Window, fit
+from turnwise.agents.history.shortening import short
+from turnwise.models.base import LLMFunctionCall
+from turnwise.models.tokens.prompt_size import message_tokens
 
 Way = type[Truncating | DroppingTurns]
 SYSTEM = LLMMessage(role=Role.SYSTEM, content="Be brief.")

@@ -25,10 +25,10 @@ from turnwise import (
     Task,
     ToolMessage,
 )
-from turnwise.agents.history import History
-from turnwise.llm.base import LLMFunctionCall, LLMResponse
-from turnwise.llm.mock import MockLM
-from turnwise.llm.prompt_size import message_tokens
+from turnwise.agents.history.history import History
+from turnwise.models.base import LLMFunctionCall, LLMResponse
+from turnwise.models.mock import MockLM
+from turnwise.models.tokens.prompt_size import message_tokens
 
 
 def said(content: str, role: Role = Role.USER) -> LLMMessage:

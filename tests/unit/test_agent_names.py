@@ -31,8 +31,8 @@ from turnwise import (
     ToolMessage,
 )
 from turnwise.errors import ConfigurationError, UnknownArgumentError
-from turnwise.runs.records import AgentRecord
-from turnwise.serving.served_agent import over_template
+from turnwise.record.runs.records import AgentRecord
+from turnwise.serving.attempts.served_agent import over_template
 
 
 class Square(ToolMessage):

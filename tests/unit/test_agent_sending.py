@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from turnwise import ChatAgent, ChatAgentConfig, LLMMessage, LLMResponse, LLMTokenUsage, MockLMConfig, Role, ToolMessage
-from turnwise.agents import sending
+from turnwise.agents.history import sending
 from turnwise.errors import ContextOverflowError, ConversationError
-from turnwise.llm.base import LanguageModel, LLMConfig, OpenAIToolCall, ToolChoice
-from turnwise.llm.base import LLMFunctionCall as Function
+from turnwise.models.base import LanguageModel, LLMConfig, OpenAIToolCall, ToolChoice
+from turnwise.models.base import LLMFunctionCall as Function
 
 LONG = "word " * 700  # 1000 tokens
 
@@ -159,7 +159,7 @@ def test_nothing_is_counted_for_a_model_without_a_limit(monkeypatch: pytest.Monk
         raise AssertionError("counted")
 
     monkeypatch.setattr(sending, "message_tokens", refuse)
-    monkeypatch.setattr("turnwise.agents.history.message_tokens", refuse)
+    monkeypatch.setattr("turnwise.agents.history.history.message_tokens", refuse)
     agent, _ = watched(None)
     assert agent.llm_response("hello") is not None
 

@@ -30,8 +30,8 @@ from turnwise import (
     Task,
     ToolMessage,
 )
-from turnwise.agents.record import KeptMessage
-from turnwise.tools.recipient import AddRecipientTool
+from turnwise.agents.kept_state import KeptMessage
+from turnwise.messages.tools.recipient import AddRecipientTool
 
 launched: list[str] = []
 

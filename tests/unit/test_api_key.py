@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.property_settings import examples
 
-from turnwise.access.api_key import ApiKey
-from turnwise.redaction import redact
+from turnwise.observability.redaction import redact
+from turnwise.record.tenants.api_key import ApiKey
 
 keys = st.builds(
     lambda prefix, secret: f"tw_{prefix}_{secret}",

@@ -35,12 +35,12 @@ from pydantic import (
 )
 
 from turnwise import ChatDocMetaData, ChatDocument, Entity, ToolMessage
-from turnwise.attributes import saving
-from turnwise.attributes.decoding import UNREADABLE, Decoder
-from turnwise.attributes.encoding import Encoder, NotDataError
-from turnwise.attributes.holder import Holder
-from turnwise.attributes.places import fingerprint
-from turnwise.attributes.template import Template
+from turnwise.agents.attributes import saving
+from turnwise.agents.attributes.decoding import UNREADABLE, Decoder
+from turnwise.agents.attributes.encoding import Encoder, NotDataError
+from turnwise.agents.attributes.holder import Holder
+from turnwise.agents.attributes.places import fingerprint
+from turnwise.agents.attributes.template import Template
 from turnwise.errors import AttributeNotSavedError
 
 

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from turnwise.background_loop import background_loop, run_in_background
+from turnwise.base.background_loop import background_loop, run_in_background
 
 tenant = contextvars.ContextVar("tenant", default="nobody")
 
@@ -47,7 +47,7 @@ def test_an_error_is_raised_where_somebody_waits() -> None:
 
 FORKED = """
 import os, warnings
-from turnwise.background_loop import run_in_background
+from turnwise.base.background_loop import run_in_background
 async def pid():
     return os.getpid()
 assert run_in_background(pid) == os.getpid()

@@ -23,7 +23,7 @@ from turnwise import (
     run_batch_function,
     run_batch_tasks,
 )
-from turnwise.llm.base import LLMResponse
+from turnwise.models.base import LLMResponse
 from turnwise.testing import MockLM
 
 # USD for a call, whatever is said.

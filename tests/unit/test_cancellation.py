@@ -8,9 +8,9 @@ import threading
 import pytest
 
 from turnwise import CallCancelledError, CallTimeoutError, cancelled, check_cancelled
-from turnwise.cancellation import Cancellation, Cause, current_cancellation, pause
-from turnwise.clock import SYSTEM_CLOCK, SystemClock
-from turnwise.deadlines import DeadlineWatch
+from turnwise.base.cancellation import Cancellation, Cause, current_cancellation, pause
+from turnwise.base.clock import SYSTEM_CLOCK, SystemClock
+from turnwise.base.deadlines import DeadlineWatch
 
 HOURS = 3_600.0
 

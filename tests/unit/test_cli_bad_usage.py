@@ -13,7 +13,7 @@ import pytest
 from tests.cli import Terminal, terminal
 
 from turnwise.errors import AlreadyServedError
-from turnwise.runs.lock import EmbeddedLock
+from turnwise.record.database.file_lock import EmbeddedLock
 
 __all__ = ["terminal"]
 
@@ -225,7 +225,7 @@ def test_a_service_that_is_not_installed_names_its_extra(terminal: Terminal, mon
 def test_a_command_without_the_record_s_libraries_names_the_extra(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [name for name in sys.modules if name.startswith("turnwise.runs")]:
+    for name in [name for name in sys.modules if name.startswith("turnwise.record")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
 

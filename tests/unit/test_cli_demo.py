@@ -10,9 +10,9 @@ from queue import SimpleQueue
 import pytest
 from rich.console import Console
 
-from turnwise.cli.demo_session import Session
-from turnwise.cli.demo_work import Happened, Lost, News, Question, Worked
-from turnwise.cli.event_lines import EventLine
+from turnwise.cli.demo.session import Session
+from turnwise.cli.demo.work import Happened, Lost, News, Question, Worked
+from turnwise.cli.text.event_lines import EventLine
 from turnwise.demo.tickets import Ticket
 from turnwise.errors import GatewayUnavailableError
 

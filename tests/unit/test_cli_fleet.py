@@ -10,9 +10,9 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from turnwise.cli.fleet_text import print_pauses, print_queues, print_workers
 from turnwise.cli.selection import change_all
-from turnwise.cli.terminal import console
+from turnwise.cli.text.console import console
+from turnwise.cli.text.fleet import print_pauses, print_queues, print_workers
 
 POD = "turnwise-responder-llm-7c9f8d6b5d-x2x4q"
 QUEUE = "agent-customer-care-emails"

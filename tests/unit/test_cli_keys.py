@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.cli import Terminal, migrated, terminal
 
-from turnwise.access.api_key import ApiKey
-from turnwise.runs.database import Database
-from turnwise.runs.store import Store
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
+from turnwise.record.tenants.api_key import ApiKey
 
 __all__ = ["migrated", "terminal"]
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from turnwise.errors import ConfigurationError
-from turnwise.logs import begin_logging, configure_logging, tell_fault
+from turnwise.observability.logs import begin_logging, configure_logging, tell_fault
 
 
 @pytest.fixture(autouse=True)
@@ -29,14 +29,14 @@ def test_off_a_terminal_a_record_is_a_json_object_with_its_fields() -> None:
     stream = io.StringIO()
     configure_logging("auto", "INFO", stream)
 
-    logging.getLogger("turnwise.runs").info("Took over %d asks", 3, extra={"action": "taken_over"})
+    logging.getLogger("turnwise.record").info("Took over %d asks", 3, extra={"action": "taken_over"})
 
     told = json.loads(stream.getvalue())
     assert told.pop("timestamp").endswith("Z")
     assert told == {
         "event": "Took over 3 asks",
         "level": "info",
-        "logger": "turnwise.runs",
+        "logger": "turnwise.record",
         "action": "taken_over",
     }
 
@@ -96,7 +96,7 @@ def test_on_a_console_a_sentence_cannot_pretend_to_be_two() -> None:
 
 def test_what_ends_a_process_or_a_thread_is_a_line() -> None:
     program = (
-        "import threading\nfrom turnwise.logs import *\nconfigure_logging('json')\ntell_uncaught()\n"
+        "import threading\nfrom turnwise.observability.logs import *\nconfigure_logging('json')\ntell_uncaught()\n"
         "thread = threading.Thread(target=lambda: 1 / 0, name='odd')\nthread.start()\nthread.join()\n"
         "raise RuntimeError('api_key=abcdef123456')"
     )

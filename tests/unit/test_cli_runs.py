@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from turnwise.cli.ages import age
-from turnwise.cli.runs_text import _lines, print_runs, reason, took
+from turnwise.cli.text.ages import age
+from turnwise.cli.text.runs import _lines, print_runs, reason, took
 
 
 def run(**changes: Any) -> dict[str, Any]:

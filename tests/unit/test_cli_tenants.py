@@ -8,9 +8,9 @@ from decimal import Decimal
 import pytest
 from tests.cli import Terminal, migrated, terminal
 
-from turnwise.access.tenant import TenantLimits
-from turnwise.runs.database import Database
-from turnwise.runs.store import Store
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import TenantLimits
 
 __all__ = ["migrated", "terminal"]
 

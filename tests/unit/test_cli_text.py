@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from turnwise.cli.event_lines import EventLines
-from turnwise.cli.message_text import document_text, money, shorten, speaker
-from turnwise.cli.run_text import transcript_lines
+from turnwise.cli.text.event_lines import EventLines
+from turnwise.cli.text.messages import document_text, money, shorten, speaker
+from turnwise.cli.text.run import transcript_lines
 
 
 def document(content: str = "", sender: str = "LLM", name: str = "", **fields: Any) -> dict[str, Any]:

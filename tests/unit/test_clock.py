@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from turnwise.clock import SYSTEM_CLOCK, Clock
+from turnwise.base.clock import SYSTEM_CLOCK, Clock
 
 ROOT = Path(__file__).parents[2]
 SERVED = [

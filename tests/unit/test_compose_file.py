@@ -16,7 +16,7 @@ from tests.monitoring import promtool
 from tests.services import require
 from tests.unit.docker_engine import REFUSED, DockerEngine
 
-from turnwise.service_settings import ServiceSettings
+from turnwise.processes.settings import ServiceSettings
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docker-compose.yml"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from turnwise.service_settings import ServiceSettings
+from turnwise.processes.settings import ServiceSettings
 
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnwise.runs.connect_errors import connect_fault
+from turnwise.record.database.connect_errors import connect_fault
 
 _SERVER = 'connection failed: connection to server at "10.0.0.7", port 5432 failed: '
 

@@ -17,7 +17,7 @@ from turnwise.demo import fake_model, fake_words
 from turnwise.demo.billing import BillingState, GrantRefund, billing_agent, request_message
 from turnwise.demo.ledger import Ledger
 from turnwise.demo.tickets import Ticket, TicketHeader, load_tickets, ticket_message
-from turnwise.fake_llm.request import ChatRequest
+from turnwise.testing.fake_llm.request import ChatRequest
 
 OTHER_TICKETS = Path(__file__).parents[1] / "data" / "other_tickets.jsonl"
 NOTHING = Decimal(0)

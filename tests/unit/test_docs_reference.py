@@ -13,10 +13,10 @@ from prometheus_client.metrics_core import Metric
 
 from turnwise import App, StatusCode
 from turnwise.bus.in_process import InProcessBus
-from turnwise.metrics import Metrics, RecordCollector, TaskCollector
-from turnwise.runs.database import Database
-from turnwise.runs.store import Store
-from turnwise.service_settings import load_settings
+from turnwise.processes.metrics import Metrics, RecordCollector, TaskCollector
+from turnwise.processes.settings import load_settings
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
 from turnwise_gateway.api import create_api
 
 DOCS = Path(__file__).parents[2] / "docs"

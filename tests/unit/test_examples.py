@@ -13,7 +13,7 @@ from examples import mcp_tools, tool_loop, two_agents
 from turnwise import ChatDocument, Task
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
-from turnwise.service_settings import load_settings
+from turnwise.processes.settings import load_settings
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 

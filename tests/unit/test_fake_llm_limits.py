@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from turnwise.errors import ConfigurationError
-from turnwise.fake_llm.limits import Decision, Gate, Limits
-from turnwise.fake_llm.request import ChatRequest
-from turnwise.fake_llm.script import load_script
-from turnwise.fake_llm.wire import prompt_tokens
+from turnwise.testing.fake_llm.limits import Decision, Gate, Limits
+from turnwise.testing.fake_llm.request import ChatRequest
+from turnwise.testing.fake_llm.script import load_script
+from turnwise.testing.fake_llm.wire import prompt_tokens
 
 ME = ("turnwise-fake", "Bearer k")
 ASKED = ChatRequest(model="turnwise-fake", messages=[{"role": "user", "content": "hello"}])

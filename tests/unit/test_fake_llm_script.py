@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from turnwise.errors import ConfigurationError
-from turnwise.fake_llm.answer import Answer
-from turnwise.fake_llm.request import ChatRequest
-from turnwise.fake_llm.rules import FakeLLM
-from turnwise.fake_llm.script import load_script
-from turnwise.fake_llm.wire import completion
+from turnwise.testing.fake_llm.answer import Answer
+from turnwise.testing.fake_llm.request import ChatRequest
+from turnwise.testing.fake_llm.rules import FakeLLM
+from turnwise.testing.fake_llm.script import load_script
+from turnwise.testing.fake_llm.wire import completion
 
 
 def request(text: str, role: str = "user", system: str = "") -> ChatRequest:

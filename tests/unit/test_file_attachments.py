@@ -28,11 +28,11 @@ from turnwise import (
     Task,
     ToolMessage,
 )
-from turnwise.agents.shortening import short
+from turnwise.agents.history.shortening import short
 from turnwise.errors import ConfigurationError
-from turnwise.llm.prompt_size import message_tokens
 from turnwise.messages.wire import MAX_FILE_BYTES, decode_document, encode_document
-from turnwise.runs.store import Store
+from turnwise.models.tokens.prompt_size import message_tokens
+from turnwise.record.store import Store
 
 PNG = FileAttachment.from_bytes(b"\x89PNG-of-a-cat", filename="cat.png")
 PDF = FileAttachment.from_bytes(b"%PDF-1.7 of a letter", filename="letter.pdf")

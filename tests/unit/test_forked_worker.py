@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from tests.store_parts import new_worker
 
-from turnwise.runs.database import Database
-from turnwise.runs.records import WorkerInfo
-from turnwise.runs.store import Store
-from turnwise.service_settings import ServiceSettings, load_settings
+from turnwise.processes.settings import ServiceSettings, load_settings
+from turnwise.record.database.database import Database
+from turnwise.record.runs.records import WorkerInfo
+from turnwise.record.store import Store
 from turnwise_responders.forked import Forked
 
 

@@ -10,7 +10,7 @@ import sys
 _MANY = """
 import gc, sys, weakref
 from collections import deque
-from turnwise.garbage import keep_memory_tidy
+from turnwise.base.garbage import keep_memory_tidy
 
 class Knot:
     def __init__(self):
@@ -35,7 +35,7 @@ print(most)
 # A single one, as a lost connection is; nothing else is made that would set a collection off.
 _ONE = """
 import threading, weakref
-from turnwise.garbage import keep_memory_tidy
+from turnwise.base.garbage import keep_memory_tidy
 
 class Knot:
     def __init__(self):

@@ -11,12 +11,12 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from turnwise.errors import AddressInUseError, DatabaseUnavailableError
-from turnwise.metrics import Metrics, RecordCollector, serve_metrics
-from turnwise.runs.ages import OldestLease
-from turnwise.runs.gauges import Line
-from turnwise.runs.levels import BudgetLevels
-from turnwise.runs.pauses import PauseRecord
-from turnwise.runs.records import QueueStat, WorkerRecord
+from turnwise.processes.metrics import Metrics, RecordCollector, serve_metrics
+from turnwise.record.asks.pauses import PauseRecord
+from turnwise.record.budgets.budget_gauges import BudgetLevels
+from turnwise.record.runs.records import QueueStat, WorkerRecord
+from turnwise.record.upkeep.ages import OldestLease
+from turnwise.record.upkeep.gauges import Line
 
 
 def worker(name: str, state: str, *queues: str) -> WorkerRecord:

@@ -16,8 +16,8 @@ from tests.served_parts import Desk
 from turnwise import App, ChatAgent, ChatAgentConfig, GlobalState, MockLMConfig, StatusCode, Task, ToolMessage
 from turnwise.agents.global_state import GlobalStateKept
 from turnwise.errors import AttributeNotSavedError
-from turnwise.runs.records import RunRecord
-from turnwise.runs.store import Store
+from turnwise.record.runs.records import RunRecord
+from turnwise.record.store import Store
 
 
 class Numbers(GlobalState):

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from turnwise import ChatAgent, ChatAgentConfig, ChatDocument, MockLMConfig, Task, ToolMessage
-from turnwise.runs.records import AgentRecord
-from turnwise.serving.served_agent import over_template
+from turnwise.record.runs.records import AgentRecord
+from turnwise.serving.attempts.served_agent import over_template
 
 
 class Square(ToolMessage):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from turnwise.clock import SystemClock
-from turnwise.serving.hearing import Hearing
+from turnwise.base.clock import SystemClock
+from turnwise.serving.bus_watch import Hearing
 
 
 class Hands(SystemClock):

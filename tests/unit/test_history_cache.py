@@ -10,10 +10,10 @@ import pytest
 from tests.databases import fresh_sqlite
 from tests.store_parts import begun_run
 
-from turnwise.ids import new_id
-from turnwise.runs.records import AgentRecord, HistoryRow, NewHistory, RunRecord
-from turnwise.runs.store import Store
-from turnwise.serving.history_cache import HistoryCache
+from turnwise.base.ids import new_id
+from turnwise.record.runs.records import AgentRecord, HistoryRow, NewHistory, RunRecord
+from turnwise.record.store import Store
+from turnwise.serving.attempts.history_cache import HistoryCache
 
 Begun = tuple[RunRecord, AgentRecord]
 

@@ -11,8 +11,8 @@ from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Task
 from turnwise.errors import DatabaseUnavailableError
-from turnwise.runs.records import Claim, WorkerInfo
-from turnwise.runs.store import Store
+from turnwise.record.runs.records import Claim, WorkerInfo
+from turnwise.record.store import Store
 from turnwise.testing import MockLMConfig
 from turnwise_responders.holdings import Holdings
 

@@ -9,10 +9,10 @@ import pytest
 from tests.databases import fresh_sqlite
 from tests.store_parts import asked_run, new_worker
 
+from turnwise.base.clock import SystemClock, Thread
 from turnwise.bus.in_process import InProcessBus
-from turnwise.clock import SystemClock, Thread
-from turnwise.runs.store import Store
-from turnwise.serving.hearing import Hearing
+from turnwise.record.store import Store
+from turnwise.serving.bus_watch import Hearing
 from turnwise_responders.idle_poll import IdlePoll
 
 SECONDS = 5.0

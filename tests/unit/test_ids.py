@@ -12,7 +12,7 @@ import uuid
 
 import pytest
 
-from turnwise.ids import ids_from, new_id, uuid7
+from turnwise.base.ids import ids_from, new_id, uuid7
 
 
 def test_an_id_says_what_it_names_and_holds_a_uuid_of_version_7() -> None:
@@ -53,7 +53,7 @@ def test_ids_made_by_several_threads_are_all_different() -> None:
 
 _FORKING = """
 import os
-from turnwise.ids import uuid7
+from turnwise.base.ids import uuid7
 uuid7()  # so that random bytes are at hand before the fork
 read, write = os.pipe()
 if os.fork() == 0:

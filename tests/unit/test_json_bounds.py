@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from turnwise import json_bounds
-from turnwise.json_bounds import MAX_NUMBER, MAX_VALUES, fault_in
+from turnwise.base import json_bounds
+from turnwise.base.json_bounds import MAX_NUMBER, MAX_VALUES, fault_in
 
 
 class Text(str):

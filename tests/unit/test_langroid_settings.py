@@ -17,17 +17,18 @@ from tests.served_parts import Desk
 import turnwise
 import turnwise.langroid as lr
 import turnwise.langroid.language_models as lm
-from turnwise import App, display
+from turnwise import App
 from turnwise.errors import ConfigurationError
 from turnwise.langroid.agent.tools.orchestration import AgentDoneTool
 from turnwise.langroid.utils import configuration
 from turnwise.messages.return_value import value_of_type
 from turnwise.messages.wire import decode_document
+from turnwise.observability import display
 from turnwise.porting import NoEffectWarning, notice
 from turnwise.porting import display as ported_display
 from turnwise.porting import settings as ported
 from turnwise.porting.entries import SETTINGS
-from turnwise.runs.store import Store
+from turnwise.record.store import Store
 
 
 @pytest.fixture(autouse=True)

@@ -22,12 +22,12 @@ from turnwise import (
     RetryPolicy,
     Task,
 )
-from turnwise.effects import run_async, run_sync
+from turnwise.base.sync_async import run_async, run_sync
 from turnwise.errors import LimitReachedError, ModelRequestError, ModelUnavailableError
-from turnwise.ledger.budget import NOTHING, Amount, Budget
-from turnwise.ledger.call import Granted, ModelCall, Refusal, grant
-from turnwise.ledger.gate import Hold
-from turnwise.ledger.purse import Purse
+from turnwise.models.budget.budget import NOTHING, Amount, Budget
+from turnwise.models.budget.call import Granted, ModelCall, Refusal, grant
+from turnwise.models.budget.gate import Hold
+from turnwise.models.budget.purse import Purse
 
 IN, OUT = Decimal("0.000001"), Decimal("0.000004")
 

@@ -16,15 +16,15 @@ from tests.databases import fresh_sqlite
 from tests.property_settings import examples
 from tests.store_parts import asked_run, new_queue, new_worker
 
-from turnwise.ids import new_id
-from turnwise.ledger.budget import Amount, Budget
-from turnwise.ledger.call import Granted, ModelCall, Refusal
-from turnwise.runs.budgets import ScopeLimits, own_budget
-from turnwise.runs.outcomes import CallUsage, Reply
-from turnwise.runs.records import Claim, Usage
-from turnwise.runs.reservations import Stale
-from turnwise.runs.schema import budgets
-from turnwise.runs.store import Store
+from turnwise.base.ids import new_id
+from turnwise.models.budget.budget import Amount, Budget
+from turnwise.models.budget.call import Granted, ModelCall, Refusal
+from turnwise.record.budgets.budgets import ScopeLimits, own_budget
+from turnwise.record.budgets.reservations import Stale
+from turnwise.record.database.schema import budgets
+from turnwise.record.runs.outcomes import CallUsage, Reply
+from turnwise.record.runs.records import Claim, Usage
+from turnwise.record.store import Store
 
 IN, OUT = Decimal("0.001"), Decimal("0.002")
 LIMITS = ScopeLimits(session=(Decimal(2), 2_500), tenant_day=(None, 4_000), tenant_month=(Decimal(4), None))

@@ -34,7 +34,7 @@ from turnwise import (
     ToolMessage,
 )
 from turnwise.errors import ApplicationError, ConfigurationError
-from turnwise.runs.store import Store
+from turnwise.record.store import Store
 
 SQUARE = LLMFunctionSpec(name="square", description="Squares.", parameters={"type": "object", "properties": {}})
 USAGE = {"prompt_tokens": 10, "completion_tokens": 4}

@@ -11,9 +11,17 @@ from pydantic import BaseModel
 
 from turnwise import ChatAgent, ChatAgentConfig, Task, ToolMessage
 from turnwise.errors import ConfigurationError
-from turnwise.llm.base import LanguageModel, LLMConfig, LLMFunctionCall, LLMMessage, LLMResponse, OpenAIToolCall, Role
-from turnwise.llm.create import create_model
-from turnwise.llm.mock import MockAnswer, MockLM, MockLMConfig
+from turnwise.models.base import (
+    LanguageModel,
+    LLMConfig,
+    LLMFunctionCall,
+    LLMMessage,
+    LLMResponse,
+    OpenAIToolCall,
+    Role,
+)
+from turnwise.models.create import create_model
+from turnwise.models.mock import MockAnswer, MockLM, MockLMConfig
 
 Asking = Callable[[LanguageModel, str], LLMResponse]
 

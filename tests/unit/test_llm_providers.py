@@ -8,11 +8,11 @@ import pytest
 
 from turnwise import ChatAgent, ChatAgentConfig
 from turnwise.errors import ConfigurationError
-from turnwise.llm.base import LLMMessage, Role
-from turnwise.llm.openai_config import OpenAIGPTConfig
-from turnwise.llm.openai_connections import _options
-from turnwise.llm.openai_wire import request_body
-from turnwise.llm.providers import PROVIDERS
+from turnwise.models.base import LLMMessage, Role
+from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.models.openai.connections import _options
+from turnwise.models.openai.wire import request_body
+from turnwise.models.providers import PROVIDERS
 
 VARIABLES = {name for p in PROVIDERS.values() for name in (*p.address_variables, *p.key_variables)}
 

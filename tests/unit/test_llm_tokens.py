@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnwise import LLMMessage, OpenAIGPTConfig, Role
-from turnwise.llm import tokenizer
-from turnwise.llm.base import UNLIMITED_CONTEXT, LLMConfig
-from turnwise.llm.context_lengths import known_context_length
-from turnwise.llm.create import create_model
-from turnwise.llm.tokens import beginning, estimated_tokens, shortened
+from turnwise.models.base import UNLIMITED_CONTEXT, LLMConfig
+from turnwise.models.create import create_model
+from turnwise.models.tokens import tokenizer
+from turnwise.models.tokens.context_lengths import known_context_length
+from turnwise.models.tokens.estimate import beginning, estimated_tokens, shortened
 
 
 @given(st.text(), st.integers(0, 50))

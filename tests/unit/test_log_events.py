@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from turnwise.log_events import BY_GROUP, CATALOGUE, CONTEXT
-from turnwise.runs import journal
+from turnwise.observability.log_events import BY_GROUP, CATALOGUE, CONTEXT
+from turnwise.record.runs import journal
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "log-events.md"

@@ -22,10 +22,10 @@ from turnwise import (
     StatusCode,
     temporary_settings,
 )
-from turnwise.core import stack
-from turnwise.core.actions import Finish, Look, Reply
-from turnwise.core.facts import Facts
-from turnwise.core.state import TaskState, document_ids, dump_state, load_state
+from turnwise.machine import stack
+from turnwise.machine.actions import Finish, Look, Reply
+from turnwise.machine.facts import Facts
+from turnwise.machine.state import TaskState, document_ids, dump_state, load_state
 
 NAMES = ["t0", "t1", "t2", "t3", "LLM", "User", "agent", "nobody"]
 

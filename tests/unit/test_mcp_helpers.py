@@ -28,7 +28,7 @@ from turnwise import (
     mcp_tool,
 )
 from turnwise.errors import ConfigurationError
-from turnwise.tools.mcp.specs import address_of
+from turnwise.integrations.mcp.specs import address_of
 
 ADD = '{"request": "add", "a": 3, "b": 4}'
 

@@ -26,10 +26,10 @@ from turnwise import (
     Role,
 )
 from turnwise.errors import ConfigurationError
-from turnwise.llm.base import UNLIMITED_CONTEXT, LLMTokenUsage
-from turnwise.llm.create import create_model
-from turnwise.llm.openai_wire import request_body
-from turnwise.llm.renaming import renamed
+from turnwise.models.base import UNLIMITED_CONTEXT, LLMTokenUsage
+from turnwise.models.create import create_model
+from turnwise.models.openai.wire import request_body
+from turnwise.models.renaming import renamed
 
 HELLO = [LLMMessage(role=Role.USER, content="hi")]
 Requests = list[tuple[str, dict[str, str]]]

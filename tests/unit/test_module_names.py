@@ -23,7 +23,7 @@ from turnwise import (
     Task,
     ToolMessage,
 )
-from turnwise.agents.handlers import effect_of, handler_of, may_return_nothing
+from turnwise.agents.tools.handler_lookup import effect_of, handler_of, may_return_nothing
 from turnwise.messages.provenance import steers
 
 OWN_TOOLS = (DoneTool, PassTool, DonePassTool, ForwardTool, SendTool, RecipientTool, RewindTool)

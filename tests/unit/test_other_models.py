@@ -10,12 +10,12 @@ from pydantic import SecretStr
 
 from turnwise import AzureConfig, ChatAgent, ChatAgentConfig, OpenAIGPT
 from turnwise.errors import ConfigurationError
-from turnwise.llm.base import LLMConfig
-from turnwise.llm.mock import MockLMConfig
-from turnwise.llm.openai_config import OpenAIGPTConfig
-from turnwise.llm.providers import PROVIDERS
-from turnwise.llm.renaming import at_the_same_provider, renamed
-from turnwise.serving.other_models import OtherModels
+from turnwise.models.base import LLMConfig
+from turnwise.models.mock import MockLMConfig
+from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.models.providers import PROVIDERS
+from turnwise.models.renaming import at_the_same_provider, renamed
+from turnwise.serving.attempts.other_models import OtherModels
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ from turnwise.errors import (
     ModelTimeoutError,
     ModelUnavailableError,
 )
-from turnwise.provider_limits.outage import Outage
-from turnwise.retrying import ErrorKind, is_outage
+from turnwise.models.limits.outage import Outage
+from turnwise.models.retry_policy import ErrorKind, is_outage
 
 AWAY = ModelUnavailableError("no connection")
 

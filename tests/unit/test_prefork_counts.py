@@ -11,13 +11,13 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from turnwise.errors import ConfigurationError, TurnwiseError
-from turnwise.metrics.multiprocess import ChildrenCollector, clear_counts
-from turnwise.service_settings import load_settings
+from turnwise.processes.metrics.multiprocess import ChildrenCollector, clear_counts
+from turnwise.processes.settings import load_settings
 from turnwise_responders import service
 
 CHILD = """
 from prometheus_client import CollectorRegistry
-from turnwise.metrics import Metrics
+from turnwise.processes.metrics import Metrics
 metrics = Metrics(CollectorRegistry())
 metrics.leases_expired_total.inc(3)
 metrics.registry_gauge = metrics._gauge("busy", "Of the test.")

@@ -11,7 +11,7 @@ from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Task
-from turnwise.runs.store import Store
+from turnwise.record.store import Store
 from turnwise.testing import MockLMConfig, check
 
 app = App("desk", version="1")

@@ -7,7 +7,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from turnwise.provider_limits.announcement import Quota, RateLimits, duration, rate_limits
+from turnwise.models.limits.announcement import Quota, RateLimits, duration, rate_limits
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ from collections.abc import Callable
 
 import pytest
 
-from turnwise.cancellation import Cancellation, Cause
-from turnwise.clock import SystemClock
-from turnwise.effects import run_async, run_sync
+from turnwise.base.cancellation import Cancellation, Cause
+from turnwise.base.clock import SystemClock
+from turnwise.base.sync_async import run_async, run_sync
 from turnwise.errors import CallCancelledError
-from turnwise.provider_limits.announcement import Quota, RateLimits
-from turnwise.provider_limits.local import LocalLimits, LocalPlace
-from turnwise.provider_limits.provider import Target, provider_of
-from turnwise.provider_limits.window import Caps
+from turnwise.models.limits.announcement import Quota, RateLimits
+from turnwise.models.limits.local import LocalLimits, LocalPlace
+from turnwise.models.limits.provider import Target, provider_of
+from turnwise.models.limits.window import Caps
 
 PROVIDER = provider_of("http://models/v1", "m", "secret")
 

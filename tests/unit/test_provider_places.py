@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import cast
 
-from turnwise.clock import SYSTEM_CLOCK
-from turnwise.provider_limits.provider import Provider, Target, provider_of
-from turnwise.provider_limits.window import Caps
-from turnwise.runs.providers import Known
-from turnwise.runs.store import Store
-from turnwise.serving.provider_places import ServedProviders
+from turnwise.base.clock import SYSTEM_CLOCK
+from turnwise.models.limits.provider import Provider, Target, provider_of
+from turnwise.models.limits.window import Caps
+from turnwise.record.budgets.providers import Known
+from turnwise.record.store import Store
+from turnwise.serving.attempts.provider_places import ServedProviders
 
 TARGET = Target(provider=provider_of("http://server", "model", "key"), caps=Caps())
 

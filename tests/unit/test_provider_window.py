@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwise.fake_llm.limits import Gate, Limits
-from turnwise.fake_llm.request import ChatRequest
-from turnwise.provider_limits.announcement import Quota, RateLimits
-from turnwise.provider_limits.window import Caps, Place, Window
+from turnwise.models.limits.announcement import Quota, RateLimits
+from turnwise.models.limits.window import Caps, Place, Window
+from turnwise.testing.fake_llm.limits import Gate, Limits
+from turnwise.testing.fake_llm.request import ChatRequest
 
 gaps = st.floats(0, 30, allow_nan=False)
 tokens = st.integers(0, 120)

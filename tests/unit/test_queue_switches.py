@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from turnwise.bus.switches import QueueSwitches
+from turnwise.bus.worker.queue_switches import QueueSwitches
 
 # Later Pythons warn where other threads run, such as those of earlier tests; these children do next to nothing.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

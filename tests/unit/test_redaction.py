@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnwise.redaction import hide, redact, redacted
+from turnwise.observability.redaction import hide, redact, redacted
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from turnwise import (
     VectorStoreConfig,
 )
 from turnwise.errors import ConfigurationError
-from turnwise.retrieval.document import Where
+from turnwise.integrations.retrieval.document import Where
 
 ASK = '{"request": "retrieve", "query": "How long does a refund take?", "k": 2}'
 

@@ -24,8 +24,8 @@ from turnwise import (
     VectorStore,
 )
 from turnwise.errors import ConfigurationError, VectorStoreUnavailableError
-from turnwise.retrieval.index import VectorIndex
-from turnwise.retrieval.opening import Opened
+from turnwise.integrations.retrieval.index import VectorIndex
+from turnwise.integrations.retrieval.opening import Opened
 
 
 def similarity(one: str, other: str) -> float:

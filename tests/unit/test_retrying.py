@@ -18,7 +18,7 @@ from turnwise.errors import (
     ModelUnavailableError,
     ToolServerUnavailableError,
 )
-from turnwise.retrying import kind_of, kind_of_handler_error
+from turnwise.models.retry_policy import kind_of, kind_of_handler_error
 
 PLAIN = RetryPolicy(tries=4, first_wait=1, factor=2, longest_wait=3, jitter=0)
 

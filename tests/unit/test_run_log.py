@@ -22,7 +22,7 @@ from turnwise import (
     ToolMessage,
 )
 from turnwise.errors import ConfigurationError
-from turnwise.run_log.files import LogFiles
+from turnwise.transcripts.file_names import LogFiles
 
 
 class AddTool(ToolMessage):

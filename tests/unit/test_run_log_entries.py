@@ -11,18 +11,18 @@ import pytest
 from tests.cli import Terminal, terminal
 
 from turnwise import ChatDocMetaData, ChatDocument, Entity, LLMTokenUsage, ToolMessage
-from turnwise.llm.base import LLMFunctionCall, OpenAIToolCall
 from turnwise.messages.document import tsv_field
-from turnwise.run_log.entry import Entry, RunTitle
-from turnwise.run_log.form import written
-from turnwise.run_log.from_events import entries_of
-from turnwise.run_log.numbers import seconds, used
-from turnwise.run_log.page.html import Page
-from turnwise.run_log.recorder import Recorder
-from turnwise.run_log.said import said
-from turnwise.run_log.text import Text
-from turnwise.run_log.tsv import Tsv
-from turnwise.run_log.visible import first_line, visible
+from turnwise.models.base import LLMFunctionCall, OpenAIToolCall
+from turnwise.transcripts.entry import Entry, RunTitle
+from turnwise.transcripts.from_events import entries_of
+from turnwise.transcripts.message_text import said
+from turnwise.transcripts.numbers import seconds, used
+from turnwise.transcripts.page.html import Page
+from turnwise.transcripts.recorder import Recorder
+from turnwise.transcripts.text import Text
+from turnwise.transcripts.tsv import Tsv
+from turnwise.transcripts.visible import first_line, visible
+from turnwise.transcripts.writer import written
 
 __all__ = ["terminal"]
 

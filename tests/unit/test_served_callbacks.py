@@ -13,8 +13,8 @@ from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.bus.envelope import Notice, TextNotice
-from turnwise.display import current_settings
-from turnwise.runs.store import Store
+from turnwise.observability.display import current_settings
+from turnwise.record.store import Store
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, LLMMessage, LLMResponse, MockLMConfig, Role, Task, ToolMessage
-from turnwise.llm.base import LanguageModel
-from turnwise.llm.mock import MockLM
-from turnwise.runs.records import AgentRecord, HistoryRow
-from turnwise.runs.store import Store
+from turnwise.models.base import LanguageModel
+from turnwise.models.mock import MockLM
+from turnwise.record.runs.records import AgentRecord, HistoryRow
+from turnwise.record.store import Store
 
 LONG = "word " * 700  # 1000 tokens
 

@@ -25,14 +25,14 @@ from turnwise import (
     Task,
     ToolMessage,
 )
-from turnwise.access.tenant import TenantLimits
-from turnwise.ledger.budget import Amount
-from turnwise.ledger.call import Granted, ModelCall
-from turnwise.metrics import RecordCollector
-from turnwise.runs.budgets import ScopeLimits
-from turnwise.runs.records import RunRecord
-from turnwise.runs.store import Store
-from turnwise.serving.permits import permit
+from turnwise.models.budget.budget import Amount
+from turnwise.models.budget.call import Granted, ModelCall
+from turnwise.processes.metrics import RecordCollector
+from turnwise.record.budgets.budgets import ScopeLimits
+from turnwise.record.runs.records import RunRecord
+from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import TenantLimits
+from turnwise.serving.moves.permits import permit
 
 IN, OUT = Decimal("0.000001"), Decimal("0.000004")
 CONFIG = LLMConfig(max_output_tokens=1_000, min_output_tokens=100)

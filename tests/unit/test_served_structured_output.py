@@ -13,11 +13,11 @@ from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task, ToolMessage
-from turnwise.fake_llm.server import FakeLLMServer
 from turnwise.messages.return_value import value_of_type
 from turnwise.messages.wire import decode_document
-from turnwise.runs.records import RunRecord
-from turnwise.runs.store import Store
+from turnwise.record.runs.records import RunRecord
+from turnwise.record.store import Store
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 
 class City(BaseModel):

@@ -27,10 +27,10 @@ from turnwise import (
     Task,
     ToolMessage,
 )
-from turnwise.runs.outcomes import Reply
-from turnwise.runs.records import Claim
-from turnwise.runs.store import Store
-from turnwise.runs.transaction import RunTransaction
+from turnwise.record.runs.outcomes import Reply
+from turnwise.record.runs.records import Claim
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.store import Store
 
 
 class Launch(ToolMessage):

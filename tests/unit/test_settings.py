@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from turnwise.errors import ConfigurationError
-from turnwise.service_settings import ServiceSettings, load_settings, parse_address
-from turnwise.setting_names import known_names
+from turnwise.processes.setting_names import known_names
+from turnwise.processes.settings import ServiceSettings, load_settings, parse_address
 
 ROOT = Path(__file__).parents[2]
 

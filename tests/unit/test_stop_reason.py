@@ -20,7 +20,7 @@ from turnwise import (
     Task,
     temporary_settings,
 )
-from turnwise.display import Settings
+from turnwise.observability.display import Settings
 
 # Refused before it is called.
 UNPRICED = OpenAIGPTConfig(chat_model="house-model", api_base="http://127.0.0.1:9/v1")

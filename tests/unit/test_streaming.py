@@ -13,8 +13,8 @@ import pytest
 from turnwise.bus.envelope import MAX_MESSAGE_BYTES, Notice, TextNotice, TokenNotice, WatchNotice
 from turnwise.bus.in_process import InProcessBus
 from turnwise.errors import BrokerUnavailableError
-from turnwise.testing.actors import Host, Schedule
-from turnwise.testing.process_clock import ProcessClock
+from turnwise.testing.simulator.actors import Host, Schedule
+from turnwise.testing.simulator.process_clock import ProcessClock
 from turnwise_responders.streaming import Streaming
 from turnwise_responders.watched_runs import WatchedRuns
 

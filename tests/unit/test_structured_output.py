@@ -22,9 +22,9 @@ from turnwise import (
     ToolMessage,
 )
 from turnwise.errors import ConfigurationError
-from turnwise.fake_llm.request import ChatRequest
-from turnwise.fake_llm.server import FakeLLMServer
-from turnwise.llm.openai_chat import OpenAIGPT
+from turnwise.models.openai.chat import OpenAIGPT
+from turnwise.testing.fake_llm.request import ChatRequest
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 
 class Country(BaseModel):

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from turnwise.llm import reported_usage, taken_answer
-from turnwise.llm.base import LLMFunctionCall, LLMResponse, LLMTokenUsage, OpenAIToolCall
-from turnwise.llm.reported_usage import MOST_TOKENS, doubt_about
-from turnwise.llm.taken_answer import taken
+from turnwise.models import answer_check
+from turnwise.models.answer_check import taken
+from turnwise.models.base import LLMFunctionCall, LLMResponse, LLMTokenUsage, OpenAIToolCall
+from turnwise.models.tokens import reported_usage
+from turnwise.models.tokens.reported_usage import MOST_TOKENS, doubt_about
 
 
 def _never(*_: Any) -> Any:
@@ -22,7 +23,7 @@ def _never(*_: Any) -> Any:
     [LLMResponse(message="DONE"), LLMResponse(), LLMResponse(message="Größe", reasoning="é", oai_tool_calls=[])],
 )
 def test_an_answer_without_calls_is_taken_as_it_is(response: LLMResponse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(taken_answer, "as_unicode", _never)
+    monkeypatch.setattr(answer_check, "as_unicode", _never)
     assert taken(response) is response
 
 

@@ -29,9 +29,9 @@ from turnwise import (
     ToolMessage,
     temporary_settings,
 )
-from turnwise.core.loops import is_loop
-from turnwise.core.sequences import AgentEvent, DoneSequence, EventType, parse_done_sequence
 from turnwise.errors import ApplicationError, ConfigurationError
+from turnwise.machine.loops import is_loop
+from turnwise.machine.sequences import AgentEvent, DoneSequence, EventType, parse_done_sequence
 
 
 def agent_saying(*texts: str, name: str = "Bot") -> ChatAgent:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from prometheus_client import CollectorRegistry, generate_latest
 
 from turnwise.errors import DatabaseUnavailableError
-from turnwise.metrics import TaskCollector
-from turnwise.metrics.tasks import MOST_TENANTS
-from turnwise.runs.ages import Ended, Forgotten, OldestRun, OldestWait
-from turnwise.runs.levels import TenantLevel
+from turnwise.processes.metrics import TaskCollector
+from turnwise.processes.metrics.tasks import MOST_TENANTS
+from turnwise.record.budgets.budget_gauges import TenantLevel
+from turnwise.record.upkeep.ages import Ended, Forgotten, OldestRun, OldestWait
 
 
 @dataclass

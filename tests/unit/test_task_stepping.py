@@ -23,7 +23,7 @@ from turnwise import (
     ToolMessage,
 )
 from turnwise.errors import ConfigurationError
-from turnwise.llm.base import LLMFunctionCall
+from turnwise.models.base import LLMFunctionCall
 
 
 class Double(ToolMessage):

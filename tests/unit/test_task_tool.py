@@ -28,8 +28,8 @@ from turnwise import (
     TaskTool,
     ToolMessage,
 )
-from turnwise.runs.store import Store
-from turnwise.stop_reason import StopReason
+from turnwise.messages.stop_reason import StopReason
+from turnwise.record.store import Store
 from turnwise.tasks.observed import tell_stopped
 
 

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 import pytest
 from tests.telemetry import Collector
 
-from turnwise.telemetry.export import exporters, start_exporting
+from turnwise.observability.telemetry.export import exporters, start_exporting
 
 HTTP, GRPC = "otlp_proto_http", "otlp_proto_grpc"
 
 RUN = """
 from turnwise import *
-from turnwise.telemetry.export import start_exporting
+from turnwise.observability.telemetry.export import start_exporting
 sending = start_exporting("squares")
 agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig(default_response="DONE")))
 Task(agent, name="squares", interactive=False).run("go")

@@ -85,7 +85,7 @@ def test_messages_appear_on_a_terminal_and_what_was_shown_or_typed_is_not_repeat
 SLOW = """
 import sys
 from turnwise import *
-from turnwise.llm.mock import MockLM
+from turnwise.models.mock import MockLM
 
 class Slow(MockLM):
     def chat(self, messages, max_tokens, tools=None, on_token=None):

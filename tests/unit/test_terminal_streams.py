@@ -23,7 +23,7 @@ from turnwise import (
     quiet_mode,
 )
 from turnwise.errors import ModelUnavailableError
-from turnwise.llm.base import (
+from turnwise.models.base import (
     LLMFunctionCall,
     LLMMessage,
     LLMResponse,
@@ -33,9 +33,9 @@ from turnwise.llm.base import (
     TokenSink,
     ToolChoice,
 )
-from turnwise.llm.mock import MockLM
-from turnwise.llm.openai_config import OpenAIGPTConfig
-from turnwise.llm.openai_wire import request_body
+from turnwise.models.mock import MockLM
+from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.models.openai.wire import request_body
 
 TEXT, REASONING = StreamEventType.TEXT, StreamEventType.REASONING
 Said = Sequence[str | tuple[str, StreamEventType] | Exception]

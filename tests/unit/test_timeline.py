@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwise.runs.records import EventRecord
+from turnwise.record.runs.records import EventRecord
 from turnwise.timeline.reading import ENDS, TYPES, Reader
 from turnwise.timeline.spans import Item
 from turnwise.timeline.sums import Sums

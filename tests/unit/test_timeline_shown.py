@@ -8,13 +8,13 @@ import pytest
 from rich.cells import cell_len
 from tests.unit.test_timeline import BEGUN, claimed, event, read
 
-from turnwise.cli.timeline_text import SIGNS, timeline_lines
-from turnwise.run_log.entry import RunTitle
-from turnwise.run_log.page.html import Page
-from turnwise.run_log.page.timeline import timeline_section
+from turnwise.cli.text.timeline import SIGNS, timeline_lines
 from turnwise.timeline.sums import Sums
 from turnwise.timeline.telling import phrase
 from turnwise.timeline.views import TimelineView, timeline_view
+from turnwise.transcripts.entry import RunTitle
+from turnwise.transcripts.page.html import Page
+from turnwise.transcripts.page.timeline import timeline_section
 
 HOSTILE = "</title></svg><script>alert(1)</script>\x1b[31m"
 

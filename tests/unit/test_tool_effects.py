@@ -28,8 +28,8 @@ from turnwise import (
     ToolMessage,
     idempotency_key,
 )
-from turnwise.agents.handler_calls import HandlerCall, HandlerCalls, Kept
-from turnwise.agents.handlers import effect_of
+from turnwise.agents.tools.handler_calls import HandlerCall, HandlerCalls, Kept
+from turnwise.agents.tools.handler_lookup import effect_of
 from turnwise.errors import ConfigurationError
 
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ConfigDict
 
 from turnwise import ToolMessage
-from turnwise.messages.finding import for_agent
+from turnwise.messages.tool_parsing import for_agent
 
 
 class Plain(ToolMessage):

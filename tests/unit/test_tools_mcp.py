@@ -24,8 +24,8 @@ from turnwise import (
     Task,
 )
 from turnwise.errors import ConfigurationError, ToolServerUnavailableError
+from turnwise.integrations.mcp.schema import type_of
 from turnwise.messages.wire import decode_tool, encode_tool
-from turnwise.tools.mcp.schema import type_of
 
 
 @pytest.fixture
@@ -246,7 +246,7 @@ def test_an_idle_connection_is_closed_and_opens_again() -> None:
     async def ended() -> None:
         await asyncio.wait([session._keeper])
 
-    from turnwise.background_loop import background_loop
+    from turnwise.base.background_loop import background_loop
 
     loop = background_loop()
     asyncio.run(until_closed())

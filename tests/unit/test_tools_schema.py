@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from turnwise import AgentDoneTool, ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig, ToolMessage
 from turnwise.errors import ConfigurationError
-from turnwise.llm.mock import MockLM
+from turnwise.models.mock import MockLM
 
 
 class Country(BaseModel):

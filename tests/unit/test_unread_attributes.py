@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from turnwise import ChatAgent, ChatAgentConfig
-from turnwise.attributes.template import Template
-from turnwise.attributes.unread import Unread
-from turnwise.runs.records import AgentRecord
-from turnwise.serving.served_agent import ServedAgent, over_template
+from turnwise.agents.attributes.template import Template
+from turnwise.agents.attributes.unread import Unread
+from turnwise.record.runs.records import AgentRecord
+from turnwise.serving.attempts.served_agent import ServedAgent, over_template
 
 
 class Clerk(ChatAgent):

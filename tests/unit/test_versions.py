@@ -11,10 +11,10 @@ from tests.databases import fresh_sqlite
 from tests.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
-from turnwise.ids import new_id
-from turnwise.runs.records import EventRecord, NewRun, RunRecord
-from turnwise.runs.store import Store
-from turnwise.serving.waiting import why_waiting
+from turnwise.base.ids import new_id
+from turnwise.record.runs.records import EventRecord, NewRun, RunRecord
+from turnwise.record.store import Store
+from turnwise.serving.wait_reason import why_waiting
 
 
 class Clock:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from turnwise.runs.records import AskRecord, RunRecord, WorkerRecord
-from turnwise.runs.situation import Situation
-from turnwise.serving.waiting import why_waiting
+from turnwise.record.runs.records import AskRecord, RunRecord, WorkerRecord
+from turnwise.record.runs.wait_facts import Situation
+from turnwise.serving.wait_reason import why_waiting
 
 # 2026-11-21 12:00:00 UTC
 NOON = 1_795_262_400.0

@@ -15,16 +15,16 @@ import pytest
 from tests.databases import fresh_sqlite
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Entity, MockLMConfig, Task, ToolMessage
-from turnwise.ids import new_id
+from turnwise.base.ids import new_id
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.wire import encode_document
-from turnwise.runs.outcomes import Deferral, Reply
-from turnwise.runs.records import Claim, Json, NewDocument, NewRun, RunRecord, WorkerInfo
-from turnwise.runs.situation import COORDINATOR
-from turnwise.runs.store import Store
-from turnwise.serving.answering import Answering
-from turnwise.serving.move import Moved, Mover
-from turnwise.serving.waiting import why_waiting
+from turnwise.record.runs.outcomes import Deferral, Reply
+from turnwise.record.runs.records import Claim, Json, NewDocument, NewRun, RunRecord, WorkerInfo
+from turnwise.record.runs.wait_facts import COORDINATOR
+from turnwise.record.store import Store
+from turnwise.serving.attempts.answering import Answering
+from turnwise.serving.moves.move import Moved, Mover
+from turnwise.serving.wait_reason import why_waiting
 
 LEASE = 5.0
 QUEUES = ("llm", "agent")

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from turnwise.bus import protocol
+from turnwise.bus.broker import protocol
+from turnwise.bus.broker.protocol import ANSWER_TASK, MOVE_TASK
 from turnwise.bus.envelope import MAX_MESSAGE_BYTES, AskEnvelope, CancelNotice, MoveEnvelope, RunNotice
-from turnwise.bus.inspection import notice_in, work_in
-from turnwise.bus.protocol import ANSWER_TASK, MOVE_TASK
 from turnwise.bus.signing import HEADER, NO_KEYS, WireKeys
+from turnwise.bus.worker.message_check import notice_in, work_in
 from turnwise.errors import ConfigurationError, InvalidRequestError
 
 OLD, NEW = "o" * 32, "n" * 32

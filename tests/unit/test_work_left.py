@@ -7,10 +7,10 @@ import threading
 
 import pytest
 
-from turnwise.bus.celery_app import make_celery, task
 from turnwise.bus.envelope import MoveEnvelope, Work
 from turnwise.bus.in_process import InProcessBus
 from turnwise.bus.routing import COORDINATOR_QUEUE
+from turnwise.bus.worker.celery_app import make_celery, task
 from turnwise.errors import DatabaseUnavailableError
 
 AWAY = DatabaseUnavailableError("the database does not answer; start PostgreSQL")

@@ -11,15 +11,15 @@ from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.bus.routing import COORDINATOR_QUEUE
 from turnwise.errors import UnwritableError
-from turnwise.metrics import Metrics
-from turnwise.runs.situation import COORDINATOR
-from turnwise.runs.store import Store
-from turnwise.service_settings import ServiceSettings
-from turnwise.serving.ending import error_record
-from turnwise.serving.hearing import Hearing
+from turnwise.processes.metrics import Metrics
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.runs.wait_facts import COORDINATOR
+from turnwise.record.store import Store
+from turnwise.serving.bus_watch import Hearing
 from turnwise.serving.incarnation import Incarnation
-from turnwise.serving.move import Moved, Mover, fail
-from turnwise.serving.observing import tell_callbacks
+from turnwise.serving.moves.ending import error_record
+from turnwise.serving.moves.move import Moved, Mover, fail
+from turnwise.serving.moves.observing import tell_callbacks
 from turnwise.serving.reporting import Reporter
 from turnwise.serving.tracing import MoveSpan
 from turnwise_coordinator.retention import RetentionSweep

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 
-from turnwise.ids import new_id
-from turnwise.metrics import Metrics
-from turnwise.runs.purging import OldRun, Retention
-from turnwise.runs.store import Store
-from turnwise.service_settings import ServiceSettings
+from turnwise.base.ids import new_id
+from turnwise.processes.metrics import Metrics
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.store import Store
+from turnwise.record.upkeep.purging import OldRun, Retention
 
 logger = logging.getLogger(__name__)
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwise.bootstrap import Parts, open_parts, serve_own_metrics, served_lane, worker_app
-from turnwise.bus.celery_app import CeleryApp, task
+from turnwise.bus.broker.protocol import MOVE_TASK
 from turnwise.bus.envelope import MoveEnvelope, parse_envelope
-from turnwise.bus.protocol import MOVE_TASK
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
-from turnwise.bus.switches import QueueSwitches, switches_of
-from turnwise.bus.worker_process import Queues, WorkerProcess, run_worker
-from turnwise.metrics import watch_record
-from turnwise.service_settings import ServiceSettings
-from turnwise.telemetry.export import start_exporting
+from turnwise.bus.worker.celery_app import CeleryApp, task
+from turnwise.bus.worker.process import Queues, WorkerProcess, run_worker
+from turnwise.bus.worker.queue_switches import QueueSwitches, switches_of
+from turnwise.observability.telemetry.export import start_exporting
+from turnwise.processes.bootstrap import Parts, open_parts, serve_own_metrics, served_lane, worker_app
+from turnwise.processes.metrics import watch_record
+from turnwise.processes.settings import ServiceSettings
 from turnwise_coordinator.coordinator import Coordinator
 
 

@@ -6,15 +6,15 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from turnwise.base.clock import Thread
+from turnwise.base.ids import new_id
 from turnwise.bus.base import Bus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues, lane
-from turnwise.clock import Thread
 from turnwise.errors import EnvironmentFault, NotFoundError
-from turnwise.ids import new_id
-from turnwise.runs.store import Store
-from turnwise.service_settings import ServiceSettings
-from turnwise.serving.pausing import tell_let_go
-from turnwise.serving.permits import permit
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.store import Store
+from turnwise.serving.moves.pausing import tell_let_go
+from turnwise.serving.moves.permits import permit
 from turnwise.serving.reporting import Reporter
 from turnwise_coordinator.retention import RetentionSweep
 

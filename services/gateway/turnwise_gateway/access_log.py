@@ -7,7 +7,7 @@ import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from turnwise.access.caller import Caller
+from turnwise.record.tenants.caller import Caller
 from turnwise_gateway.auth import CALLER, is_open
 from turnwise_gateway.root_path import inner_path
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
-from turnwise.access.caller import Caller
-from turnwise.access.scopes import Scope
 from turnwise.errors import EnvironmentFault, UnauthorizedError
+from turnwise.record.tenants.caller import Caller
+from turnwise.record.tenants.scopes import Scope
 from turnwise_gateway.auth import TOKEN
 from turnwise_gateway.identity import Identity
 from turnwise_gateway.scopes import caller_of

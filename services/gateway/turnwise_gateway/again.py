@@ -8,19 +8,19 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Response
 
-from turnwise.access.caller import Caller
+from turnwise.base.ids import new_id
 from turnwise.errors import BrokerUnavailableError, ConfigurationError, InvalidRequestError, UnknownPriceError
-from turnwise.ids import new_id
-from turnwise.llm.providers import refuse_address
 from turnwise.messages.wire import encode_document
-from turnwise.runs.records import AskRecord, NewFork, RunRecord
-from turnwise.runs.retrying import NewLimits
-from turnwise.runs.transaction import RunTransaction
-from turnwise.serving.gate import Spending
-from turnwise.serving.other_models import without_price
-from turnwise.serving.permits import permit
+from turnwise.models.providers import refuse_address
+from turnwise.observability.telemetry.context import current_traceparent, link_current_to
+from turnwise.record.past.retrying import NewLimits
+from turnwise.record.runs.records import AskRecord, NewFork, RunRecord
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.tenants.caller import Caller
+from turnwise.serving.attempts.budget_gate import Spending
+from turnwise.serving.attempts.other_models import without_price
+from turnwise.serving.moves.permits import permit
 from turnwise.tasks.entry import document_of
-from turnwise.telemetry.context import current_traceparent, link_current_to
 from turnwise_gateway.answers import answer_in
 from turnwise_gateway.bodies import Fork, Retry
 from turnwise_gateway.gateway import Gateway, Here, Who

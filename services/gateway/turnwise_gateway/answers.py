@@ -6,13 +6,13 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from turnwise.agents.record import AgentRecord
+from turnwise.agents.kept_state import AgentRecord
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
-from turnwise.runs.records import AskRecord, NewDocument
-from turnwise.runs.transaction import RunTransaction
-from turnwise.telemetry.context import current_traceparent, link_current_to
+from turnwise.observability.telemetry.context import current_traceparent, link_current_to
+from turnwise.record.runs.records import AskRecord, NewDocument
+from turnwise.record.runs.transaction import RunTransaction
 from turnwise_gateway.bodies import HumanText
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.problem import problems

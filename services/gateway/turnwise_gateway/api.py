@@ -13,10 +13,10 @@ from turnwise import __version__
 from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.bus.routing import all_queues
-from turnwise.metrics import Metrics, watch_record
-from turnwise.runs.store import Store
-from turnwise.service_settings import ServiceSettings
-from turnwise.telemetry.providers import meter_provider, tracer_provider
+from turnwise.observability.telemetry.providers import meter_provider, tracer_provider
+from turnwise.processes.metrics import Metrics, watch_record
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.store import Store
 from turnwise_gateway import (
     again,
     answers,

@@ -9,7 +9,7 @@ from typing import Literal
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from turnwise.runs.audit import AuditRecord
+from turnwise.record.tenants.audit import AuditRecord
 from turnwise_gateway.gateway import Administered
 from turnwise_gateway.keys import After, Limit
 from turnwise_gateway.problem import problems

@@ -7,10 +7,10 @@ import logging
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from turnwise.access.caller import Caller
-from turnwise.access.tenant import DEFAULT_TENANT
 from turnwise.errors import PermissionDeniedError, TurnwiseError, UnauthorizedError
-from turnwise.runs.store import Store
+from turnwise.record.store import Store
+from turnwise.record.tenants.caller import Caller
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise_gateway.identity import Identity, limits_of
 from turnwise_gateway.local_only import check_local
 from turnwise_gateway.problem import refusal

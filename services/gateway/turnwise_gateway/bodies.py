@@ -21,10 +21,10 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from turnwise.access.scopes import SCOPES, Scope
-from turnwise.access.tenant import TENANT_ID
-from turnwise.json_bounds import fault_in
-from turnwise.ledger.money import parse_usd
+from turnwise.base.json_bounds import fault_in
+from turnwise.models.budget.money import parse_usd
+from turnwise.record.tenants.scopes import SCOPES, Scope
+from turnwise.record.tenants.tenant import TENANT_ID
 
 # A year; a deadline further away is a mistake in the unit.
 _MAX_DEADLINE = 366 * 86_400.0

@@ -15,10 +15,10 @@ from turnwise.errors import (
     RepeatedRequestError,
     TurnwiseError,
 )
-from turnwise.runs.records import FINISHED, UNFINISHED, RunFilter
-from turnwise.runs.retrying import NewLimits
-from turnwise.runs.store import Store
-from turnwise.telemetry.context import current_traceparent
+from turnwise.observability.telemetry.context import current_traceparent
+from turnwise.record.past.retrying import NewLimits
+from turnwise.record.runs.records import FINISHED, UNFINISHED, RunFilter
+from turnwise.record.store import Store
 from turnwise_gateway.again import go_on_with
 from turnwise_gateway.bodies import BulkCancel, BulkRetry, RunSelection
 from turnwise_gateway.gateway import Gateway, Here

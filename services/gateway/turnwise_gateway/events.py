@@ -9,8 +9,8 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
-from turnwise.access.scopes import RUNS_READ
 from turnwise.bus.envelope import TokenNotice
+from turnwise.record.tenants.scopes import RUNS_READ
 from turnwise_gateway.admission import Admitted
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.problem import problems

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from turnwise.app import App
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
-from turnwise.runs.records import QueueStat, empty_queue
+from turnwise.record.runs.records import QueueStat, empty_queue
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.problem import problems
 from turnwise_gateway.scopes import ADMINISTERS, OPERATES, READS

@@ -10,13 +10,13 @@ from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
-from turnwise.access.caller import Caller, Deed
 from turnwise.app import App
 from turnwise.bus.base import Bus
-from turnwise.metrics import Metrics
-from turnwise.runs.situation import Situation
-from turnwise.runs.store import Store
-from turnwise.service_settings import ServiceSettings
+from turnwise.processes.metrics import Metrics
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.runs.wait_facts import Situation
+from turnwise.record.store import Store
+from turnwise.record.tenants.caller import Caller, Deed
 from turnwise_gateway.admission import Admission
 from turnwise_gateway.once import METHODS, check_not_done, once_of
 from turnwise_gateway.refused import deed_in

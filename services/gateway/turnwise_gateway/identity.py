@@ -10,12 +10,12 @@ from typing import Protocol
 
 from starlette.concurrency import run_in_threadpool
 
-from turnwise.access.api_key import ApiKey
-from turnwise.access.caller import Caller
-from turnwise.access.tenant import DEFAULT_TENANT, TenantLimits
 from turnwise.errors import DatabaseUnavailableError, UnauthorizedError
-from turnwise.runs.keys import FoundKey
-from turnwise.runs.store import Store
+from turnwise.record.store import Store
+from turnwise.record.tenants.api_key import ApiKey
+from turnwise.record.tenants.caller import Caller
+from turnwise.record.tenants.keys import FoundKey
+from turnwise.record.tenants.tenant import DEFAULT_TENANT, TenantLimits
 
 logger = logging.getLogger(__name__)
 

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from turnwise.agents.handlers import may_return_nothing
+from turnwise.agents.tools.handler_lookup import may_return_nothing
 from turnwise.errors import ApplicationError, BrokerUnavailableError, InvalidRequestError, NotFoundError
-from turnwise.runs.outcomes import Resolution
-from turnwise.runs.records import AskRecord, Json
-from turnwise.serving.permits import permit
-from turnwise.serving.served_calls import as_result
-from turnwise.telemetry.context import current_traceparent, link_current_to
+from turnwise.observability.telemetry.context import current_traceparent, link_current_to
+from turnwise.record.runs.outcomes import Resolution
+from turnwise.record.runs.records import AskRecord, Json
+from turnwise.serving.attempts.served_calls import as_result
+from turnwise.serving.moves.permits import permit
 from turnwise_gateway.bodies import Resolved
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.problem import problems

@@ -8,10 +8,10 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query
 from pydantic import BaseModel, Field
 
-from turnwise.access.api_key import ApiKey
-from turnwise.access.scopes import Scope, known_scopes
 from turnwise.errors import ConflictError, PermissionDeniedError
-from turnwise.runs.keys import KeyRecord, NewKey
+from turnwise.record.tenants.api_key import ApiKey
+from turnwise.record.tenants.keys import KeyRecord, NewKey
+from turnwise.record.tenants.scopes import Scope, known_scopes
 from turnwise_gateway.bodies import KeyRequest, Rotation
 from turnwise_gateway.gateway import Administered, Gateway, Who
 from turnwise_gateway.problem import problems

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from turnwise.metrics import Metrics
+from turnwise.processes.metrics import Metrics
 from turnwise_gateway.auth import is_open
 from turnwise_gateway.root_path import inner_path
 

@@ -14,12 +14,12 @@ from typing import Any
 import jwt
 from starlette.concurrency import run_in_threadpool
 
-from turnwise.access.caller import Caller
-from turnwise.access.scopes import SCOPES, Scope
-from turnwise.access.tenant import is_tenant
 from turnwise.errors import IssuerUnavailableError, UnauthorizedError
-from turnwise.runs.store import Store
-from turnwise.service_settings import ServiceSettings
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.store import Store
+from turnwise.record.tenants.caller import Caller
+from turnwise.record.tenants.scopes import SCOPES, Scope
+from turnwise.record.tenants.tenant import is_tenant
 from turnwise_gateway.identity import TRUSTED_SECONDS, limits_of
 
 logger = logging.getLogger(__name__)

@@ -24,8 +24,8 @@ from turnwise.errors import (
     NotFoundError,
     RepeatedRequestError,
 )
-from turnwise.runs.once import Once
-from turnwise.runs.store import Store
+from turnwise.record.runs.idempotency import Once
+from turnwise.record.store import Store
 from turnwise_gateway.views import run_view
 
 KEY = "Idempotency-Key"

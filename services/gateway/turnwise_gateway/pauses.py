@@ -9,11 +9,11 @@ from typing import Annotated
 from fastapi import APIRouter, Body
 from pydantic import BaseModel, Field
 
-from turnwise.access.tenant import is_tenant
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.errors import NotFoundError
-from turnwise.runs.pauses import PauseKind, PauseRecord
-from turnwise.serving.pausing import tell_let_go
+from turnwise.record.asks.pauses import PauseKind, PauseRecord
+from turnwise.record.tenants.tenant import is_tenant
+from turnwise.serving.moves.pausing import tell_let_go
 from turnwise_gateway.bodies import PauseRequest
 from turnwise_gateway.gateway import Administered, Gateway, Who
 from turnwise_gateway.problem import problems

@@ -26,7 +26,7 @@ from turnwise.errors import (
     UnauthorizedError,
     UnknownTaskError,
 )
-from turnwise.redaction import redact
+from turnwise.observability.redaction import redact
 from turnwise_gateway.once import answer_again, done_meanwhile
 from turnwise_gateway.readable import readable
 from turnwise_gateway.root_path import public

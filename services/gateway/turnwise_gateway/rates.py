@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from turnwise.access.caller import Caller
 from turnwise.errors import QuotaExceededError
-from turnwise.service_settings import ServiceSettings
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.tenants.caller import Caller
 from turnwise_gateway.auth import CALLER, is_open
 from turnwise_gateway.problem import refusal
 from turnwise_gateway.root_path import inner_path

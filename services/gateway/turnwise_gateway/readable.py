@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from turnwise.json_bounds import cut, is_too_deep
-from turnwise.runs.records import Json
+from turnwise.base.json_bounds import cut, is_too_deep
+from turnwise.record.runs.records import Json
 
 
 def readable(value: Json) -> Json:

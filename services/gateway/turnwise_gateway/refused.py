@@ -7,9 +7,9 @@ import logging
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from turnwise.access.caller import Caller, Deed
 from turnwise.errors import DatabaseUnavailableError, UnwritableError
-from turnwise.runs.store import Store
+from turnwise.record.store import Store
+from turnwise.record.tenants.caller import Caller, Deed
 from turnwise_gateway.auth import CALLER
 from turnwise_gateway.request_id import REQUEST_ID
 from turnwise_gateway.root_path import inner_path

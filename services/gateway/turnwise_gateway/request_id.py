@@ -8,7 +8,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars
 
-from turnwise.ids import new_id
+from turnwise.base.ids import new_id
 
 # Where it stands in a request's scope.
 REQUEST_ID = "turnwise.request_id"

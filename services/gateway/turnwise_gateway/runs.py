@@ -11,16 +11,16 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from turnwise.access.scopes import RUNS_WRITE
+from turnwise.base.ids import new_id
 from turnwise.bus.envelope import CancelNotice
 from turnwise.errors import BrokerUnavailableError, InvalidRequestError, NotFoundError, UnknownTaskError
-from turnwise.ids import new_id
 from turnwise.messages.wire import encode_document
-from turnwise.runs.records import NewRun, RunFilter, RunRecord
-from turnwise.runs.situation import LIMIT_CODES, Situation
-from turnwise.serving.permits import permit
+from turnwise.observability.telemetry.context import current_traceparent
+from turnwise.record.runs.records import NewRun, RunFilter, RunRecord
+from turnwise.record.runs.wait_facts import LIMIT_CODES, Situation
+from turnwise.record.tenants.scopes import RUNS_WRITE
+from turnwise.serving.moves.permits import permit
 from turnwise.tasks.entry import document_of
-from turnwise.telemetry.context import current_traceparent
 from turnwise_gateway.bodies import RunChange, Submission
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.measured import ARRIVED

@@ -18,10 +18,10 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer, SecurityScopes
 from starlette.routing import BaseRoute
 
-from turnwise.access.caller import Caller
-from turnwise.access.scopes import ADMIN, RUNS_READ, RUNS_WRITE
 from turnwise.errors import PermissionDeniedError, UnauthorizedError
-from turnwise.service_settings import ServiceSettings
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.tenants.caller import Caller
+from turnwise.record.tenants.scopes import ADMIN, RUNS_READ, RUNS_WRITE
 from turnwise_gateway.auth import CALLER, is_open
 
 _BEARER = HTTPBearer(

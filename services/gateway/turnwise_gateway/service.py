@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from turnwise.bootstrap import open_parts
+from turnwise.base.garbage import keep_memory_tidy
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import RunNotice
 from turnwise.errors import BrokerUnavailableError
-from turnwise.garbage import keep_memory_tidy
-from turnwise.service_settings import ServiceSettings
-from turnwise.telemetry.export import start_exporting
+from turnwise.observability.telemetry.export import start_exporting
+from turnwise.processes.bootstrap import open_parts
+from turnwise.processes.settings import ServiceSettings
 from turnwise_gateway.api import create_api
 from turnwise_gateway.server import serve
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
 
 from turnwise.errors import NotFoundError
-from turnwise.runs.records import AgentRecord, SessionRecord
+from turnwise.record.runs.records import AgentRecord, SessionRecord
 from turnwise_gateway.bodies import SESSION_ID
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.problem import problems

@@ -9,10 +9,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
 
-from turnwise.access.tenant import TenantLimits, is_tenant
 from turnwise.errors import NotFoundError
-from turnwise.runs.tenants import TenantRecord
-from turnwise.service_settings import ServiceSettings
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.tenants.tenant import TenantLimits, is_tenant
+from turnwise.record.tenants.tenants import TenantRecord
 from turnwise_gateway.bodies import TenantChange
 from turnwise_gateway.gateway import Administered
 from turnwise_gateway.keys import After, Limit

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from turnwise.runs.records import EventRecord, RunRecord
-from turnwise.runs.store import Store
+from turnwise.record.runs.records import EventRecord, RunRecord
+from turnwise.record.store import Store
 from turnwise_gateway.readable import readable
 
 _PAGE = 500

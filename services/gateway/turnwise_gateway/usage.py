@@ -9,9 +9,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from turnwise.access.tenant import TENANT_ID
 from turnwise.errors import InvalidRequestError, PermissionDeniedError
-from turnwise.runs.usage import UsageRow
+from turnwise.record.budgets.usage import UsageRow
+from turnwise.record.tenants.tenant import TENANT_ID
 from turnwise_gateway.gateway import Here, Who
 from turnwise_gateway.problem import problems
 from turnwise_gateway.scopes import READS, is_operator

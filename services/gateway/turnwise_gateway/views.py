@@ -11,10 +11,10 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
-from turnwise.runs.records import EventRecord, Frame, Json, RunRecord
-from turnwise.runs.situation import Situation
-from turnwise.serving.stopped import stop_reason
-from turnwise.serving.waiting import why_waiting
+from turnwise.record.runs.records import EventRecord, Frame, Json, RunRecord
+from turnwise.record.runs.wait_facts import Situation
+from turnwise.serving.stop_reason import stop_reason
+from turnwise.serving.wait_reason import why_waiting
 from turnwise_gateway.readable import readable
 from turnwise_gateway.root_path import public
 

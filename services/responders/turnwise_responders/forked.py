@@ -5,10 +5,10 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Collection, Sequence
 
-from turnwise.bootstrap import open_store
 from turnwise.errors import EnvironmentFault
-from turnwise.runs.records import WorkerRecord
-from turnwise.service_settings import ServiceSettings
+from turnwise.processes.bootstrap import open_store
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.runs.records import WorkerRecord
 from turnwise_responders.idle_poll import INCURABLE
 
 

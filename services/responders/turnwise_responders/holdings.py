@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from turnwise.errors import DatabaseUnavailableError
-from turnwise.runs.records import Claim
-from turnwise.runs.store import Store
+from turnwise.record.runs.records import Claim
+from turnwise.record.store import Store
 
 logger = logging.getLogger(__name__)
 

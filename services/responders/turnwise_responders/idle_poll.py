@@ -6,11 +6,11 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 
+from turnwise.base.clock import Thread
 from turnwise.bus.base import Bus
-from turnwise.clock import Thread
 from turnwise.errors import BrokerUnavailableError, EnvironmentFault
-from turnwise.runs.store import Store
-from turnwise.serving.hearing import Hearing
+from turnwise.record.store import Store
+from turnwise.serving.bus_watch import Hearing
 
 logger = logging.getLogger(__name__)
 

@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from turnwise.base.cancellation import Cancellation, Cause
+from turnwise.base.clock import Thread
 from turnwise.bus.base import Bus, Subscription
 from turnwise.bus.envelope import Announcement, CancelNotice, Notice
-from turnwise.cancellation import Cancellation, Cause
-from turnwise.clock import Thread
 from turnwise.errors import EnvironmentFault
-from turnwise.runs.records import Claim
-from turnwise.runs.store import Store
+from turnwise.record.runs.records import Claim
+from turnwise.record.store import Store
 
 logger = logging.getLogger(__name__)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from turnwise.runs.outcomes import Receipt
-from turnwise.runs.records import Claim
-from turnwise.runs.store import Store
+from turnwise.record.runs.outcomes import Receipt
+from turnwise.record.runs.records import Claim
+from turnwise.record.store import Store
 from turnwise.serving.incarnation import Incarnation
 
 UntilBack = Callable[[Claim, Callable[[], bool]], bool | None]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from turnwise.app import App
+from turnwise.base.cancellation import Cause
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import AskEnvelope
-from turnwise.cancellation import Cause
 from turnwise.errors import (
     DatabaseUnavailableError,
     EnvironmentFault,
@@ -17,24 +17,24 @@ from turnwise.errors import (
     TurnwiseError,
     UnwritableError,
 )
-from turnwise.metrics import Metrics
-from turnwise.runs.outcomes import Deferral, Parking, Release, Reply
-from turnwise.runs.records import Claim
-from turnwise.runs.store import Store
-from turnwise.runs.transaction import RunTransaction
-from turnwise.service_settings import ServiceSettings
-from turnwise.serving.answering import Answering
-from turnwise.serving.attempt import Outcome
-from turnwise.serving.gate import Spending
-from turnwise.serving.hearing import Hearing
+from turnwise.processes.metrics import Metrics
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.runs.outcomes import Deferral, Parking, Release, Reply
+from turnwise.record.runs.records import Claim
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.store import Store
+from turnwise.serving.attempts.answering import Answering
+from turnwise.serving.attempts.attempt import Outcome
+from turnwise.serving.attempts.budget_gate import Spending
+from turnwise.serving.attempts.provider_places import ServedProviders
+from turnwise.serving.bus_watch import Hearing
 from turnwise.serving.incarnation import Incarnation
-from turnwise.serving.move import Moved, Mover
-from turnwise.serving.observing import tell_callbacks
-from turnwise.serving.permits import permit
-from turnwise.serving.provider_places import ServedProviders
+from turnwise.serving.moves.move import Moved, Mover
+from turnwise.serving.moves.observing import tell_callbacks
+from turnwise.serving.moves.permits import permit
+from turnwise.serving.moves.versions import taken_over
 from turnwise.serving.reporting import Reporter
 from turnwise.serving.tracing import Attempted, MoveSpan, attempting
-from turnwise.serving.versions import taken_over
 from turnwise_responders.holdings import Holdings
 from turnwise_responders.in_flight import InFlight
 from turnwise_responders.leased_record import LeasedRecord

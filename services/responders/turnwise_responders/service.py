@@ -7,17 +7,17 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from turnwise.bootstrap import Parts, open_parts, open_store, serve_own_metrics, served_lane, worker_app
-from turnwise.bus.celery_app import CeleryApp, task
+from turnwise.bus.broker.protocol import ANSWER_TASK
 from turnwise.bus.envelope import AskEnvelope, parse_envelope
-from turnwise.bus.protocol import ANSWER_TASK
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues, queue_of_lane
-from turnwise.bus.switches import QueueSwitches, switches_of
-from turnwise.bus.worker_process import Autoscale, Queues, WorkerProcess, check_autoscale, run_worker
+from turnwise.bus.worker.celery_app import CeleryApp, task
+from turnwise.bus.worker.process import Autoscale, Queues, WorkerProcess, check_autoscale, run_worker
+from turnwise.bus.worker.queue_switches import QueueSwitches, switches_of
 from turnwise.errors import ConfigurationError, EnvironmentFault
-from turnwise.metrics.multiprocess import clear_counts
-from turnwise.service_settings import ServiceSettings
-from turnwise.telemetry.export import start_exporting
+from turnwise.observability.telemetry.export import start_exporting
+from turnwise.processes.bootstrap import Parts, open_parts, open_store, serve_own_metrics, served_lane, worker_app
+from turnwise.processes.metrics.multiprocess import clear_counts
+from turnwise.processes.settings import ServiceSettings
 from turnwise_responders.forked import Forked
 from turnwise_responders.idle_poll import IdlePoll
 from turnwise_responders.responders import Responders

@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from turnwise.base.clock import Clock, Thread
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import TextNotice, TokenNotice
-from turnwise.clock import Clock, Thread
 from turnwise.errors import BrokerUnavailableError
-from turnwise.runs.records import Claim
+from turnwise.record.runs.records import Claim
 from turnwise_responders.watched_runs import WatchedRuns
 
 logger = logging.getLogger(__name__)

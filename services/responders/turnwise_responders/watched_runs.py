@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 
+from turnwise.base.clock import Clock
 from turnwise.bus.envelope import Announcement, TextWatchNotice
-from turnwise.clock import Clock
 
 # Seconds between two looks for what has expired: a look costs as much as there are runs.
 _PURGE_SECONDS = 1.0

@@ -10,21 +10,21 @@ from weakref import WeakValueDictionary
 
 from pydantic import BaseModel
 
+from turnwise.agents.attributes.holder import Holder
 from turnwise.agents.callbacks import Callbacks
 from turnwise.agents.config import ChatAgentConfig
-from turnwise.agents.output_format import OutputFormat
-from turnwise.agents.record import AgentRecord
-from turnwise.agents.toolbox import Toolbox
-from turnwise.attributes.holder import Holder
+from turnwise.agents.kept_state import AgentRecord
+from turnwise.agents.output.output_format import OutputFormat
+from turnwise.agents.tools.toolbox import Toolbox
+from turnwise.base.ids import new_id
 from turnwise.errors import ConfigurationError
-from turnwise.ids import new_id
-from turnwise.ledger.gate import current_gate
-from turnwise.llm.base import LanguageModel, LLMTokenUsage, OpenAIToolCall
-from turnwise.llm.create import create_model
+from turnwise.integrations.retrieval.config import VectorStoreConfig
+from turnwise.integrations.retrieval.store import VectorStore
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.retrieval.config import VectorStoreConfig
-from turnwise.retrieval.store import VectorStore
-from turnwise.tools.orchestration import HANDLED_BY_DEFAULT
+from turnwise.messages.tools.orchestration import HANDLED_BY_DEFAULT
+from turnwise.models.base import LanguageModel, LLMTokenUsage, OpenAIToolCall
+from turnwise.models.budget.gate import current_gate
+from turnwise.models.create import create_model
 
 ToolClasses = type[ToolMessage] | Sequence[type[ToolMessage]] | None
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from turnwise.agents import model_turn
 from turnwise.agents.config import ChatAgentConfig
-from turnwise.agents.human_reply import human_reply
-from turnwise.agents.tool_handling import ToolHandling, as_document
-from turnwise.effects import Steps, run_async, run_sync
-from turnwise.entity import Entity
-from turnwise.llm.base import LLMMessage, Role
+from turnwise.agents.human.human_reply import human_reply
+from turnwise.agents.tools.tool_handling import ToolHandling, as_document
+from turnwise.base.sync_async import Steps, run_async, run_sync
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.entity import Entity
 from turnwise.messages.human import human_answer
+from turnwise.models.base import LLMMessage, Role
 
 Responder = Callable[[str | ChatDocument | None], ChatDocument | None]
 AsyncResponder = Callable[[str | ChatDocument | None], Awaitable[ChatDocument | None]]

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, SerializeAsAny, SkipValidation
 
-from turnwise.configuration import Configuration
-from turnwise.llm.base import LLMConfig
-from turnwise.llm.openai_config import OpenAIGPTConfig
+from turnwise.base.configuration import Configuration
+from turnwise.integrations.retrieval.config import VectorStoreConfig
+from turnwise.integrations.retrieval.store import VectorStore
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
-from turnwise.retrieval.config import VectorStoreConfig
-from turnwise.retrieval.store import VectorStore
-from turnwise.retrying import RetryPolicy
+from turnwise.models.base import LLMConfig
+from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.models.retry_policy import RetryPolicy
 
 
 class NonToolAction(str, Enum):

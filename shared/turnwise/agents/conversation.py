@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from turnwise.agents.agent import Agent
 from turnwise.agents.config import ChatAgentConfig
-from turnwise.agents.history import History, calls_without_result, index_of_last, index_of_nth
+from turnwise.agents.history.history import History, calls_without_result, index_of_last, index_of_nth
 from turnwise.agents.prompts import system_message, system_text, told_as_text, tool_advice, tool_rules
-from turnwise.llm.base import LLMMessage, Role
-from turnwise.llm.prompt_size import message_tokens
-from turnwise.llm.tokens import beginning, estimated_tokens
 from turnwise.messages.document import ChatDocument
+from turnwise.models.base import LLMMessage, Role
+from turnwise.models.tokens.estimate import beginning, estimated_tokens
+from turnwise.models.tokens.prompt_size import message_tokens
 
 
 class Conversation(Agent):

@@ -6,19 +6,21 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from turnwise.agents.history.retention import marked, retains
+from turnwise.agents.history.sending import Prompt, learn, most_used, paying, prompt
+from turnwise.agents.human.answer_display import Showing, begin, tell_error
 from turnwise.agents.observed import chatted, chatting
-from turnwise.agents.output_format import take_in
-from turnwise.agents.retention import marked, retains
-from turnwise.agents.sending import Prompt, learn, most_used, paying, prompt
-from turnwise.agents.showing import Showing, begin, tell_error
-from turnwise.agents.tool_choice import tool_choice
-from turnwise.agents.tries import Failure, tries, waiting, within
-from turnwise.effects import Effect, Steps
-from turnwise.entity import Entity
+from turnwise.agents.output.output_format import take_in
+from turnwise.agents.retries import Failure, tries, waiting, within
+from turnwise.agents.tools.tool_choice import tool_choice
+from turnwise.base.sync_async import Effect, Steps
 from turnwise.errors import ConfigurationError, ModelRefusedError
-from turnwise.ledger.gate import Hold, failed
-from turnwise.llm.asking import ask, ask_async
-from turnwise.llm.base import (
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.entity import Entity
+from turnwise.messages.tool_parsing import call_fault, unknown
+from turnwise.models.answer_check import taken
+from turnwise.models.asking import ask, ask_async
+from turnwise.models.base import (
     LanguageModel,
     LLMMessage,
     LLMResponse,
@@ -28,11 +30,9 @@ from turnwise.llm.base import (
     TokenSink,
     ToolChoice,
 )
-from turnwise.llm.reported_usage import doubt_about
-from turnwise.llm.taken_answer import taken
-from turnwise.messages.document import ChatDocument
-from turnwise.messages.finding import call_fault, unknown
-from turnwise.retrying import ErrorKind, kind_of
+from turnwise.models.budget.gate import Hold, failed
+from turnwise.models.retry_policy import ErrorKind, kind_of
+from turnwise.models.tokens.reported_usage import doubt_about
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent

@@ -6,18 +6,18 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from turnwise.llm.base import LanguageModel, LLMMessage, LLMResponse, LLMTokenUsage, Role
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.telemetry import names
-from turnwise.telemetry.content import content
-from turnwise.telemetry.conversation import conversation
-from turnwise.telemetry.measures import record
-from turnwise.telemetry.spans import NOBODY, Spot, listened, span
+from turnwise.models.base import LanguageModel, LLMMessage, LLMResponse, LLMTokenUsage, Role
+from turnwise.observability.telemetry import names
+from turnwise.observability.telemetry.content import content
+from turnwise.observability.telemetry.conversation import conversation
+from turnwise.observability.telemetry.measures import record
+from turnwise.observability.telemetry.spans import NOBODY, Spot, listened, span
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
-    from turnwise.agents.handler_calls import HandlerCall
-    from turnwise.agents.sending import Prompt
+    from turnwise.agents.history.sending import Prompt
+    from turnwise.agents.tools.handler_calls import HandlerCall
 
 _MODEL = (names.OPERATION, names.PROVIDER, names.REQUEST_MODEL, names.SERVER, names.PORT)
 

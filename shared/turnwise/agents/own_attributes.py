@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
+from turnwise.agents.attributes.snapshot import Snapshot
+from turnwise.agents.attributes.template import Template
 from turnwise.agents.chat_agent import ChatAgent
 from turnwise.agents.config import ChatAgentConfig
-from turnwise.attributes.snapshot import Snapshot
-from turnwise.attributes.template import Template
 from turnwise.errors import AttributeNotSavedError
-from turnwise.llm.base import LanguageModel
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.models.base import LanguageModel
 
 # Of Turnwise's own attributes, those that programs set as they please.
 _FREE = frozenset(("default_human_response",))

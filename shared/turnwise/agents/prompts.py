@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from turnwise.agents.output_format import OutputFormat
-from turnwise.llm.base import LLMMessage, Role
+from turnwise.agents.output.output_format import OutputFormat
 from turnwise.messages.toolset import ToolSets
+from turnwise.models.base import LLMMessage, Role
 
 
 def tool_rules(sets: ToolSets) -> str:

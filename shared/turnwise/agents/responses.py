@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from turnwise.agents.conversation import Conversation
-from turnwise.entity import Entity
-from turnwise.llm.base import LLMFunctionCall, OpenAIToolCall
+from turnwise.base.value_text import value_as_text
 from turnwise.messages.api_results import match_results
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.entity import Entity
 from turnwise.messages.return_value import value_of_type
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.value_text import value_as_text
+from turnwise.models.base import LLMFunctionCall, OpenAIToolCall
 
 T = TypeVar("T")
 

@@ -7,17 +7,17 @@ from functools import partial
 from typing import Any
 
 from turnwise.bus.base import OnNotice
-from turnwise.bus.broker_url import HEARTBEAT, BrokerURL, TLSFiles
-from turnwise.bus.connections import Connections
+from turnwise.bus.broker.connections import Connections
+from turnwise.bus.broker.listener import Listener
+from turnwise.bus.broker.protocol import ANSWER_TASK, MOVE_TASK
+from turnwise.bus.broker.publisher import Publisher, PublisherPool
+from turnwise.bus.broker.url import HEARTBEAT, BrokerURL, TLSFiles
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Notice
-from turnwise.bus.listener import Listener
-from turnwise.bus.protocol import ANSWER_TASK, MOVE_TASK
-from turnwise.bus.publisher import Publisher, PublisherPool
 from turnwise.bus.routing import COORDINATOR_QUEUE, lane, routing_key
 from turnwise.bus.signing import NO_KEYS, WireKeys
-from turnwise.telemetry import names
-from turnwise.telemetry.context import current_ids
-from turnwise.telemetry.spans import NOBODY, listened, span
+from turnwise.observability.telemetry import names
+from turnwise.observability.telemetry.context import current_ids
+from turnwise.observability.telemetry.spans import NOBODY, listened, span
 
 # Connections to the broker that one process may hold for publishing work, and as many again for notices.
 _MAX_CONNECTIONS = 8

@@ -17,8 +17,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
+from turnwise.base.json_bounds import fault_in
 from turnwise.errors import InvalidRequestError
-from turnwise.json_bounds import fault_in
 
 # Above this many bytes of JSON the ask travels without its document; who answers reads the database anyway.
 MAX_DOCUMENT_BYTES = 64 * 1024

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from turnwise.bus.base import OnNotice
 from turnwise.bus.delivery import Delivery
 from turnwise.bus.envelope import Announcement, AskEnvelope, CancelNotice, MoveEnvelope, Notice, Work
-from turnwise.bus.outage import left_to_a_sweep
 from turnwise.bus.routing import COORDINATOR_QUEUE
+from turnwise.bus.worker.outage import left_to_a_sweep
 
 logger = logging.getLogger(__name__)
 

@@ -6,17 +6,17 @@ import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
-from turnwise.agents.terminal import HOW_TO_LEAVE, on_screen, read_line, shared_terminal
-from turnwise.cli.event_lines import EventLines
-from turnwise.cli.message_text import Json, document_text
-from turnwise.cli.run_text import print_run, result_text
-from turnwise.cli.silence import Silence
-from turnwise.llm.base import StreamEventType
-from turnwise.run_log.entry import Entry, RunTitle
-from turnwise.run_log.from_events import EventReader
-from turnwise.run_log.live import LiveAnswer
-from turnwise.run_log.screen import ScreenSink, colored
-from turnwise.run_log.visible import visible
+from turnwise.agents.human.terminal import HOW_TO_LEAVE, on_screen, read_line, shared_terminal
+from turnwise.cli.silent_run import Silence
+from turnwise.cli.text.event_lines import EventLines
+from turnwise.cli.text.messages import Json, document_text
+from turnwise.cli.text.run import print_run, result_text
+from turnwise.models.base import StreamEventType
+from turnwise.transcripts.entry import Entry, RunTitle
+from turnwise.transcripts.from_events import EventReader
+from turnwise.transcripts.live import LiveAnswer
+from turnwise.transcripts.screen import ScreenSink, colored
+from turnwise.transcripts.visible import visible
 
 if TYPE_CHECKING:
     from turnwise.client import Client

@@ -14,17 +14,17 @@ from turnwise.app import App
 from turnwise.bus.envelope import MoveEnvelope, RunNotice, Work
 from turnwise.bus.in_process import InProcessBus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
-from turnwise.cli.services import load_service
+from turnwise.cli.service_loading import load_service
 from turnwise.errors import ConfigurationError, DatabaseUnavailableError
-from turnwise.metrics import Metrics, watch_database, watch_process
-from turnwise.runs.database import Database
-from turnwise.runs.lock import EmbeddedLock
-from turnwise.runs.store import Store
-from turnwise.serving.permits import permit
-from turnwise.telemetry.export import start_exporting
+from turnwise.observability.telemetry.export import start_exporting
+from turnwise.processes.metrics import Metrics, watch_database, watch_process
+from turnwise.record.database.database import Database
+from turnwise.record.database.file_lock import EmbeddedLock
+from turnwise.record.store import Store
+from turnwise.serving.moves.permits import permit
 
 if TYPE_CHECKING:
-    from turnwise.service_settings import ServiceSettings
+    from turnwise.processes.settings import ServiceSettings
 
 logger = logging.getLogger(__name__)
 

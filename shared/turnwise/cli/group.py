@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from turnwise.errors import TurnwiseError
-from turnwise.logs import tell_fault
+from turnwise.observability.logs import tell_fault
 
 FAILED = 1
 BAD_USAGE = 2

@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
-from turnwise.cli import (
-    again,
-    care,
-    demo_command,
-    doctoring,
+from turnwise.cli.commands import (
+    demo,
+    doctor,
     keys,
-    listing,
+    lists,
     pauses,
-    porting,
-    replaying,
-    running,
-    serving,
+    port,
+    record,
+    replay,
+    retry_and_fork,
+    runs,
+    services,
     tenants,
 )
 from turnwise.cli.group import Commands
@@ -51,15 +51,15 @@ def turnwise(
     """Durable conversations between LLM agents, tools and humans. Begin with: turnwise demo"""
 
 
-demo_command.register(app)
-serving.register(app)
-doctoring.register(app)
-care.register(app)
-replaying.register(app)
-porting.register(app)
-running.register(app)
-again.register(app)
-listing.register(app)
+demo.register(app)
+services.register(app)
+doctor.register(app)
+record.register(app)
+replay.register(app)
+port.register(app)
+runs.register(app)
+retry_and_fork.register(app)
+lists.register(app)
 pauses.register(app)
 keys.register(app)
 tenants.register(app)

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from turnwise.cli.message_text import Json
+from turnwise.cli.text.messages import Json
 from turnwise.errors import ConfigurationError
-from turnwise.run_log.entry import RunTitle
-from turnwise.run_log.form import Form, written
-from turnwise.run_log.from_events import entries_of
-from turnwise.run_log.page.html import Page
-from turnwise.run_log.page.timeline import MOST_ITEMS, timeline_section
-from turnwise.run_log.text import Text
-from turnwise.run_log.tsv import Tsv
 from turnwise.timeline.views import TimelineView
+from turnwise.transcripts.entry import RunTitle
+from turnwise.transcripts.from_events import entries_of
+from turnwise.transcripts.page.html import Page
+from turnwise.transcripts.page.timeline import MOST_ITEMS, timeline_section
+from turnwise.transcripts.text import Text
+from turnwise.transcripts.tsv import Tsv
+from turnwise.transcripts.writer import Form, written
 
 if TYPE_CHECKING:
     from turnwise.client import Client

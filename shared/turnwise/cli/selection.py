@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from turnwise.cli.options import seconds
-from turnwise.run_log.visible import visible
+from turnwise.transcripts.visible import visible
 
 Json = dict[str, Any]
 

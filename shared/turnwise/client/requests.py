@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx2
 
-from turnwise.client.problems import error_of, unavailable
-from turnwise.telemetry.context import current_traceparent
+from turnwise.client.errors import error_of, unavailable
+from turnwise.observability.telemetry.context import current_traceparent
 
 
 class Requests:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import httpx2
 
-from turnwise.client.problems import error_of, unavailable
+from turnwise.client.errors import error_of, unavailable
 from turnwise.errors import EnvironmentFault
 
 _LAST = ("run.completed", "run.failed", "run.cancelled")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from turnwise.demo import fake_words as words
-from turnwise.fake_llm.request import ChatRequest, text_of
+from turnwise.testing.fake_llm.request import ChatRequest, text_of
 
 _GREETING = {"en": "Hello,", "de": "Guten Tag,", "fr": "Bonjour,", "es": "Hola,", "it": "Buongiorno,"}
 _LINE = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from turnwise.llm.base import OpenAIToolCall
+from turnwise.models.base import OpenAIToolCall
 
 if TYPE_CHECKING:
     from turnwise.messages.document import ChatDocument

@@ -8,13 +8,13 @@ from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
-from turnwise.entity import Entity, StatusCode
-from turnwise.ids import new_id
-from turnwise.llm.base import LLMFunctionCall, LLMMessage, LLMResponse, LLMTokenUsage, OpenAIToolCall, Role
-from turnwise.llm.shared_fields import SharedFieldsSet
+from turnwise.base.ids import new_id
+from turnwise.messages.entity import Entity, StatusCode
 from turnwise.messages.history_form import history_messages
 from turnwise.messages.json_text import json_objects, located_json_objects
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.models.base import LLMFunctionCall, LLMMessage, LLMResponse, LLMTokenUsage, OpenAIToolCall, Role
+from turnwise.models.shared_fields import SharedFieldsSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -318,7 +318,7 @@ class ChatDocument(SharedFieldsSet):
 
     def get_tool_names(self) -> list[str]:
         """Names of the tools written in the text, as JSON or XML, known to an agent or not."""
-        from turnwise.messages.xml.finding import tool_names
+        from turnwise.messages.xml.parsing import tool_names
 
         return tool_names(self.content) or self.get_json_tools()
 
@@ -380,7 +380,7 @@ def addressee(text: str) -> tuple[str, str]:
         if "{" in text:
             names = {str(item.get("recipient") or "") for item, _, _ in located_json_objects(text)}
         elif "<recipient>" in text:
-            from turnwise.messages.xml.finding import recipients
+            from turnwise.messages.xml.parsing import recipients
 
             names = recipients(text)
         if len(names) == 1:

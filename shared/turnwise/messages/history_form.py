@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from turnwise.entity import Entity
-from turnwise.llm.base import LLMFunctionCall, LLMMessage, OpenAIToolCall, Role
-from turnwise.llm.file_attachment import FileAttachment
+from turnwise.base.value_text import value_as_text
 from turnwise.messages.api_results import match_results
-from turnwise.value_text import value_as_text
+from turnwise.messages.entity import Entity
+from turnwise.models.base import LLMFunctionCall, LLMMessage, OpenAIToolCall, Role
+from turnwise.models.file_attachment import FileAttachment
 
 if TYPE_CHECKING:
     from turnwise.messages.document import ChatDocMetaData, ChatDocument

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from turnwise.entity import Entity
-from turnwise.llm.base import OpenAIToolCall
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.entity import Entity
+from turnwise.models.base import OpenAIToolCall
 
 
 def human_answer(

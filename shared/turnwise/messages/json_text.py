@@ -6,7 +6,7 @@ import ast
 import json
 from typing import Any
 
-from turnwise.json_bounds import is_too_deep
+from turnwise.base.json_bounds import is_too_deep
 
 # Levels of nesting. Python 3.11 reads less than a thousand, later versions many more; all are to read the same.
 _DEEPEST = 500

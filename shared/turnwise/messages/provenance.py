@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from turnwise.entity import Entity
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.entity import Entity
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.toolset import ToolSets
 

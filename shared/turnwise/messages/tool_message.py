@@ -15,9 +15,9 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from turnwise.errors import ConfigurationError
-from turnwise.llm.base import LLMFunctionSpec
-from turnwise.messages.schema import clean_schema, without_titles
-from turnwise.retrying import RetryPolicy
+from turnwise.messages.schema.json_schema import clean_schema, without_titles
+from turnwise.models.base import LLMFunctionSpec
+from turnwise.models.retry_policy import RetryPolicy
 
 # What a handler does to the world outside: nothing; something that is done once however often it is called with the
 # same key; something that is done each time.
@@ -129,7 +129,7 @@ class ToolMessage(BaseModel):
         `XMLToolMessage.from_function(f)` is a tool in XML. Raises `ConfigurationError` for `*args` and `**kwargs`, a
         parameter without a type, a type that is no field's, and a name that is no tool's.
         """
-        from turnwise.messages.function_tool import tool_from_function
+        from turnwise.messages.schema.function_tool import tool_from_function
 
         return tool_from_function(cls, function, name, purpose, effect)
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from turnwise.llm.base import OpenAIToolCall
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.models.base import OpenAIToolCall
 
 
 @dataclass(frozen=True, eq=False)

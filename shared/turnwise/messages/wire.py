@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, SerializeAsAny, TypeAdapter, ValidationError
 
-from turnwise.json_bounds import MAX_DEPTH, MAX_NUMBER
-from turnwise.llm.file_attachment import FileAttachment
+from turnwise.base.json_bounds import MAX_DEPTH, MAX_NUMBER
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.models.file_attachment import FileAttachment
 
 # Bytes of an attached file; it is stored with its message, and with the history of whoever is sent it.
 MAX_FILE_BYTES = 10_000_000

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from turnwise.configuration import Configuration
+from turnwise.base.configuration import Configuration
 from turnwise.porting.notice import tell
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from turnwise import display
-from turnwise.configuration import refusal
+from turnwise.base.configuration import refusal
 from turnwise.errors import ConfigurationError
+from turnwise.observability import display
 from turnwise.porting.accepting import Accepting, without_effect
 from turnwise.porting.table import SETTINGS
 

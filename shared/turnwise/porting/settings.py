@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 from pydantic import Field, SerializeAsAny, model_validator
 
 from turnwise.agents import config as agents
-from turnwise.llm import azure_config, base, mock, openai_config
+from turnwise.models import base, mock
+from turnwise.models.openai import azure_config, config
 from turnwise.porting.accepting import Accepting, without_effect
 from turnwise.porting.table import SETTINGS
 
@@ -47,7 +48,7 @@ class MockLMConfig(mock.MockLMConfig, LLMConfig):
     """`turnwise.MockLMConfig`; settings without effect here are accepted with a warning."""
 
 
-class OpenAIGPTConfig(openai_config.OpenAIGPTConfig, LLMConfig):
+class OpenAIGPTConfig(config.OpenAIGPTConfig, LLMConfig):
     """`turnwise.OpenAIGPTConfig`; settings without effect here are accepted with a warning."""
 
     _without_effect: ClassVar[Mapping[str, str]] = SETTINGS["OpenAIGPTConfig"]

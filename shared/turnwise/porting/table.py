@@ -116,7 +116,7 @@ MODULES: dict[str, Names] = {
         **absent("ChatDocAttachment", "give `ChatDocument(attachment=...)` a pydantic model of your own"),
     },
     "agent.done_sequence_parser": {
-        **at("turnwise.core.sequences", "parse_done_sequence"),
+        **at("turnwise.machine.sequences", "parse_done_sequence"),
         **absent("parse_done_sequences", "use `parse_done_sequence` for each of them"),
     },
     "agent.openai_assistant": absent(REST, _ASSISTANT),

@@ -7,10 +7,10 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 
-from turnwise.clock import Thread
+from turnwise.base.clock import Thread
 from turnwise.errors import EnvironmentFault
-from turnwise.runs.records import WorkerInfo
-from turnwise.runs.store import Store
+from turnwise.record.runs.records import WorkerInfo
+from turnwise.record.store import Store
 
 logger = logging.getLogger(__name__)
 

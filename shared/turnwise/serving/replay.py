@@ -1,6 +1,6 @@
 """Recorded runs decided again: what was answered is given to today's code, and its decisions are compared.
 
-The move is the one that coordinators make (`move.py`), in a scratch record of its own. Nobody is asked anything: each
+The move is the one that coordinators make (`moves/move.py`), in a scratch record of its own. Nobody is asked anything: each
 answer, and what it changed of the agent, is taken from the record, and so are cancellations, deadlines, and what had
 been used.
 """
@@ -13,11 +13,11 @@ from typing import Any
 
 from turnwise.app import App
 from turnwise.errors import ConflictError
-from turnwise.runs.past import DECISIONS, Past
-from turnwise.runs.records import AgentRecord, Json
-from turnwise.runs.restore import Record
-from turnwise.runs.scratch import Scratch
-from turnwise.serving.move import Mover
+from turnwise.record.past.private_record import Scratch
+from turnwise.record.past.reconstruction import DECISIONS, Past
+from turnwise.record.past.restore import Record
+from turnwise.record.runs.records import AgentRecord, Json
+from turnwise.serving.moves.move import Mover
 
 # In the data of an event: who carried it out, after what, and in what words.
 _NO_DECISION = frozenset(("queue", "version", "message", "waited_for"))

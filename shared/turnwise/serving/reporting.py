@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from turnwise.base.clock import SYSTEM_CLOCK, Clock
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import AskEnvelope, RunNotice
-from turnwise.clock import SYSTEM_CLOCK, Clock
 from turnwise.errors import BrokerUnavailableError
-from turnwise.metrics import Metrics
-from turnwise.runs.outcomes import CallUsage, Deferral, Parking, Release, Reply
-from turnwise.runs.records import Claim, Json, RunRecord
-from turnwise.serving.move import Moved
+from turnwise.processes.metrics import Metrics
+from turnwise.record.runs.outcomes import CallUsage, Deferral, Parking, Release, Reply
+from turnwise.record.runs.records import Claim, Json, RunRecord
+from turnwise.serving.moves.move import Moved
 from turnwise.serving.tracing import run_ended
 
 logger = logging.getLogger(__name__)

@@ -29,14 +29,14 @@ from structlog.contextvars import bound_contextvars
 
 from turnwise.agents.observed import invoking
 from turnwise.app import App
-from turnwise.runs.outcomes import Deferral, Parking, Release, Reply
-from turnwise.runs.records import AskRecord, Claim, ReplyRecord, RunRecord
-from turnwise.runs.transaction import RunTransaction
-from turnwise.telemetry import names
-from turnwise.telemetry.context import trace_id
-from turnwise.telemetry.conversation import about
-from turnwise.telemetry.measures import record
-from turnwise.telemetry.spans import Spot, begins_at, begun, current, listened
+from turnwise.observability.telemetry import names
+from turnwise.observability.telemetry.context import trace_id
+from turnwise.observability.telemetry.conversation import about
+from turnwise.observability.telemetry.measures import record
+from turnwise.observability.telemetry.spans import Spot, begins_at, begun, current, listened
+from turnwise.record.runs.outcomes import Deferral, Parking, Release, Reply
+from turnwise.record.runs.records import AskRecord, Claim, ReplyRecord, RunRecord
+from turnwise.record.runs.transaction import RunTransaction
 
 # Seconds between a step and what it follows, within which they belong to one stretch.
 TOGETHER = 60.0

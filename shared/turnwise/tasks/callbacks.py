@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from turnwise.agents.callbacks import CallbackSet, nothing
-from turnwise.core.actions import Trace
+from turnwise.machine.actions import Trace
 from turnwise.messages.document import ChatDocument
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from turnwise.configuration import Configuration
-from turnwise.core.sequences import DoneSequence
+from turnwise.base.configuration import Configuration
+from turnwise.machine.sequences import DoneSequence
 
 
 class TaskConfig(Configuration):

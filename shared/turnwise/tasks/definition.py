@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 
 from typing_extensions import TypeVar
 
+from turnwise.agents.attributes.holder import Holder
 from turnwise.agents.chat_agent import ChatAgent
-from turnwise.attributes.holder import Holder
-from turnwise.cancellation import Cancellation
-from turnwise.core.sequences import compile_sequence
-from turnwise.entity import Entity
+from turnwise.base.cancellation import Cancellation
 from turnwise.errors import ConfigurationError, UnknownArgumentError
+from turnwise.machine.sequences import compile_sequence
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.entity import Entity
 from turnwise.tasks.callbacks import TaskCallbacks
 from turnwise.tasks.config import TaskConfig
 from turnwise.tasks.tree import TaskTree, build_tree

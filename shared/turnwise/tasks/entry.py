@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from turnwise.agents.chat_agent import ChatAgent
-from turnwise.core.stack import as_from_user
-from turnwise.entity import Entity
-from turnwise.llm.base import LLMMessage
+from turnwise.base.value_text import value_as_text
+from turnwise.machine.stack import as_from_user
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.entity import Entity
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.value_text import value_as_text
+from turnwise.models.base import LLMMessage
 
 
 def first_message(given: Any, agent: ChatAgent, *, afresh: bool, caller: bool = False) -> ChatDocument | None:

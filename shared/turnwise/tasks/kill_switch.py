@@ -6,7 +6,7 @@ import threading
 from collections import defaultdict
 from weakref import WeakSet
 
-from turnwise.cancellation import Cancellation, Cause
+from turnwise.base.cancellation import Cancellation, Cause
 
 
 class Sessions:

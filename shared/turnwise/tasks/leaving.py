@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from turnwise.constants import USER_QUIT_STRINGS
-from turnwise.core.facts import Facts
-from turnwise.core.result import task_result
-from turnwise.core.spec import TaskSpec
-from turnwise.core.state import TaskState
-from turnwise.entity import Entity, StatusCode
+from turnwise.machine.facts import Facts
+from turnwise.machine.result import task_result
+from turnwise.machine.spec import TaskSpec
+from turnwise.machine.state import TaskState
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.entity import Entity, StatusCode
+from turnwise.messages.signals import USER_QUIT_STRINGS
 
 
 def without_leaving(result: ChatDocument, spec: TaskSpec, state: TaskState, facts: Facts) -> ChatDocument | None:

@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turnwise.display import current_settings
+from turnwise.observability.display import current_settings
 
 if TYPE_CHECKING:
-    from turnwise.run_log.form import Form
-    from turnwise.run_log.run_log import RunLog
-    from turnwise.run_log.sink import Sink
     from turnwise.tasks.task import Task
+    from turnwise.transcripts.run_log import RunLog
+    from turnwise.transcripts.sink import Sink
+    from turnwise.transcripts.writer import Form
 
 
 def local_log(task: Task[Any]) -> RunLog | None:
@@ -26,26 +26,26 @@ def local_log(task: Task[Any]) -> RunLog | None:
     if not (to_files or to_screen):
         return None
     # Loaded only where it is used.
-    from turnwise.run_log.run_log import RunLog
+    from turnwise.transcripts.run_log import RunLog
 
     sinks: list[Sink] = []
     if config.logs_dir is not None and to_files:
         sinks.append(_files(task, Path(config.logs_dir)))
     if to_screen:
-        from turnwise.run_log.screen import ScreenSink, colored
+        from turnwise.transcripts.screen import ScreenSink, colored
 
         sinks.append(ScreenSink(sys.stdout, color=colored(sys.stdout)))
     return RunLog(task.name, sinks)
 
 
 def _files(task: Task[Any], folder: Path) -> Sink:
-    from turnwise.run_log.sink import FolderSink
-    from turnwise.run_log.text import Text
-    from turnwise.run_log.tsv import Tsv
+    from turnwise.transcripts.sink import FolderSink
+    from turnwise.transcripts.text import Text
+    from turnwise.transcripts.tsv import Tsv
 
     forms: dict[str, Form] = {"log": Text(color=task.color_log), "tsv": Tsv()}
     if task.config.enable_html_logging:
-        from turnwise.run_log.page.html import Page
+        from turnwise.transcripts.page.html import Page
 
         forms["html"] = Page()
     return FolderSink(folder, forms)

@@ -8,14 +8,17 @@ from decimal import Decimal
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from turnwise.agents.dispatch import asked, said
-from turnwise.agents.handler_calls import inner_calls
+from turnwise.agents.human.answer_display import watching
 from turnwise.agents.observed import answering
-from turnwise.agents.showing import watching
-from turnwise.cancellation import Cancellation, Cause
-from turnwise.contextual import Bound
-from turnwise.core import stack
-from turnwise.core.actions import (
+from turnwise.agents.tools.dispatch import asked, said
+from turnwise.agents.tools.handler_calls import inner_calls
+from turnwise.base.cancellation import Cancellation, Cause
+from turnwise.base.contextual import Bound
+from turnwise.base.ids import new_id
+from turnwise.base.sync_async import Effect, Steps, breath, run_async, run_sync
+from turnwise.errors import CallCancelledError, LimitReachedError
+from turnwise.machine import stack
+from turnwise.machine.actions import (
     Answer,
     Ask,
     Clear,
@@ -32,28 +35,25 @@ from turnwise.core.actions import (
     TakeBack,
     Trace,
 )
-from turnwise.core.facts import Facts
-from turnwise.core.spec import TaskSpec
-from turnwise.core.stack import StackMove
-from turnwise.core.state import AGENT, LLM
-from turnwise.effects import Effect, Steps, breath, run_async, run_sync
-from turnwise.entity import Entity
-from turnwise.errors import CallCancelledError, LimitReachedError
-from turnwise.ids import new_id
-from turnwise.ledger.purse import Purse
+from turnwise.machine.facts import Facts
+from turnwise.machine.spec import TaskSpec
+from turnwise.machine.stack import StackMove
+from turnwise.machine.state import AGENT, LLM
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.entity import Entity
+from turnwise.messages.stop_reason import StopReason, by_refusal, limit_of
 from turnwise.messages.toolset import AgentFacts
-from turnwise.stop_reason import StopReason, by_refusal, limit_of
+from turnwise.models.budget.purse import Purse
+from turnwise.observability.telemetry import names
+from turnwise.observability.telemetry.spans import NOBODY
 from turnwise.tasks.callbacks import tell_tasks
 from turnwise.tasks.overrides import TaskOverrides
 from turnwise.tasks.tally import Tally
 from turnwise.tasks.tree import TaskTree
-from turnwise.telemetry import names
-from turnwise.telemetry.spans import NOBODY
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import AsyncResponder, ChatAgent, Responder
-    from turnwise.run_log.run_log import RunLog
+    from turnwise.transcripts.run_log import RunLog
 
 # So long a run may keep an event loop to itself, an answer in progress apart; to look around at each turn costs a tenth
 # of it.

@@ -6,14 +6,14 @@ import logging
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from turnwise.core.actions import Finish
-from turnwise.entity import StatusCode
-from turnwise.llm.base import LLMTokenUsage
-from turnwise.run_log.visible import first_line, visible
-from turnwise.stop_reason import StopReason
-from turnwise.telemetry import names
-from turnwise.telemetry.conversation import about, conversation
-from turnwise.telemetry.spans import NOBODY, Spot, listened, span
+from turnwise.machine.actions import Finish
+from turnwise.messages.entity import StatusCode
+from turnwise.messages.stop_reason import StopReason
+from turnwise.models.base import LLMTokenUsage
+from turnwise.observability.telemetry import names
+from turnwise.observability.telemetry.conversation import about, conversation
+from turnwise.observability.telemetry.spans import NOBODY, Spot, listened, span
+from turnwise.transcripts.visible import first_line, visible
 
 logger = logging.getLogger(__name__)
 

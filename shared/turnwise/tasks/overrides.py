@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from turnwise.core.facts import Facts
-from turnwise.core.spec import TaskSpec
-from turnwise.core.state import TaskState
-from turnwise.entity import StatusCode
+from turnwise.machine.facts import Facts
+from turnwise.machine.spec import TaskSpec
+from turnwise.machine.state import TaskState
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.entity import StatusCode
 
 if TYPE_CHECKING:
     from turnwise.tasks.task import Task

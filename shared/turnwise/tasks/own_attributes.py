@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from turnwise.agents.attributes.template import Template
 from turnwise.agents.chat_agent import ChatAgent
 from turnwise.agents.config import ChatAgentConfig
 from turnwise.agents.own_attributes import template_of as template_of_agent
-from turnwise.attributes.template import Template
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.tasks.task import Task
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from turnwise.core.done import answer_valid, task_done
-from turnwise.core.facts import Facts
-from turnwise.core.result import task_result
-from turnwise.core.spec import TaskSpec
-from turnwise.core.state import TaskState
-from turnwise.entity import StatusCode
+from turnwise.machine.done import answer_valid, task_done
+from turnwise.machine.facts import Facts
+from turnwise.machine.result import task_result
+from turnwise.machine.spec import TaskSpec
+from turnwise.machine.state import TaskState
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.entity import StatusCode
 from turnwise.tasks.definition import R, TaskDefinition
 
 View = tuple[TaskSpec, TaskState, Facts]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from turnwise.core import machine, stack
-from turnwise.core.actions import Ask, Finish, Proceed
-from turnwise.core.facts import Facts
-from turnwise.core.loops import loop_message
-from turnwise.core.spec import TaskSpec
-from turnwise.core.stack import Frame, StackMove
-from turnwise.core.state import TaskState
-from turnwise.effects import Steps
-from turnwise.entity import Entity, StatusCode
+from turnwise.base.sync_async import Steps
 from turnwise.errors import ConfigurationError, InfiniteLoopException
+from turnwise.machine import machine, stack
+from turnwise.machine.actions import Ask, Finish, Proceed
+from turnwise.machine.facts import Facts
+from turnwise.machine.loops import loop_message
+from turnwise.machine.spec import TaskSpec
+from turnwise.machine.stack import Frame, StackMove
+from turnwise.machine.state import TaskState
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.entity import Entity, StatusCode
 from turnwise.tasks.local_run import LocalRun
 
 

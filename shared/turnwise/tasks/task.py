@@ -7,19 +7,18 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from turnwise.agents.terminal import left
-from turnwise.cancellation import Cancellation, Cause, current_cancellation
-from turnwise.contextual import Bound
-from turnwise.core.actions import Finish
-from turnwise.core.loops import loop_message
-from turnwise.display import current_settings
-from turnwise.effects import Steps, run_async, run_sync
-from turnwise.entity import Entity, StatusCode
+from turnwise.agents.human.terminal import left
+from turnwise.base.cancellation import Cancellation, Cause, current_cancellation
+from turnwise.base.contextual import Bound
+from turnwise.base.sync_async import Steps, run_async, run_sync
 from turnwise.errors import InfiniteLoopException
+from turnwise.machine.actions import Finish
+from turnwise.machine.loops import loop_message
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.entity import Entity, StatusCode
 from turnwise.messages.return_value import value_of_type
-from turnwise.run_log.current import writing
-from turnwise.stop_reason import StopReason
+from turnwise.messages.stop_reason import StopReason
+from turnwise.observability.display import current_settings
 from turnwise.tasks.definition import R
 from turnwise.tasks.entry import first_message
 from turnwise.tasks.kill_switch import sessions
@@ -30,6 +29,7 @@ from turnwise.tasks.observed import ended, running, tell_stopped
 from turnwise.tasks.overrides import TaskOverrides
 from turnwise.tasks.rules import TaskRules
 from turnwise.tasks.stepping import Stepping
+from turnwise.transcripts.current import writing
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent

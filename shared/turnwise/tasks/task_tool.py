@@ -10,20 +10,20 @@ from pydantic import Field
 
 from turnwise.agents.chat_agent import ChatAgent
 from turnwise.agents.config import ChatAgentConfig
-from turnwise.contextual import Bound
-from turnwise.entity import Entity
+from turnwise.base.contextual import Bound
+from turnwise.base.ids import new_id
 from turnwise.errors import ConfigurationError
-from turnwise.ids import new_id
-from turnwise.llm.renaming import at_the_same_provider, other_model
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.entity import Entity
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.tools.orchestration import HANDLED_BY_DEFAULT, DoneTool
+from turnwise.models.renaming import at_the_same_provider, other_model
 from turnwise.tasks.task import Task
-from turnwise.tools.orchestration import HANDLED_BY_DEFAULT, DoneTool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turnwise.llm.base import LanguageModel
+    from turnwise.models.base import LanguageModel
 
 # Sub-agents that are at work around this call, each made by the one before.
 _depth: ContextVar[int] = ContextVar("turnwise_task_tool_depth", default=0)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from turnwise.core.sequences import compile_sequence
-from turnwise.core.spec import TaskSpec
 from turnwise.errors import ApplicationError
+from turnwise.machine.sequences import compile_sequence
+from turnwise.machine.spec import TaskSpec
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.tools.orchestration import HANDLED_BY_DEFAULT, FinalResultTool
-from turnwise.tools.recipient import AddRecipientTool, RecipientTool
-from turnwise.tools.rewind import RewindTool
+from turnwise.messages.tools.orchestration import HANDLED_BY_DEFAULT, FinalResultTool
+from turnwise.messages.tools.recipient import AddRecipientTool, RecipientTool
+from turnwise.messages.tools.rewind import RewindTool
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent

@@ -14,30 +14,30 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from turnwise.llm.mock import MockLM, MockLMConfig
-    from turnwise.testing.clients import Conversation
-    from turnwise.testing.faults import QUIET, Faults, chosen
-    from turnwise.testing.history import History
-    from turnwise.testing.promises import Violation, check
-    from turnwise.testing.simulation import Outcome
-    from turnwise.testing.simulator import Report, Scenario, SimulationFailed, Simulator
+    from turnwise.models.mock import MockLM, MockLMConfig
+    from turnwise.testing.simulator.clients import Conversation
+    from turnwise.testing.simulator.faults import QUIET, Faults, chosen
+    from turnwise.testing.simulator.promises import Violation, check
+    from turnwise.testing.simulator.record_copy import History
+    from turnwise.testing.simulator.simulation import Outcome
+    from turnwise.testing.simulator.simulator import Report, Scenario, SimulationFailed, Simulator
 
 # Where each name is; what is not asked for is not imported.
 _PLACES = {
-    "Conversation": "turnwise.testing.clients",
-    "Faults": "turnwise.testing.faults",
-    "History": "turnwise.testing.history",
-    "MockLM": "turnwise.llm.mock",
-    "MockLMConfig": "turnwise.llm.mock",
-    "Outcome": "turnwise.testing.simulation",
-    "QUIET": "turnwise.testing.faults",
-    "Report": "turnwise.testing.simulator",
-    "Scenario": "turnwise.testing.simulator",
-    "SimulationFailed": "turnwise.testing.simulator",
-    "Simulator": "turnwise.testing.simulator",
-    "Violation": "turnwise.testing.promises",
-    "check": "turnwise.testing.promises",
-    "chosen": "turnwise.testing.faults",
+    "Conversation": "turnwise.testing.simulator.clients",
+    "Faults": "turnwise.testing.simulator.faults",
+    "History": "turnwise.testing.simulator.record_copy",
+    "MockLM": "turnwise.models.mock",
+    "MockLMConfig": "turnwise.models.mock",
+    "Outcome": "turnwise.testing.simulator.simulation",
+    "QUIET": "turnwise.testing.simulator.faults",
+    "Report": "turnwise.testing.simulator.simulator",
+    "Scenario": "turnwise.testing.simulator.simulator",
+    "SimulationFailed": "turnwise.testing.simulator.simulator",
+    "Simulator": "turnwise.testing.simulator.simulator",
+    "Violation": "turnwise.testing.simulator.promises",
+    "check": "turnwise.testing.simulator.promises",
+    "chosen": "turnwise.testing.simulator.faults",
 }
 
 __all__ = [

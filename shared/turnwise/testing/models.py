@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from turnwise.app import App
-from turnwise.cancellation import current_cancellation
+from turnwise.base.cancellation import current_cancellation
 from turnwise.errors import ModelRateLimitError, ModelUnavailableError
-from turnwise.llm.base import LanguageModel
-from turnwise.testing.world import World
+from turnwise.models.base import LanguageModel
+from turnwise.testing.simulator.world import World
 
 _USUAL = (0.01, 0.1, 0.4)
 _SLOW = (2.0, 6.0, 14.0)

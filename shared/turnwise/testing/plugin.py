@@ -15,8 +15,8 @@ import pytest
 
 if TYPE_CHECKING:
     from turnwise.app import App
-    from turnwise.testing.clients import Conversation
-    from turnwise.testing.simulator import Report, Scenario
+    from turnwise.testing.simulator.clients import Conversation
+    from turnwise.testing.simulator.simulator import Report, Scenario
 
 
 class Simulate(Protocol):
@@ -56,7 +56,7 @@ def simulate(request: pytest.FixtureRequest) -> Simulate:
         first_seed: int = 0,
         **more: Any,
     ) -> Report:
-        from turnwise.testing.simulator import Scenario, Simulator
+        from turnwise.testing.simulator.simulator import Scenario, Simulator
 
         seed = request.config.getoption("--simulate-seed")
         count = request.config.getoption("--simulate-schedules") or schedules

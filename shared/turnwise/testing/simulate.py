@@ -16,7 +16,7 @@ from pathlib import Path
 
 from turnwise.app import App
 from turnwise.errors import ConfigurationError
-from turnwise.testing.simulator import Report, Scenario, SimulationFailed, Simulator
+from turnwise.testing.simulator.simulator import Report, Scenario, SimulationFailed, Simulator
 
 # Seconds between two lines that tell how far it is.
 _TOLD_EVERY = 10.0

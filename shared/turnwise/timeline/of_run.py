@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from turnwise.runs.records import EventRecord, RunRecord
-from turnwise.runs.store import Store
+from turnwise.record.runs.records import EventRecord, RunRecord
+from turnwise.record.store import Store
 from turnwise.timeline.reading import TYPES, Reader
 from turnwise.timeline.spans import Item
 from turnwise.timeline.sums import Sums

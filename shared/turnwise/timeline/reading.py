@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from turnwise.runs.records import AskRecord, EventRecord
+from turnwise.record.runs.records import AskRecord, EventRecord
 from turnwise.timeline.attempt import AGAIN, attempt_of, divided
 from turnwise.timeline.spans import Attempt, Item, Kind, Outcome, Span
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from tests.rules.catalogue import scenarios
 from tests.rules.served import serving
 
-from turnwise.runs.database import Database
-from turnwise.runs.store import Store
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
 
 HERE = Path(__file__).parent
 # Something of each kind of rule: who answers, tools and calls, sub-tasks, humans, sessions, results, limits, errors.

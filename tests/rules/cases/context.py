@@ -10,7 +10,7 @@ from tests.rules.scenario import scenario
 from tests.rules.words import call, calls, tool
 
 from turnwise import LanguageModel, LLMConfig, LLMMessage, LLMResponse, Task, ToolMessage
-from turnwise.llm.base import TokenSink, ToolChoice
+from turnwise.models.base import TokenSink, ToolChoice
 
 LONG = "word " * 200
 

@@ -10,7 +10,7 @@ from tests.rules.tools import Add, Launch, Say
 from tests.rules.words import call, calls, tool
 
 from turnwise import ChatAgent, LanguageModel, LLMConfig, LLMMessage, LLMResponse, SendTool, Task, ToolMessage
-from turnwise.llm.base import TokenSink, ToolChoice
+from turnwise.models.base import TokenSink, ToolChoice
 
 
 class Usable(ToolMessage):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import turnwise
-from turnwise.attributes.encoding import Encoder, NotDataError
+from turnwise.agents.attributes.encoding import Encoder, NotDataError
 from turnwise.porting.codemod.porting import port_text
 from turnwise.porting.codemod.report import Finding, Level
 

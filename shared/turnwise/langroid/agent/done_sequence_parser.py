@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from turnwise.core.sequences import parse_done_sequence
+    from turnwise.machine.sequences import parse_done_sequence
 
 __all__ = [
     "parse_done_sequence",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
-from turnwise.llm.base import LLMFunctionSpec
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.xml.elements import elements
-from turnwise.messages.xml.finding import ROOT, fields_of
+from turnwise.messages.xml.parsing import ROOT, fields_of
 from turnwise.messages.xml.sample import sample_fields, verbatim_fields
 from turnwise.messages.xml.values import write_fields
+from turnwise.models.base import LLMFunctionSpec
 
 
 class XMLToolMessage(ToolMessage):

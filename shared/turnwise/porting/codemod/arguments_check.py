@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 from pydantic import BaseModel
 
-from turnwise.configuration import Configuration, refusal
+from turnwise.base.configuration import Configuration, refusal
 from turnwise.porting.codemod.program import Program, Use
 from turnwise.porting.codemod.report import Level
 from turnwise.porting.codemod.vocabulary import resolve, without_effect

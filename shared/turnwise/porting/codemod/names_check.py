@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from turnwise.display import Settings
+from turnwise.observability.display import Settings
 from turnwise.porting.codemod.program import REFERENCE, Imported, Program, Use
 from turnwise.porting.codemod.report import Level
 from turnwise.porting.codemod.vocabulary import entry, is_module, resolve, same_name, without_effect

@@ -1,0 +1,1 @@
+"""The human of an agent: questions, answers, and the terminal."""

@@ -1,0 +1,36 @@
+"""Asking the human of an agent: by callback, else on the terminal."""
+
+from __future__ import annotations
+
+from turnwise.agents.callbacks import Callbacks, call_with
+from turnwise.agents.human.terminal import ask_on_terminal
+from turnwise.base.sync_async import Effect
+from turnwise.errors import ConfigurationError
+from turnwise.messages.document import ChatDocument
+
+# A callback's interface was shown the question when it was said, so it gets no prompt besides.
+_PROMPT = {"prompt": ""}
+
+
+def human_reply(callbacks: Callbacks, question: ChatDocument | None, asker: str) -> Effect:
+    """The call that brings the human's text for the agent `asker`.
+
+    It raises `ConfigurationError` in a synchronous run if only its async twin is set.
+    """
+    plain, twin = callbacks.get_user_response, callbacks.get_user_response_async
+
+    def ask() -> str | None:
+        if plain is not None:
+            return call_with(plain, _PROMPT)  # type: ignore[no-any-return]
+        if twin is not None:
+            raise ConfigurationError(
+                "the human is asked in a synchronous run, but only the callback get_user_response_async is set; "
+                "use run_async, or set get_user_response"
+            )
+        return ask_on_terminal(question.content if question is not None else "", asker)
+
+    async def ask_async() -> str | None:
+        assert twin is not None
+        return await call_with(twin, _PROMPT)  # type: ignore[no-any-return]
+
+    return Effect(sync=ask, awaited=ask_async if twin is not None else None)

@@ -1,0 +1,1 @@
+"""The format that a model's answers must have."""

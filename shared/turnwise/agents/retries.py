@@ -1,0 +1,122 @@
+"""Trying again: what failed is counted, and then waited for, here or elsewhere.
+
+In a program the wait is where the call is. A served run brings `Tries` of its own, which keep the count on record and
+put the whole ask off, so that nobody waits.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from inspect import isawaitable
+from typing import Any
+from zlib import crc32
+
+from turnwise.base.cancellation import Cancellation, Cause, current_cancellation, pause
+from turnwise.base.contextual import Bound
+from turnwise.base.ids import new_id
+from turnwise.base.sync_async import Effect
+from turnwise.errors import ModelRateLimitError
+from turnwise.models.retry_policy import ErrorKind, RetryPolicy
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A try that failed.
+
+    `agent` is the agent's id, `call` tells the calls of one answer apart ("" for the model's), `error` is what was
+    raised, or would be if nothing were tried again.
+    """
+
+    agent: str
+    call: str
+    kind: ErrorKind
+    error: Exception
+    policy: RetryPolicy
+
+    @property
+    def key(self) -> str:
+        """Under which it is counted."""
+        return f"{self.call}:{self.kind.value}" if self.call else self.kind.value
+
+    def waits_out(self, default: str) -> bool:
+        """Whether its call waits for the end of an outage; `default` is what holds where the policy says nothing."""
+        return not self.call and self.policy.waits_out(self.error, default)
+
+    def outage_wait(self, failed: int, seed: str) -> float:
+        """Seconds until the next look after so many failed ones; `seed` stands in for chance."""
+        return self.policy.outage_wait(failed, crc32(seed.encode()) / 2**32)
+
+    def wait(self, failed: int, seed: str) -> float | None:
+        """Seconds until the next try after so many failed ones; None to give up. `seed` stands in for chance."""
+        asked_for = self.error.retry_after if isinstance(self.error, ModelRateLimitError) else None
+        return self.policy.wait(self.kind, failed, crc32(seed.encode()) / 2**32, asked_for)
+
+
+class Tries:
+    """What is done about failed tries: here, they are counted by whoever makes them."""
+
+    def open(self) -> Bound[Tries | None]:
+        """Count the calls made in the block here."""
+        return Bound(_current, self)
+
+    def next(self, failure: Failure, before: dict[ErrorKind, int]) -> float | None:
+        """Seconds to wait before the next try; None if there is none. May raise what puts the whole answer off.
+
+        `before` counts the tries of this call that failed here; this one is added.
+        """
+        failed = before[failure.kind] = before.get(failure.kind, 0) + 1
+        lasts = failure.waits_out("fail")
+        seconds = failure.outage_wait(failed, new_id("try")) if lasts else failure.wait(failed, new_id("try"))
+        if seconds is not None:
+            logger.warning(
+                "A call failed (%s), the next try is in %.1f s: %s",
+                failure.kind.value,
+                seconds,
+                failure.error,
+                extra={"action": "try_again", "wait": round(seconds, 3)},
+            )
+        return seconds
+
+
+def tries() -> Tries:
+    """Who decides here what follows a failed try."""
+    return _current.get() or Tries()
+
+
+def waiting(seconds: float) -> Effect:
+    """A pause, which ends at once when the run does."""
+    return Effect(sync=partial(pause, seconds), awaited=partial(_pause, seconds))
+
+
+async def _pause(seconds: float) -> None:
+    import asyncio  # loaded only where something is asynchronous
+
+    await asyncio.sleep(seconds)
+
+
+def within(seconds: float | None, what: str, call: Effect) -> Effect:
+    """The call, cut short after so many seconds (None: never); `what` says for the error what took longer."""
+    if seconds is None:
+        return call
+
+    def begun() -> Cancellation:
+        return Cancellation(parent=current_cancellation(), seconds=seconds, late=Cause.TIMEOUT, what=what)
+
+    def sync() -> Any:
+        with begun().open():
+            return call.sync()
+
+    async def awaited() -> Any:
+        async with begun().opened():
+            value = await call.awaited() if call.awaited is not None else call.sync()
+            return await value if isawaitable(value) else value
+
+    return Effect(sync=sync, awaited=awaited)
+
+
+_current: ContextVar[Tries | None] = ContextVar("turnwise_tries", default=None)

@@ -1,0 +1,317 @@
+"""The tool handler's answer to a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from turnwise.agents.config import NonToolAction
+from turnwise.agents.history.retention import of_results
+from turnwise.agents.human.answer_display import show_agent_answer, tell_error
+from turnwise.agents.output.output_format import take_in
+from turnwise.agents.tools.handler_calls import made, on_copied_state
+from turnwise.agents.tools.handler_lookup import declared_by, effect_of, handler_of
+from turnwise.base.sync_async import Effect, Steps, finished
+from turnwise.base.value_text import value_as_text
+from turnwise.messages.api_results import match_results
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.entity import Entity
+from turnwise.messages.provenance import steers, unpacked, untrusted
+from turnwise.messages.signals import DONE, PASS, SEND_TO
+from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.tool_parsing import Found, ToolFault, unknown
+from turnwise.messages.tools.orchestration import ONE_AT_A_TIME, AgentDoneTool, FinalResultTool, ForwardTool
+from turnwise.messages.tools.recipient import RecipientTool
+from turnwise.messages.tools.rewind import RewindTool
+from turnwise.models.tokens.estimate import shortened
+
+if TYPE_CHECKING:
+    from turnwise.agents.chat_agent import ChatAgent
+
+# At most one tool may say where the conversation goes.
+_ALONE: tuple[type[ToolMessage], ...] = (*ONE_AT_A_TIME, RecipientTool, RewindTool)
+
+_ONE_TOOL = "ERROR: Use ONE tool at a time!"
+_ONE_SIGNAL = "ERROR: Please use ONE tool at a time!"
+
+
+def answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
+    """What AGENT says to `doc`: the results of its tools, an explanation of bad ones, or the fallback's answer."""
+    try:
+        result = yield from _answered(agent, doc)
+    except BaseException as error:
+        tell_error(agent, error)
+        raise
+    if result is not None:
+        show_agent_answer(agent, result)
+    return result
+
+
+def _answered(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
+    if _overridden(agent, "handle_message", "handle_message_async"):
+        call = Effect(sync=lambda: agent.handle_message(doc), awaited=lambda: agent.handle_message_async(doc))
+        value = yield from _own_code(agent, "handle_message", call)
+        result = yield from _as_document(agent, value, None, doc)
+    else:
+        result = yield from handled(agent, doc)
+    return None if result is None else _finished(agent, result, doc)
+
+
+def handled(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
+    """What the tools in `doc` come to, not yet matched to API calls."""
+    agent.tools_handled = []
+    found = agent.found(doc)
+    calls = [call for call in doc.oai_tool_calls or [] if call.function]
+    if len(calls) > 1 and found.attempted:
+        result = yield from _many_calls(agent, doc, found)
+    elif found.faults:
+        if agent.config.strict_recovery and not calls and doc.function_call is None:
+            agent.record.mending = found.faults[0].tool
+        result = _text(agent, doc, agent.tool_validation_error(found.faults[0].error))
+    elif len(found.mine) == 1:
+        result = yield from _handled(agent, found.mine[0], doc)
+    elif found.mine:
+        result = yield from _many(agent, doc, found)
+    else:
+        value = _format_fault(agent, doc) or (yield from _fallback(agent, doc))
+        result = yield from _as_document(agent, value, None, doc)
+    return result
+
+
+def asked(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDocument | None]:
+    """What the agent says as AGENT in a task, whoever wrote its `agent_response`."""
+    call = Effect(sync=lambda: agent.agent_response(message), awaited=lambda: agent.agent_response_async(message))
+    if not _overridden(agent, "agent_response", "agent_response_async"):
+        value: ChatDocument | None = yield call
+        return value
+    value = yield from _own_code(agent, "agent_response", call)
+    made = said(agent, Entity.AGENT, value)
+    if isinstance(value, ToolMessage) and made is not None and isinstance(message, ChatDocument):
+        made.metadata.tainted = _forbidden(agent, value, message)
+    return made
+
+
+def said(agent: ChatAgent, entity: Entity, value: Any) -> ChatDocument | None:
+    """What an application's own responder returned, as a message from `entity`."""
+    made = agent.to_ChatDocument(value, author_entity=entity)
+    if made is not None and made is not value:
+        # In the human's place it is what a human says.
+        made.metadata.tainted = entity is Entity.USER
+    return made
+
+
+def _forbidden(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> bool:
+    """Whether the tool grew out of what a human typed, and is none that may come of it."""
+    return untrusted(doc) and tool.request not in agent.toolbox.usable
+
+
+def bare(result: ChatDocument | None) -> Any:
+    """The text, or the results by call id, of an answer that is nothing more; any other answer as it is."""
+    if result is None or result.metadata.sender != Entity.AGENT:
+        return result
+    meta = result.metadata
+    marked = meta.tainted or meta.recipient or meta.max_retained_tokens is not None or meta.oai_tool_id is not None
+    if marked or result.tool_messages or result.files or result.attachment is not None:
+        return result
+    if result.oai_tool_id2result is not None:
+        return dict(result.oai_tool_id2result)
+    return result.content if result.content_any in (None, result.content) else result
+
+
+def _overridden(agent: ChatAgent, name: str, twin: str) -> bool:
+    """Whether the agent's class brings its own method `name`, or its async `twin`; asked for each answer."""
+    kind = type(agent)
+    return not (kind.inherits(name) and kind.inherits(twin))
+
+
+def _own_code(agent: ChatAgent, name: str, call: Effect) -> Steps[Any]:
+    """What the agent's own method comes to: one call, or, if that may be made again, the calls of handlers in it."""
+    effect = agent.config.fallback_effect
+    if effect == "once" or name == "handle_message_fallback":
+        return (yield from made(agent, name, effect, call))
+    return (yield from on_copied_state(agent, call))
+
+
+def _finished(agent: ChatAgent, result: ChatDocument, doc: ChatDocument) -> ChatDocument:
+    """Match the result to the API calls that it answers, and mark who put tools into it."""
+    if result is not doc and result.metadata.sender == Entity.AGENT:
+        if result.tool_messages:
+            result.metadata.tools_from_agent = True
+        if doc.oai_tool_calls and agent.record.open_calls and result.metadata.oai_tool_id is None:
+            result.content, result.oai_tool_id2result, result.metadata.oai_tool_id = match_results(
+                result.content, result.oai_tool_id2result, agent.record.open_calls
+            )
+        if doc.function_call is not None and not result.metadata.sender_name:
+            result.metadata.sender_name = doc.function_call.name
+        result.metadata.tool_ids = list(doc.metadata.tool_ids)
+    return result
+
+
+def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[ChatDocument | None]:
+    """The result of one tool as a document."""
+    if _overridden(agent, "handle_tool_message", "handle_tool_message_async"):
+        call = Effect(
+            sync=lambda: agent.handle_tool_message(tool, doc),
+            awaited=lambda: agent.handle_tool_message_async(tool, doc),
+        )
+        effect = effect_of(agent, tool)
+    else:
+        handler = handler_of(agent, tool)
+        if handler is None:
+            return None
+        call, effect = handler.call(agent, doc), handler.effect(type(tool))
+    agent.tool_in_hand = tool.request
+    agent.callbacks.tell("show_start_response", entity="agent")
+    value = yield from made(agent, tool.request, effect, call, tool)
+    agent.tool_in_hand = None
+    agent.tools_handled.append(tool.request)
+    result = yield from _as_document(agent, value, tool, doc)
+    if result is None:
+        return None
+    limit = tool.private_default("_max_result_tokens")
+    if limit:
+        result.content = shortened(result.content, limit)
+    if result is not doc:
+        result.metadata.max_retained_tokens = of_results([(tool, result.content)])
+    if untrusted(doc) and (steers(tool) or unpacked(result, [tool], agent.toolbox.sets)):
+        # What an orchestration tool says is what it was given, as is a tool within a tool: as tainted as that was.
+        result.metadata.tainted = True
+    return result
+
+
+def _as_document(
+    agent: ChatAgent, value: Any, tool: ToolMessage | None, doc: ChatDocument
+) -> Steps[ChatDocument | None]:
+    if value is None or isinstance(value, ChatDocument):
+        return value
+    if isinstance(value, ToolMessage):
+        # A final result is for the tasks, whoever knows it: it is attached.
+        handled = value.request in agent.toolbox.handled and not isinstance(value, FinalResultTool)
+        same = tool is not None and value.request == tool.request
+        # A tool that grew out of what a human typed is under the same filter as what he typed.
+        forbidden = _forbidden(agent, value, doc)
+        if handled and not same and not forbidden:
+            result = yield from _handled(agent, value, doc)
+            return result
+        attached = agent.to_ChatDocument(value)
+        assert attached is not None, "only None stays None"
+        attached.metadata.tainted = forbidden
+        return attached
+    if isinstance(value, dict) and tool is None and value and value.keys() <= {c.id for c in agent.record.open_calls}:
+        by_id = agent.create_agent_response("")
+        by_id.oai_tool_id2result = {key: value_as_text(result) for key, result in value.items()}
+        return by_id
+    return agent.to_ChatDocument(value)
+
+
+def _text(agent: ChatAgent, doc: ChatDocument, text: str) -> ChatDocument:
+    return agent.create_agent_response(text, content_any=text)
+
+
+def _many(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[ChatDocument | None]:
+    """Several tools written as text, or attached: the texts of their results, as paragraphs."""
+    tools = found.mine
+    if not agent.config.allow_multiple_tools:
+        return _text(agent, doc, _ONE_TOOL)
+    results: list[tuple[ToolMessage, str]] = []
+    tainted = False
+    conflict = any(isinstance(tool, _ALONE) for tool in tools)
+    for tool in tools:
+        if conflict:
+            results.append((tool, _ONE_TOOL))
+            continue
+        result = yield from _handled(agent, tool, doc)
+        if result is not None:
+            results.append((tool, result.content))
+            tainted = tainted or result.metadata.tainted
+    if not results:
+        return None
+    if all(tool.id for tool in tools):
+        response = _by_id(agent, [(tool.id, text) for tool, text in results])
+    else:
+        paragraphs = [f"Result from {tool.request}: {text}" for tool, text in results]
+        response = _text(agent, doc, "\n\n".join(paragraphs))
+        response.metadata.max_retained_tokens = of_results(results)
+    response.metadata.tainted = tainted
+    return response
+
+
+def _many_calls(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[ChatDocument | None]:
+    """Several API calls: one result for each that is this agent's, was badly formed, or is known to nobody."""
+    mine = {tool.id: tool for tool in found.mine}
+    faults: dict[str, ToolFault] = {fault.call_id: fault for fault in found.faults}
+    single = agent.config.allow_multiple_tools and not any(isinstance(t, _ALONE) for t in found.mine)
+    results: list[tuple[str, str]] = []
+    tainted = False
+    for call in doc.oai_tool_calls or []:
+        key, name = call.id or "", call.function.name if call.function else ""
+        if key in mine and not single:
+            results.append((key, _ONE_TOOL))
+        elif key in mine:
+            result = yield from _handled(agent, mine[key], doc)
+            if result is not None:
+                results.append((key, result.content))
+                tainted = tainted or result.metadata.tainted
+        elif key in faults:
+            results.append((key, agent.tool_validation_error(faults[key].error)))
+        elif name not in agent.toolbox.known:
+            results.append((key, unknown(name)))
+    if not results:
+        return None
+    response = _by_id(agent, results)
+    response.metadata.tainted = tainted
+    return response
+
+
+def _by_id(agent: ChatAgent, results: list[tuple[str, str]]) -> ChatDocument:
+    if len(results) > 1 and any(signal in text for _, text in results for signal in (DONE, PASS, SEND_TO)):
+        results = [(key, _ONE_SIGNAL) for key, _ in results]
+    if len(results) == 1:
+        response = agent.create_agent_response(results[0][1], content_any=results[0][1])
+        response.metadata.oai_tool_id = results[0][0]
+        return response
+    response = agent.create_agent_response("")
+    response.oai_tool_id2result = dict(results)
+    return response
+
+
+def _format_fault(agent: ChatAgent, doc: ChatDocument) -> str:
+    """What is wrong with the form of what the model said; "" for nothing, or where no form was wanted.
+
+    What a handler says in the model's name is no answer of the model: no call was used for it.
+    """
+    if agent.answer_format is None or doc.metadata.sender != Entity.LLM or doc.metadata.usage is None:
+        return ""
+    return take_in(agent.answer_format, doc, agent.found(doc).tools)
+
+
+def _fallback(agent: ChatAgent, doc: ChatDocument) -> Steps[Any]:
+    brought: Callable[..., Any] | None = agent.toolbox.fallback
+    if brought is not None:
+        effect = declared_by(agent.toolbox.known[agent.toolbox.fallback_of], brought)
+        return (yield from made(agent, "handle_message_fallback", effect, Effect(sync=lambda: brought(agent, doc))))
+    call = Effect(sync=lambda: agent.handle_message_fallback(doc))
+    action = agent.config.handle_llm_no_tool
+    ours = agent.inherits("handle_message_fallback")
+    if ours and (isinstance(action, (str, ToolMessage)) or not callable(action)):
+        return (yield from finished((yield call)))
+    return (yield from _own_code(agent, "handle_message_fallback", call))
+
+
+def default_fallback(agent: ChatAgent, doc: ChatDocument) -> Any:
+    """What `handle_llm_no_tool` says to a message from LLM that holds no tool at all; None for any other message."""
+    action = agent.config.handle_llm_no_tool
+    if action is None or doc.metadata.sender != Entity.LLM or doc.oai_tool_calls or doc.function_call:
+        return None
+    found = agent.found(doc)
+    if found.tools or found.faults:
+        return None
+    if isinstance(action, ToolMessage):
+        return action
+    if callable(action) and not isinstance(action, str):
+        return action(doc)
+    if action == NonToolAction.FORWARD_USER:
+        return ForwardTool(agent=Entity.USER.value)
+    if action == NonToolAction.DONE:
+        return AgentDoneTool(content=doc.content, tools=doc.tool_messages)
+    return action

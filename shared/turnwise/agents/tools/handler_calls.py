@@ -1,0 +1,241 @@
+"""The calls of handlers within one answer of AGENT: numbered, each with a key of its own, on a copy of the state.
+
+A served run brings a `HandlerCalls` of its own, which keeps results on record and gives those of an earlier attempt
+back. Elsewhere nothing is kept, and a key is as good as random.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import BaseModel
+
+from turnwise.agents.observed import executed, executing
+from turnwise.agents.retries import Failure, Tries, tries, waiting, within
+from turnwise.base.cancellation import Cancellation, current_cancellation
+from turnwise.base.ids import new_id
+from turnwise.base.sync_async import Effect, Steps, finished
+from turnwise.errors import CallTimeoutError, ConfigurationError, ToolOutcomeUnknownError
+from turnwise.messages.tool_message import ToolEffect, ToolMessage
+from turnwise.models.retry_policy import ErrorKind, RetryPolicy, kind_of_handler_error
+
+if TYPE_CHECKING:
+    from turnwise.agents.attributes.snapshot import Snapshot
+    from turnwise.agents.chat_agent import ChatAgent
+
+
+class Interruption(BaseException):
+    """Ends an answer for a reason that is none of the application's business, so that no `except` of its holds it."""
+
+
+class Stem:
+    """What the keys of calls that are numbered together begin with: given, that of a call around them, or new.
+
+    It is made when somebody asks for it: most handlers do not.
+    """
+
+    def __init__(self, key: str = "", within: HandlerCall | None = None) -> None:
+        self._key = key
+        self._within = within
+
+    @property
+    def key(self) -> str:
+        if not self._key:
+            with _naming:  # a handler may have threads of its own
+                self._key = self._key or (self._within.key if self._within is not None else new_id("call"))
+        return self._key
+
+
+class HandlerCall(NamedTuple):
+    """One call of a handler: its number within the answer (from 1), and what its key begins with.
+
+    `tool` is the tool's name, or the method's for an agent's own code; `arguments` is the tool.
+    """
+
+    stem: Stem
+    no: int
+    tool: str
+    effect: ToolEffect
+    arguments: ToolMessage | None = None
+
+    @property
+    def key(self) -> str:
+        """What tells it from every other call, and stays when it is made again."""
+        return f"{self.stem.key}.{self.no}"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a call has returned in an earlier attempt."""
+
+    value: Any
+
+
+class HandlerCalls:
+    """The calls of one answer, or those that the handler called `within` makes; this one keeps nothing.
+
+    A call's key is that of all, and its number.
+    """
+
+    def __init__(self, key: str = "", *, within: HandlerCall | None = None) -> None:
+        self._stem = Stem(key, within)
+        self._last = 0
+
+    def open(self) -> _Numbering:
+        """Number the calls made in the block."""
+        return _Numbering(self)
+
+    def next(self, tool: str, effect: ToolEffect, arguments: ToolMessage | None = None) -> HandlerCall:
+        """The next call."""
+        self._last += 1
+        return HandlerCall(self._stem, self._last, tool, effect, arguments)
+
+    def kept(self, call: HandlerCall) -> Kept | None:
+        """What the call returned in an earlier attempt; None if it is to be made."""
+        return None
+
+    def begins(self, call: HandlerCall) -> None:
+        """The call is about to be made; may raise an `Interruption` instead."""
+
+    def ended(self, call: HandlerCall, value: Any) -> None:
+        """The call returned `value`."""
+
+    def unknown(self, call: HandlerCall, error: Exception) -> None:
+        """The call ended with `error`, and may have done its work; may raise an `Interruption` in its place."""
+
+
+class _Numbering:
+    """The block in which the calls of one answer are numbered."""
+
+    __slots__ = ("_before", "_calls", "_outside")
+
+    def __init__(self, calls: HandlerCalls) -> None:
+        self._calls = calls
+
+    def __enter__(self) -> None:
+        self._before: Token[HandlerCalls | None] = _open.set(self._calls)
+        self._outside = _running.set(None)
+
+    def __exit__(self, *_: object) -> None:
+        _running.reset(self._outside)
+        _open.reset(self._before)
+
+
+def inner_calls() -> HandlerCalls:
+    """For a run within this program: its keys are those of the handler that runs it, or its own."""
+    running = _running.get()
+    return HandlerCalls(within=running[1].next("", "once") if running is not None else None)
+
+
+def idempotency_key() -> str | None:
+    """The key of the handler call that is running here; None outside of a handler.
+
+    It stays the same when a served run makes the call again after a crash, and is different for every other call. Hand
+    it to a service that does nothing twice under the same key. A handler may also take it as a parameter of that name.
+    """
+    running = _running.get()
+    return None if running is None else running[0].key
+
+
+def made(
+    agent: ChatAgent, tool: str, effect: ToolEffect, call: Effect, arguments: ToolMessage | None = None
+) -> Steps[Any]:
+    """What the handler returns: called now, or in an earlier attempt."""
+    running = _running.get()
+    # What a handler calls in its turn belongs to its own call.
+    calls = running[1] if running is not None else _open.get() or HandlerCalls()
+    this = calls.next(tool, effect, arguments)
+    kept = calls.kept(this)
+    if kept is not None:
+        return kept.value
+    calls.begins(this)
+    outside = _running.set((this, HandlerCalls(within=this)))
+    try:
+        value = yield from _tried(agent, this, call, calls, nested=running is not None)
+    finally:
+        _running.reset(outside)
+    calls.ended(this, value)
+    return value
+
+
+def _tried(agent: ChatAgent, this: HandlerCall, call: Effect, calls: HandlerCalls, *, nested: bool) -> Steps[Any]:
+    """What the handler returns, called as often as its tool allows."""
+    tool = this.arguments
+    policy: RetryPolicy = (tool.private_default("_retry") if tool is not None else None) or RetryPolicy.NEVER
+    limit = (tool.private_default("_timeout") if tool is not None else None) or agent.config.answer_timeout
+    timed = within(limit, f"the handler of the tool {this.tool!r}", call)
+    # Only the whole answer of an agent can be put off, so what is called by a handler is tried again in its place.
+    counted = Tries() if nested else tries()
+    before: dict[ErrorKind, int] = {}
+    undo = _undo(agent) if policy is not RetryPolicy.NEVER else ()
+    while True:
+        try:
+            with executing(agent, this) as spot:
+                value = yield from on_copied_state(agent, timed)
+                executed(spot, value)
+            return value
+        except Exception as error:
+            kind, wait = kind_of_handler_error(error), None
+            if kind is not None and policy.covers(kind):
+                key = f"{this.tool}#{this.no}"
+                wait = counted.next(Failure(agent=agent.id, call=key, kind=kind, error=error, policy=policy), before)
+            if wait is None:
+                if this.effect == "once" and _leaves_unknown(error, timed=limit is not None):
+                    calls.unknown(this, error)
+                raise
+        for attributes in undo:
+            attributes.restore()
+        yield waiting(wait)
+
+
+def _undo(agent: ChatAgent) -> tuple[Snapshot, ...]:
+    """What takes back the attributes that a failed try has set."""
+    from turnwise.agents.own_attributes import snapshots  # which knows the class of agents, and so this module
+
+    return snapshots(agent)
+
+
+def _leaves_unknown(error: Exception, *, timed: bool) -> bool:
+    """Whether nobody knows what the handler has done outside; an error that it chose to raise leaves no doubt.
+
+    `timed`: its call had a time limit. One that it ran into cut it short wherever it was, and it is remembered of the
+    error, for a handler around this one.
+    """
+    if not isinstance(error, CallTimeoutError):
+        return isinstance(error, ToolOutcomeUnknownError)
+    # The limits of what a handler waits for are set within its own.
+    own = timed and isinstance(error.origin, Cancellation) and error.origin.parent is current_cancellation()
+    error.outcome_unknown = error.outcome_unknown or own
+    return error.outcome_unknown
+
+
+def on_copied_state(agent: ChatAgent, call: Effect) -> Steps[Any]:
+    """What the call comes to, awaited where need be; the agent's state is as it was before if it fails."""
+    before = agent.state
+    agent.state = _copy(agent, before)
+    try:
+        value = yield call
+        return (yield from finished(value))
+    except BaseException:
+        agent.state = before
+        raise
+
+
+def _copy(agent: ChatAgent, state: Any) -> Any:
+    if not isinstance(state, BaseModel):
+        return state
+    try:
+        return state.model_copy(deep=True)
+    except Exception as error:
+        raise ConfigurationError(
+            f"the state of agent {agent.config.name!r} can not be copied ({error}); keep in it only what JSON can "
+            "express, and the rest (connections, locks) in the module or on the class"
+        ) from error
+
+
+_naming = threading.RLock()
+_open: ContextVar[HandlerCalls | None] = ContextVar("turnwise_handler_calls", default=None)
+_running: ContextVar[tuple[HandlerCall, HandlerCalls] | None] = ContextVar("turnwise_handler_call", default=None)

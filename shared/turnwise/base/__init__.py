@@ -1,0 +1,1 @@
+"""Foundations without any knowledge of conversations: ids, clocks, threads, sync and async."""

@@ -1,0 +1,83 @@
+"""One body of logic for sync and async callers.
+
+Logic that has to call out (a model, a handler, a human) is a generator: it yields an `Effect` and is sent what the
+call returned. `run_sync` and `run_async` are the only two places that know how a call is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator
+from types import coroutine
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Effect(NamedTuple):
+    """A call to make: `sync` makes it; `awaited`, where given, makes it without blocking an event loop."""
+
+    sync: Callable[[], Any]
+    awaited: Callable[[], Awaitable[Any]] | None = None
+
+
+Steps = Generator[Effect, Any, T]
+
+
+def run_sync(steps: Steps[T]) -> T:
+    """Run the logic to its end in this thread; errors of calls are thrown into it."""
+    try:
+        effect = next(steps)
+        while True:
+            try:
+                value = effect.sync()
+            except BaseException as error:  # noqa: BLE001 - thrown into the logic, which may handle it
+                effect = steps.throw(error)
+            else:
+                effect = steps.send(value)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+
+
+async def run_async(steps: Steps[T]) -> T:
+    """The same, awaiting the calls that can be awaited."""
+    try:
+        effect = next(steps)
+        while True:
+            try:
+                value = await effect.awaited() if effect.awaited is not None else effect.sync()
+            except BaseException as error:  # noqa: BLE001 - thrown into the logic, which may handle it
+                effect = steps.throw(error)
+            else:
+                effect = steps.send(value)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+
+
+@coroutine
+def breath() -> Generator[None, None, None]:
+    """Let the other coroutines of the event loop run once."""
+    yield
+
+
+def finished(value: Any) -> Steps[Any]:
+    """What is behind a value that has to be awaited; any other value itself."""
+    if not hasattr(type(value), "__await__"):
+        return value
+
+    async def awaited() -> Any:
+        return await value
+
+    result = yield Effect(sync=waited_for(awaited), awaited=awaited)
+    return result
+
+
+def waited_for(awaited: Callable[[], Awaitable[Any]]) -> Callable[[], Any]:
+    """A synchronous call that waits for an asynchronous one, which is made in the background."""
+
+    def wait() -> Any:
+        # Loaded only where something is asynchronous.
+        from turnwise.base.background_loop import run_in_background
+
+        return run_in_background(awaited)
+
+    return wait

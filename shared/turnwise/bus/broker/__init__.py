@@ -1,0 +1,1 @@
+"""The broker: addresses, connections, exchanges, publishing and listening."""

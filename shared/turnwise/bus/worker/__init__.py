@@ -1,0 +1,1 @@
+"""Celery workers: the application, its consumer, and the process that hosts it."""

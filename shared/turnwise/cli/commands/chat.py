@@ -1,0 +1,125 @@
+"""Talking with a task on the terminal: one run, or one for each message."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+import typer
+
+from turnwise.agents.human.terminal import HOW_TO_LEAVE, read_line
+from turnwise.base.ids import new_id
+from turnwise.cli.chat_screen import ChatScreen
+from turnwise.cli.follow import exit_code
+from turnwise.cli.options import DEFAULT_URL
+from turnwise.cli.text.messages import Json
+from turnwise.errors import ConfigurationError, ConflictError
+from turnwise.messages.signals import USER_QUIT_STRINGS
+from turnwise.transcripts.visible import visible
+
+if TYPE_CHECKING:
+    from turnwise.client import Client
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chat:
+    """A conversation with `task`; `run` or `session` is the one to go on with, `url` the gateway's address."""
+
+    client: Client
+    task: str
+    session: str | None = None
+    run: str | None = None
+    url: str = DEFAULT_URL
+
+    def hold(self, message: str | None) -> int:
+        """Talk until the human leaves or the task ends; the exit code.
+
+        A task that keeps its conversation gets run after run of one session. Of any other task a run would know
+        nothing of the one before, so it gets one. A run that waits for an answer is gone on with: `run`, or the one of
+        `session`. 0 if all runs completed or the human left, 3 if a limit ended one, 130 after Ctrl-C during an
+        answer, else 1.
+        """
+        keeps = self._keeps_conversation()
+        session = self.session or (new_id("chat") if keeps else None)
+        run, said = self._waiting_run(), message
+        once = self.run is not None or not keeps
+        for turn in count():
+            if run is None:
+                said = said if said is not None else _said()
+                if said is None:
+                    if turn and session is not None:
+                        typer.echo(f"To go on: {self._command('--session', session)}", err=True)
+                    return 0
+                watch = sys.stdout.isatty()
+                run, said = self.client.submit(self.task, said, session_id=session, watch=watch), None
+            code = self._follow(run, said)
+            if code is not None or once:
+                return code or 0
+            run = said = None
+        return 0
+
+    def _follow(self, run: Json, answer: str | None) -> int | None:
+        """Show the run to its end and ask its questions; `answer` is for the first. None to go on after the run."""
+        screen = ChatScreen(self.client, run)
+        try:
+            with closing(screen.questions()) as questions:
+                for question in questions:
+                    text, answer = screen.ask(question, answer), None
+                    if text in USER_QUIT_STRINGS:
+                        self._tell_left(run, "waits")
+                        return 0
+                    self._answer(run, question, text)
+        except KeyboardInterrupt:
+            screen.interrupted()
+            self._tell_left(run, "goes on")
+            return INTERRUPTED
+        ended = screen.end()
+        if ended["status"] == "completed" and (ended.get("stopped") or {}).get("limit") == "turns":
+            return None  # a task that answers once has its turns taken after each message
+        return exit_code(ended, screen.last) or None
+
+    def _answer(self, run: Json, question: Json, text: str) -> None:
+        try:
+            self.client.answer(str(run["id"]), text, question=question.get("ask"))
+        except ConflictError as error:
+            typer.echo(visible(str(error)), err=True)
+
+    def _tell_left(self, run: Json, does: str) -> None:
+        back = self._command("--run", str(run["id"]))
+        typer.echo(f"The run {does}. To come back: {back}", err=True)
+        typer.echo(f"To end it: turnwise cancel {run['id']}", err=True)
+
+    def _command(self, option: str, value: str) -> str:
+        url = "" if self.url == DEFAULT_URL else f" --url {shlex.quote(self.url)}"
+        return f"turnwise chat {shlex.quote(self.task)} {option} {shlex.quote(value)}{url}"
+
+    def _keeps_conversation(self) -> bool:
+        # An unknown task is refused when it is submitted, with the names of those that there are.
+        return any(known["name"] == self.task and known["keeps_conversation"] for known in self.client.tasks())
+
+    def _waiting_run(self) -> Json | None:
+        """The run to go on with, if there is one."""
+        if self.run is not None:
+            run = self.client.run(self.run)
+            if run["task"] != self.task:
+                raise ConfigurationError(f"{self.run} is a run of task {run['task']}, not of {self.task}")
+            if run["finished_at"] is not None:
+                raise ConfigurationError(f"{self.run} has ended, see: turnwise show {self.run}")
+            return run
+        if self.session is None:
+            return None
+        waiting = self.client.runs(session=self.session, status="waiting")["items"]
+        return next((run for run in waiting if (run.get("waiting_for") or {}).get("kind") == "human"), None)
+
+
+def _said() -> str | None:
+    """What the human says first, or next; None if he leaves. Without blanks around it."""
+    while not (text := read_line(f"You {HOW_TO_LEAVE}: ")):
+        pass
+    return None if text in USER_QUIT_STRINGS else text

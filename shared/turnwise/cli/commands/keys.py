@@ -1,0 +1,155 @@
+"""`turnwise keys`: API keys, made and managed in the database itself; the first one can be made no other way."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from turnwise.cli.options import DatabaseOption, JsonOption
+
+if TYPE_CHECKING:
+    from turnwise.record.tenants.api_key import ApiKey
+    from turnwise.record.tenants.keys import KeyRecord
+
+_DAY = 86_400.0
+_Key = Annotated[str, typer.Argument(metavar="KEY", help="The key's id, as `turnwise keys list` shows it.")]
+
+group = typer.Typer(
+    help="Make, list, replace and take back API keys, in the database itself.\n\n"
+    "Example: turnwise keys create --scope admin",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    app.add_typer(group, name="keys", rich_help_panel="Tools")
+
+
+@group.command()
+def create(
+    name: Annotated[str, typer.Option(help="What the key is for.")] = "made by a command",
+    tenant: Annotated[str, typer.Option(help="Whose key it is.")] = "default",
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="runs:read, runs:write, admin; may be given several times.  [default: runs:read, runs:write]"
+        ),
+    ] = None,
+    days: Annotated[float | None, typer.Option(min=0.001, help="Until it expires; it does not if left out.")] = None,
+    as_json: JsonOption = False,
+    database: DatabaseOption = None,
+) -> None:
+    """Make a key, and print it: its secret is shown this once.
+
+    Example: turnwise keys create --tenant acme --name shop --scope runs:read --scope runs:write --days 90
+    """
+    from turnwise.cli.open_database import actor, open_record
+    from turnwise.record.tenants.keys import NewKey
+    from turnwise.record.tenants.scopes import known_scopes
+    from turnwise.record.tenants.tenant import known_tenant
+
+    new = NewKey(
+        tenant=known_tenant(tenant),
+        name=name,
+        scopes=known_scopes(scope or ["runs:read", "runs:write"]),
+        lifetime=None if days is None else days * _DAY,
+        created_by=actor(),
+    )
+    with open_record(database, tenant, "create_key") as store:
+        _tell_secret(*store.create_key(new), as_json)
+
+
+@group.command("list")
+def list_keys(
+    tenant: Annotated[str | None, typer.Option(help="Only this tenant's.")] = None,
+    as_json: JsonOption = False,
+    database: DatabaseOption = None,
+) -> None:
+    """List keys, newest first, also those that do not work any more.
+
+    Example: turnwise keys list --tenant acme --json
+    """
+    from turnwise.cli.open_database import open_record
+
+    with open_record(database, "default", "list_keys") as store:
+        seen, found, after = store.of(tenant), [], None
+        while page := seen.api_keys(after, 200):
+            found += page
+            after = page[-1].id
+    if as_json:
+        typer.echo(json.dumps([_as_json(key) for key in found], indent=2))
+        return
+    _print_table(found)
+
+
+@group.command()
+def rotate(
+    key: _Key,
+    overlap_hours: Annotated[
+        float, typer.Option(min=0, help="For how long the old key can still be used.", show_default=True)
+    ] = 24.0,
+    as_json: JsonOption = False,
+    database: DatabaseOption = None,
+) -> None:
+    """Make a key in the place of another, and print it; the old one works for a while longer.
+
+    Example: turnwise keys rotate key_01j... --overlap-hours 1
+    """
+    from turnwise.cli.open_database import actor, open_record
+
+    with open_record(database, "default", "rotate_key") as store:
+        _tell_secret(*store.rotate_key(key, overlap=overlap_hours * 3_600, created_by=actor()), as_json)
+
+
+@group.command()
+def revoke(key: _Key, as_json: JsonOption = False, database: DatabaseOption = None) -> None:
+    """Take a key back for good; gateways refuse it within 5 s.
+
+    Example: turnwise keys revoke key_01j...
+    """
+    from turnwise.cli.open_database import open_record
+
+    with open_record(database, "default", "revoke_key") as store:
+        revoked = store.revoke_key(key)
+    typer.echo(json.dumps(_as_json(revoked), indent=2) if as_json else f"{key} does not work any more.")
+
+
+def _tell_secret(key: KeyRecord, secret: ApiKey, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(_as_json(key) | {"secret": secret.text}, indent=2))
+        return
+    typer.echo(secret.text)
+    typer.echo(f"{key.id}: {', '.join(key.scopes)} of {key.tenant}. The key is not shown again.", err=True)
+
+
+def _as_json(key: KeyRecord) -> dict[str, Any]:
+    times = ("created_at", "expires_at", "revoked_at", "last_used_at")
+    plain = ("id", "tenant", "name", "scopes", "created_by", "replaced_by")
+    return {
+        **{name: getattr(key, name) for name in plain},
+        "prefix": f"tw_{key.prefix}",
+        **{name: _when(getattr(key, name)) for name in times},
+    }
+
+
+def _when(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _print_table(keys: list[KeyRecord]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("id", "begins with", "tenant", "name", "scopes", "expires", "last used", "revoked", box=None)
+    for column in table.columns:
+        column.no_wrap = True
+    for key in keys:
+        times = [(_when(at) or "-") for at in (key.expires_at, key.last_used_at, key.revoked_at)]
+        table.add_row(key.id, f"tw_{key.prefix}", key.tenant, key.name, " ".join(key.scopes), *times)
+    Console(soft_wrap=True, width=None if sys.stdout.isatty() else 250).print(table)

@@ -1,0 +1,112 @@
+"""Lists over HTTP: `turnwise runs`, `workers` and `queues`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from turnwise.cli.options import DEFAULT_URL, JsonOption, UrlOption
+from turnwise.cli.selection import (
+    CreatedAfter,
+    CreatedBefore,
+    OlderThan,
+    SessionFilter,
+    StatusOption,
+    TagOption,
+    TaskOption,
+    selection,
+)
+
+# States of processes that ended as they were told to; the others are what an operator looks for.
+_ENDED = ("stopped",)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands about the fleet to `app`; `runs` is among the commands about runs."""
+    panel = "Fleet"
+    app.command("workers", rich_help_panel=panel)(workers)
+    app.command("queues", rich_help_panel=panel)(queues)
+
+
+def runs(
+    status: StatusOption = None,
+    task: TaskOption = None,
+    tag: TagOption = None,
+    session: SessionFilter = None,
+    older_than: OlderThan = None,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many, the newest first.")] = 20,
+    as_json: JsonOption = False,
+    url: UrlOption = DEFAULT_URL,
+) -> None:
+    """List runs, the newest first: their age, how long they took, and what they wait for.
+
+    Example: turnwise runs --status waiting --older-than 1h
+    """
+    from turnwise.cli.remote import connect
+    from turnwise.cli.text.runs import print_runs
+
+    chosen = selection(
+        status=status,
+        task=task,
+        tag=tag,
+        session=session,
+        older_than=older_than,
+        created_after=created_after,
+        created_before=created_before,
+    )
+    with connect(url) as client:
+        page = client.runs(**chosen, limit=limit)
+    if as_json:
+        typer.echo(_json(page))
+    elif page["items"]:
+        print_runs(page["items"])
+    else:
+        typer.echo("No run matches.", err=True)
+
+
+def workers(
+    ended: Annotated[bool, typer.Option("--ended", help="Also those that ended in good order.")] = False,
+    as_json: JsonOption = False,
+    url: UrlOption = DEFAULT_URL,
+) -> None:
+    """List coordinators and workers: what they serve, how they are, and how much they have in hand.
+
+    Live ones take work. Draining ones were told to end, deaf ones hear nothing from the broker, gone ones fell silent.
+
+    Example: turnwise workers
+    """
+    from turnwise.cli.remote import connect
+    from turnwise.cli.text.fleet import print_workers
+
+    with connect(url) as client:
+        found = [worker for worker in client.workers() if ended or worker["state"] not in _ENDED]
+    if as_json:
+        typer.echo(_json(found))
+    elif found:
+        print_workers(found)
+    else:
+        typer.echo("No process serves.", err=True)
+
+
+def queues(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
+    """List queues: how much waits in them and how long, what is held by pauses, and how many processes serve them.
+
+    Example: turnwise queues
+    """
+    from turnwise.cli.remote import connect
+    from turnwise.cli.text.fleet import print_queues
+
+    with connect(url) as client:
+        found = client.queues()
+    if as_json:
+        typer.echo(_json(found))
+    else:
+        print_queues(found)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -1,0 +1,79 @@
+"""`turnwise pause`, `resume` and `pauses`: stop the work of a queue, a task or a tenant, over HTTP."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+import typer
+
+from turnwise.cli.options import DEFAULT_URL, JsonOption, UrlOption
+
+_Kind = Annotated[
+    Literal["queue", "task", "tenant"],
+    typer.Argument(metavar="KIND", help="queue, task or tenant.", show_default=False),
+]
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name; of a task, the root task of runs.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    panel = "Fleet"
+    app.command("pause", rich_help_panel=panel)(pause)
+    app.command("resume", rich_help_panel=panel)(resume)
+    app.command("pauses", rich_help_panel=panel)(pauses)
+
+
+def pause(
+    kind: _Kind,
+    name: _Name,
+    reason: Annotated[str | None, typer.Option(help="Shown with every run that it holds.")] = None,
+    as_json: JsonOption = False,
+    url: UrlOption = DEFAULT_URL,
+) -> None:
+    """Pause a queue, a task or a tenant: nothing of it is begun or claimed until `turnwise resume`.
+
+    What is under way is answered. Runs are still accepted, cancelled, and ended by their deadlines.
+
+    Example: turnwise pause queue llm --reason "the provider is away"
+    """
+    from turnwise.cli.remote import connect
+
+    with connect(url) as client:
+        found = client.pause(kind, name, reason)
+    _tell(found, f"The {kind} {name} is paused. It goes on with: turnwise resume {kind} {name}", as_json)
+
+
+def resume(kind: _Kind, name: _Name, as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
+    """End a pause: what it held goes on at once.
+
+    Example: turnwise resume queue llm
+    """
+    from turnwise.cli.remote import connect
+
+    with connect(url) as client:
+        found = client.resume(kind, name)
+    _tell(found, f"The {kind} {name} goes on.", as_json)
+
+
+def pauses(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
+    """List what is paused, since when, by whom and why.
+
+    Example: turnwise pauses
+    """
+    from turnwise.cli.remote import connect
+
+    with connect(url) as client:
+        found = client.pauses()
+    if as_json:
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+    elif found:
+        from turnwise.cli.text.fleet import print_pauses
+
+        print_pauses(found)
+    else:
+        typer.echo("Nothing is paused.", err=True)
+
+
+def _tell(pause: dict[str, Any], text: str, as_json: bool) -> None:
+    typer.echo(json.dumps(pause, ensure_ascii=False, indent=2) if as_json else text)

@@ -1,0 +1,66 @@
+"""The broker: does it answer, and does what is published reach a queue that somebody reads?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from turnwise.app import App
+from turnwise.bus.broker.checkup import QueueState, look
+from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Work
+from turnwise.bus.routing import COORDINATOR_QUEUE, LLM_QUEUE, all_queues, lane
+from turnwise.cli.doctor.finding import Finding, fault, note, ok, warning
+from turnwise.processes.bootstrap import tls_files, wire_keys
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.store import Store
+
+
+def check(settings: ServiceSettings, app: App | None, store: Store | None) -> Iterator[Finding]:
+    """Every queue of the settings; raises `BrokerUnavailableError`, `ConfigurationError`."""
+    if settings.broker_url is None:
+        yield note("broker", "TURNWISE_BROKER_URL is not set: only `turnwise up` works, with queues in its process")
+        return
+    if settings.pinned and app is None:
+        yield note("broker", "queues are not looked at: their names need the application's version")
+        return
+    version = app.version if settings.pinned and app is not None else None
+    probes = {
+        lane(queue, version): _probe(queue, store) for queue in all_queues(settings.llm_queues, settings.agent_queues)
+    }
+    url = settings.broker_url.get_secret_value()
+    safe, states = look(url, tls_files(settings), wire_keys(settings), probes)
+    yield ok("broker", f"{safe} answers, and confirms what it is given")
+    for state in states:
+        yield _queue(state)
+
+
+def _probe(queue: str, store: Store | None) -> Work | None:
+    """A message that does nothing: a permit, or a move of a run that is where it can be. None if there is no run."""
+    if queue != COORDINATOR_QUEUE:
+        responder: Literal["llm", "agent"] = "llm" if queue.startswith(LLM_QUEUE) else "agent"
+        nobody = "doctor"
+        return AskEnvelope(run=nobody, ask=nobody, agent=nobody, queue=queue, responder=responder, task="", turn=0)
+    runs = store.runs(limit=1)[0] if store is not None else []
+    return MoveEnvelope(run=runs[0].id) if runs else None
+
+
+def _queue(state: QueueState) -> Finding:
+    check = f"queue {state.name}"
+    if state.other_kind:
+        return fault(
+            check,
+            f"it was declared by another program, and otherwise than Turnwise does: {state.other_kind}",
+            "stop the processes, delete the queue (what it holds is in the database), and start them again",
+        )
+    if not state.exists:
+        mend = "start a process that serves it; it declares the queue"
+        return warning(check, "the broker has no such queue, so nobody has ever served it", mend)
+    if state.bound is False:
+        return fault(
+            check,
+            "a message for it came back: it is not bound to the exchange `turnwise`",
+            "restart a process that serves it, which binds it again",
+        )
+    if state.consumers == 0:
+        return warning(check, "nobody reads it", "start a process that serves it")
+    return ok(check, f"{state.kind}, {state.waiting} messages wait" + (", bound" if state.bound else ""))

@@ -1,0 +1,1 @@
+"""Libraries of others, each behind its own extra."""

@@ -1,0 +1,85 @@
+"""What a server's tool returned, as a message."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from typing import TYPE_CHECKING, Any, Self
+
+from turnwise.messages.document import ChatDocument
+from turnwise.models.file_attachment import FileAttachment
+
+if TYPE_CHECKING:
+    from turnwise.agents.chat_agent import ChatAgent
+
+
+class ServerAnswer(str):
+    """The text of an answer; `files` are what came with it, `value` its structured content, None for none."""
+
+    files: list[Any]
+    value: Any
+
+    def __new__(cls, text: str, files: list[Any] | None = None, value: Any = None) -> Self:
+        answer = super().__new__(cls, text)
+        answer.files, answer.value = files or [], value
+        return answer
+
+    @classmethod
+    def of_failure(cls, tool: str, text: str) -> Self:
+        """The answer that tells the model of a tool that failed."""
+        return cls(f"ERROR: the tool `{tool}` failed: {text}")
+
+
+def as_document(agent: ChatAgent, answer: ServerAnswer) -> ChatDocument:
+    """The answer as a message of the agent; structured content is kept as `content_any`."""
+    text = str(answer)
+    document = agent.create_agent_response(text, content_any=answer.value if answer.value is not None else text)
+    document.files = list(answer.files)
+    return document
+
+
+def answer_of(tool: str, result: Any, *, forward_images: bool) -> ServerAnswer:
+    """The texts of the result, one after the other, with its files and structured content.
+
+    Images, audio and other data are files, each as a dict of `type`, `mime_type` and base64 `data` (and `uri`, if it
+    has one), or images as attachments for the model; the text says that they are there. A result that reports an error
+    is a text that says so.
+    """
+    parts: list[str] = []
+    files: list[Any] = []
+    for block in result.content:
+        text, file = _read(block)
+        parts.append(text)
+        if file is not None:
+            files.append(_attachment(file) if forward_images and file["type"] == "image" else file)
+    value = result.structured_content
+    if not parts and value is not None:
+        parts.append(json.dumps(value))
+    text = "\n".join(part for part in parts if part.strip()) or "(The tool returned nothing.)"
+    return ServerAnswer.of_failure(tool, text) if result.is_error else ServerAnswer(text, files, value)
+
+
+def _attachment(file: dict[str, str]) -> FileAttachment:
+    return FileAttachment.from_bytes(b64decode(file["data"]), mime_type=file["mime_type"])
+
+
+def _read(block: Any) -> tuple[str, dict[str, str] | None]:
+    """A block as a text, and as a file if it is one."""
+    if block.type == "text":
+        return block.text, None
+    if block.type == "resource_link":
+        return f"[{block.name}: {block.uri}]", None
+    if block.type == "resource":
+        resource = block.resource
+        if hasattr(resource, "text"):
+            return resource.text, None
+        return _file("resource", resource.mime_type or "", resource.blob, str(resource.uri))
+    if block.type in ("image", "audio"):
+        return _file(block.type, block.mime_type, block.data)
+    return f"[{block.type}: not shown]", None
+
+
+def _file(kind: str, mime_type: str, data: str, uri: str = "") -> tuple[str, dict[str, str]]:
+    file = {"type": kind, "mime_type": mime_type, "data": data}
+    kilobytes = max(1, len(data) * 3 // 4 // 1000)
+    return f"[{kind} attached: {mime_type or 'data'}, {kilobytes} kB]", {**file, "uri": uri} if uri else file

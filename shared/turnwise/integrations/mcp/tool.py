@@ -1,0 +1,174 @@
+"""A server's tool as a class of tool messages."""
+
+from __future__ import annotations
+
+import copy
+import re
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
+
+from pydantic import ConfigDict, Field
+from pydantic_core import PydanticUndefined
+
+from turnwise.errors import ConfigurationError
+from turnwise.integrations.mcp.schema import type_of
+from turnwise.messages.schema.function_tool import field_names, tool_class
+from turnwise.messages.tool_message import ToolEffect, ToolMessage
+from turnwise.models.base import LLMFunctionSpec
+
+if TYPE_CHECKING:
+    from turnwise.agents.chat_agent import ChatAgent
+    from turnwise.integrations.mcp.result import ServerAnswer
+    from turnwise.messages.document import ChatDocument
+
+
+class Caller(Protocol):
+    """Who calls the server."""
+
+    def call(self, agent: ChatAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument: ...
+
+    async def call_async(self, agent: ChatAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument: ...
+
+    def answer(self, tool: str, arguments: dict[str, Any]) -> ServerAnswer: ...
+
+    async def answer_async(self, tool: str, arguments: dict[str, Any]) -> ServerAnswer: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remote:
+    """The tool at the server: its name and schema there, and the argument that each field stands for."""
+
+    caller: Caller
+    name: str
+    schema: dict[str, Any]
+    arguments: Mapping[str, str]
+
+
+class MCPTool(ToolMessage):
+    """Base class of the tools of MCP servers; the classes are made from what a server lists."""
+
+    request: str = ""
+    # No method of an agent is called so: whatever names a server gives, its tools are handled here.
+    _handler: str = "(a tool of an MCP server)"
+    _remote: ClassVar[Remote]
+
+    def handle(self, agent: ChatAgent) -> ChatDocument:
+        """What the server answers."""
+        return self._remote.caller.call(agent, self._remote.name, self.arguments())
+
+    async def handle_async(self, agent: ChatAgent) -> ChatDocument:
+        """The same, without blocking the event loop."""
+        return await self._remote.caller.call_async(agent, self._remote.name, self.arguments())
+
+    def call_tool(self) -> ServerAnswer:
+        """What the server answers: a text, with `files` and `value` (structured content) beside it."""
+        return self._remote.caller.answer(self._remote.name, self.arguments())
+
+    async def call_tool_async(self) -> ServerAnswer:
+        """The same, without blocking the event loop."""
+        return await self._remote.caller.answer_async(self._remote.name, self.arguments())
+
+    def arguments(self) -> dict[str, Any]:
+        """What is sent to the server: optional fields only if they have a value."""
+        remote = self._remote
+        required = remote.schema.get("required", [])
+        values = {argument: getattr(self, field) for field, argument in remote.arguments.items()}
+        given = {name: value for name, value in values.items() if value is not None or name in required}
+        return {**(self.model_extra or {}), **given}
+
+    @classmethod
+    def llm_function_schema(cls, request: bool = False, defaults: bool = True) -> LLMFunctionSpec:
+        """The server's own schema; only arguments that tools need the names of are called differently."""
+        remote = cls._remote
+        parameters = copy.deepcopy(remote.schema)
+        listed = parameters.get("properties", {})
+        needed = parameters.get("required", [])
+        shown = {field: name for field, name in remote.arguments.items() if defaults or name in needed}
+        parameters["type"] = "object"
+        parameters["properties"] = {field: listed[name] for field, name in shown.items()}
+        parameters["required"] = [field for field, name in shown.items() if name in needed]
+        if request:
+            parameters["properties"]["request"] = {"type": "string", "enum": [cls.name()]}
+            parameters["required"].insert(0, "request")
+        purpose = str(cls.default_value("purpose") or f"Tool for {cls.name()}")
+        return LLMFunctionSpec(name=cls.name(), description=purpose, parameters=parameters)
+
+
+class OpenMCPTool(MCPTool):
+    """One whose schema allows arguments that it does not list."""
+
+    model_config = ConfigDict(extra="allow", validate_default=True)
+
+
+def class_of(definition: Any, caller: Caller, name: str, effect: ToolEffect | None = None) -> type[MCPTool]:
+    """The class for a tool that a server listed, called `name`; its effect is what the server says, if not given."""
+    schema: dict[str, Any] = dict(definition.input_schema or {})
+    properties: dict[str, Any] = schema.get("properties") or {}
+    required = schema.get("required", [])
+    base = OpenMCPTool if schema.get("additionalProperties") else MCPTool
+    names = field_names(base, list(properties))
+    fields = {names[argument]: _field(properties[argument], argument in required) for argument in properties}
+    told = definition.description or definition.title or ""
+    made = tool_class(base, name, told, fields, module=__name__, effect=effect or _hinted(definition.annotations))
+    made._effect_of_own_handlers = True
+    made._remote = Remote(
+        caller=caller,
+        name=definition.name,
+        schema=schema,
+        arguments={field: argument for argument, field in names.items()},
+    )
+    return made
+
+
+def with_members(made: type[MCPTool], own: type) -> type[MCPTool]:
+    """A class for the same tool, of the name of `own` and with its members; `own` may say how it is handled."""
+    members = {name: value for name, value in vars(own).items() if _is_member(name, value)}
+    private = vars(own).get("__private_attributes__", {})
+    members |= {
+        name: attribute.default
+        for name, attribute in private.items()
+        if ToolMessage.__private_attributes__.get(name) is not attribute and attribute.default is not PydanticUndefined
+    }
+    purpose = getattr(own, "model_fields", {}).get("purpose")
+    if purpose is not None and "purpose" in vars(own).get("__annotations__", {}):
+        members |= {"purpose": purpose.default, "__annotations__": {"purpose": str}}
+    names = {"__module__": own.__module__, "__qualname__": own.__qualname__, "__doc__": own.__doc__}
+    kind: type[MCPTool] = types.new_class(own.__name__, (made,), exec_body=lambda body: body.update(names | members))
+    handlers = {"handle", "handle_async"}
+    if handlers & set(members):
+        # Else the server's own handler of the other kind would be asked in runs of that kind.
+        for missing in handlers - set(members):
+            setattr(kind, missing, None)
+    return kind
+
+
+def _is_member(name: str, value: Any) -> bool:
+    method = isinstance(value, types.FunctionType | classmethod | staticmethod | property)
+    return method and not name.startswith(("__", "model_"))
+
+
+def _hinted(annotations: Any) -> ToolEffect:
+    """What the server's annotations say of a tool; "once" where they say nothing."""
+    if getattr(annotations, "read_only_hint", None):
+        return "read_only"
+    return "idempotent" if getattr(annotations, "idempotent_hint", None) else "once"
+
+
+def _field(schema: Any, required: bool) -> tuple[Any, Any]:
+    hint = type_of(schema)
+    text = schema.get("description") if isinstance(schema, Mapping) else None
+    hint = hint if required or hint is Any else hint | None
+    return Annotated[hint, Field(description=text)], ... if required else None
+
+
+def name_for(definition: Any, prefix: str) -> str:
+    """The name that a model calls the tool by; raises `ConfigurationError` for one that no API takes."""
+    name = prefix + re.sub(r"[^a-zA-Z0-9_-]", "_", definition.name)
+    if len(name) > 64:
+        raise ConfigurationError(
+            f"the tool {definition.name!r} of an MCP server would be called {name!r}, but names have at most 64 "
+            "characters; leave it out with exclude=[...], or take a shorter prefix"
+        )
+    return name

@@ -1,0 +1,43 @@
+"""From texts to vectors."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from turnwise.models.base import LLMTokenUsage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embeddings:
+    """One vector for each text, in order, and what they cost.
+
+    `counted`: whether the calls were paid from the limits of their run as they were made. What an embedder of your own
+    used is counted once its vectors are there; if it asks one that has `counted` set, hand that on.
+    """
+
+    vectors: Sequence[Sequence[float]]
+    usage: LLMTokenUsage = field(default_factory=LLMTokenUsage)
+    counted: bool = False
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors of equal length, near to each other where the texts mean the same.
+
+    `name` says which vectors can be compared: a store refuses an embedder of another name than the one that filled
+    it. Subclass it to inherit `embed_async`.
+    """
+
+    @property
+    def name(self) -> str:
+        """The model, with whatever else changes its vectors."""
+
+    def embed(self, texts: Sequence[str]) -> Embeddings:
+        """The vectors of the texts, in as many calls of a server as it takes; raises `ModelError`."""
+
+    async def embed_async(self, texts: Sequence[str]) -> Embeddings:
+        """The same as `embed`, without blocking the event loop; here, in a thread."""
+        return await asyncio.to_thread(self.embed, texts)

@@ -1,0 +1,122 @@
+"""When a task is over, and which answers count: done, valid, empty."""
+
+from __future__ import annotations
+
+import re
+
+from turnwise.machine.facts import Facts
+from turnwise.machine.responders import human_wanted
+from turnwise.machine.spec import TaskSpec
+from turnwise.machine.state import AGENT, TaskState
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.entity import Entity, StatusCode
+from turnwise.messages.signals import DONE, NO_ANSWER, PASS, USER_QUIT_STRINGS
+from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.tool_parsing import find_tools
+from turnwise.messages.tools.orchestration import AgentDoneTool, DoneTool, FinalResultTool
+from turnwise.messages.toolset import AgentFacts
+
+_DONE_TOOLS = (DoneTool, AgentDoneTool, FinalResultTool)
+_PUNCTUATION = re.compile(r"[,.!?:]")
+
+
+def is_empty(spec: TaskSpec, doc: ChatDocument | None) -> bool:
+    """Whether there is nothing in the answer: no text (or only a pass), no call, no call result, no tool."""
+    if doc is None:
+        return True
+    if doc.tool_messages or doc.oai_tool_calls or doc.oai_tool_id2result or doc.function_call:
+        return False
+    text = doc.content.strip()
+    return not text or (spec.recognize_string_signals and text == PASS)
+
+
+def says_done(spec: TaskSpec, doc: ChatDocument) -> bool:
+    """Whether the text holds DONE, in capitals, anywhere."""
+    return spec.recognize_string_signals and DONE in doc.content
+
+
+def ending_tools(doc: ChatDocument, agent: AgentFacts) -> tuple[ToolMessage, ...]:
+    """The tools that may end a task: those that a handler or a model put there, and of others the trusted ones.
+
+    A tool that a handler attached while it worked on tainted text ends a task, but is never handled.
+    """
+    found = find_tools(doc, agent)
+    return found.present if doc.metadata.tools_from_agent else found.tools
+
+
+def has_done_tool(doc: ChatDocument, agent: AgentFacts) -> bool:
+    """Whether a tool that ends a task is attached, and trusted."""
+    return bool(doc.tool_messages) and any(isinstance(tool, _DONE_TOOLS) for tool in ending_tools(doc, agent))
+
+
+def user_quits(spec: TaskSpec, doc: ChatDocument, agent: AgentFacts) -> bool:
+    """Whether the human wants to end the task."""
+    return doc.metadata.sender == Entity.USER and (
+        doc.content.strip() in USER_QUIT_STRINGS or says_done(spec, doc) or has_done_tool(doc, agent)
+    )
+
+
+def answer_is_done(spec: TaskSpec, doc: ChatDocument | None, responder: str, agent: AgentFacts) -> bool:
+    """Whether this answer ends the task, by who gave it or by what it says."""
+    if is_empty(spec, doc):
+        return responder in spec.done_if_no_response
+    assert doc is not None
+    return (
+        responder in spec.done_if_response or says_done(spec, doc) or (responder == AGENT and has_done_tool(doc, agent))
+    )
+
+
+def task_done(
+    spec: TaskSpec, state: TaskState, facts: Facts, doc: ChatDocument | None = None, responder: str | None = None
+) -> tuple[bool, StatusCode]:
+    """Whether the task would be done with the candidate `doc` (default: the pending message), and how.
+
+    The order of the checks is part of the meaning: the first that applies decides.
+    """
+    if facts.killed:
+        return True, StatusCode.KILL
+    agent = facts.agent(spec.agent)
+    current = doc if doc is not None else state.pending
+    if spec.done_if_tool and current is not None and ending_tools(current, agent):
+        return True, StatusCode.DONE
+    if spec.sequences and sequence_complete(spec, state, current, agent):
+        return True, StatusCode.DONE
+    if state.stalled >= spec.max_stalled_steps:
+        return True, StatusCode.STALLED
+    if facts.max_cost > 0 and facts.cost > facts.max_cost:
+        return True, StatusCode.MAX_COST
+    if facts.max_tokens > 0 and facts.tokens > facts.max_tokens:
+        return True, StatusCode.MAX_TOKENS
+    quits = current is not None and user_quits(spec, current, agent)
+    if state.caller is None and spec.only_user_quits_root and human_wanted(spec, state.pending, facts):
+        return quits, StatusCode.USER_QUIT if quits else StatusCode.OK
+    if state.answer_done:
+        return True, StatusCode.DONE
+    over = (
+        current is None
+        or says_done(spec, current)
+        or has_done_tool(current, agent)
+        or (bool(state.caller) and current.metadata.recipient == state.caller)
+        or quits
+    )
+    return over, StatusCode.OK
+
+
+def answer_valid(spec: TaskSpec, doc: ChatDocument | None) -> bool:
+    """Whether the answer says something, apart from ending the task."""
+    if doc is None or is_empty(spec, doc):
+        return False
+    return _PUNCTUATION.sub("", doc.content.strip()) != NO_ANSWER
+
+
+def sequence_complete(spec: TaskSpec, state: TaskState, current: ChatDocument | None, agent: AgentFacts) -> bool:
+    """Whether a done-sequence ends at `current`."""
+    if current is None:
+        return False
+    seen = current.metadata.id == state.sequenced
+    for index, sequence in enumerate(spec.sequences):
+        before = state.sequences[index] if index < len(state.sequences) else 0
+        after = before if seen else sequence.advance(before, current, agent)
+        if sequence.complete(after):
+            return True
+    return False

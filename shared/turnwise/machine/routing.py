@@ -1,0 +1,59 @@
+"""Signals in an answer's text that send it, or the pending message, somewhere else."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from turnwise.messages.signals import PASS, PASS_TO, SEND_TO
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """`is_pass`: the pending message goes on, to `recipient` if named. Else `text` goes to `recipient`."""
+
+    is_pass: bool
+    recipient: str = ""
+    text: str = ""
+
+
+def read_route(text: str, addressing_prefix: str, *, only_at_start: bool) -> Route | None:
+    """The routing instruction in `text`, or None.
+
+    A plain `__PASS__` wins; then `__PASS__:name`; then the last `__SEND__:name text` or, with a prefix,
+    `<prefix>name text`. What stands before the last one is dropped. `only_at_start` is for texts that are attempts at
+    a tool: their fields may hold anything.
+    """
+    signals = (PASS, SEND_TO, addressing_prefix) if addressing_prefix else (PASS, SEND_TO)
+    if not any(signal in text for signal in signals):
+        return None
+    if only_at_start and not text.lstrip().startswith(signals):
+        return None
+    if PASS in text and PASS_TO not in text:
+        return Route(is_pass=True)
+    if PASS_TO in text:
+        name, _ = _last_addressed(text, PASS_TO)
+        return Route(is_pass=True, recipient=name)
+    for prefix in (SEND_TO, addressing_prefix):
+        if prefix and prefix in text:
+            name, rest = _last_addressed(text, prefix)
+            if name:
+                return Route(is_pass=not rest, recipient=name, text=rest)
+    return None
+
+
+@lru_cache(maxsize=64)
+def _pattern(prefix: str) -> re.Pattern[str]:
+    # A signal may stand apart from its name. A prefix such as "@" may not, because a lonely one is only text.
+    gap = r"\s*" if prefix in (SEND_TO, PASS_TO) else ""
+    return re.compile(re.escape(prefix) + gap + r"([\w\-]+)[,.:;!?]*")
+
+
+def _last_addressed(text: str, prefix: str) -> tuple[str, str]:
+    """The name after the last `prefix`, and the text after it, without the punctuation that ends the name."""
+    matches = list(_pattern(prefix).finditer(text))
+    if not matches:
+        return "", ""
+    last = matches[-1]
+    return last.group(1), text[last.end() :].strip()

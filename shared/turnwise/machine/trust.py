@@ -1,0 +1,43 @@
+"""The marks of trust on an answer, as the machine has them whoever answered.
+
+A responder marks its answers itself. But it may be another process, of another version, or an application's own; so
+what follows from who was asked, and what he was asked, is said here once more, for every way of running a task. Marks
+are only ever made stricter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from turnwise.machine.state import AGENT, USER
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.entity import Entity
+from turnwise.messages.provenance import steers, unpacked, untrusted
+from turnwise.messages.tool_parsing import find_tools
+from turnwise.messages.tools.orchestration import PassTool, handed_on
+from turnwise.messages.toolset import AgentFacts
+
+
+def mark(answer: ChatDocument, responder: str, asked: ChatDocument | None, agent: AgentFacts) -> None:
+    """Mark what `responder` answered to `asked` as tainted where it can be nothing else.
+
+    A human's answer is tainted, if it is not from SYSTEM, and its tools are nobody's but his. The handler's is where
+    a tool said on what it was given, and that was not trusted, or where it holds a tool that came out of such a one
+    and that the model may not use.
+    """
+    meta = answer.metadata
+    if responder == USER:
+        if meta.sender is not Entity.SYSTEM:
+            meta.tainted, meta.tools_from_agent = True, False
+    elif responder == AGENT and asked is not None and not meta.tainted:
+        meta.tainted = any(untrusted(source) for source in _said_on(answer, asked, agent))
+
+
+def _said_on(answer: ChatDocument, asked: ChatDocument, agent: AgentFacts) -> Iterator[ChatDocument]:
+    """The messages that the answer was made of, without a handler's own doing."""
+    handled = find_tools(asked, agent).mine
+    if any(steers(tool) for tool in handled) or (untrusted(asked) and unpacked(answer, handled, agent.tools)):
+        yield asked
+    for tool in handled:
+        if isinstance(tool, PassTool):
+            yield handed_on(type(tool), asked, lambda doc: find_tools(doc, agent).tools)

@@ -1,0 +1,1 @@
+"""From Python types to JSON schemas and tools."""

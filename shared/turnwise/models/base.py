@@ -1,0 +1,417 @@
+"""What a language model is asked and what it answers, free of any provider."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from enum import Enum
+from functools import cached_property
+from inspect import isawaitable
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+
+from turnwise.base.configuration import Configuration
+from turnwise.models.file_attachment import FileAttachment
+from turnwise.models.limits.announcement import RateLimits
+from turnwise.models.limits.provider import Target
+from turnwise.models.model_names import ModelName
+from turnwise.models.shared_fields import SharedFieldsSet
+from turnwise.models.tokens.estimate import estimated_tokens
+from turnwise.models.tokens.usage import LLMTokenUsage as LLMTokenUsage  # noqa: PLC0414 - whoever uses it looks here
+from turnwise.models.tokens.usage_totals import process_totals
+
+
+class Role(str, Enum):
+    """The speaker of a message, as chat-completion APIs name it."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    FUNCTION = "function"
+    TOOL = "tool"
+
+
+class StreamEventType(str, Enum):
+    """What a piece of a streamed answer belongs to; the old API's calls are FUNC, those of today's TOOL."""
+
+    TEXT = "text"
+    REASONING = "reasoning"
+    FUNC_NAME = "func_name"
+    FUNC_ARGS = "func_args"
+    TOOL_NAME = "tool_name"
+    TOOL_ARGS = "tool_args"
+
+
+class LLMFunctionCall(BaseModel):
+    """A call that a model asks for.
+
+    `name` is the function's, `arguments` are already parsed. If they were not a JSON object, they are None, and `raw`
+    is their text.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    arguments: dict[str, Any] | None = None
+    raw: str | None = None
+
+
+class OpenAIToolCall(BaseModel):
+    """One entry of an assistant message's `tool_calls`.
+
+    `id` is what its result has to name; `type` is "function", the only one there is; `function` is the call itself.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str | None = None
+    type: str = "function"
+    function: LLMFunctionCall | None = None
+
+
+class LLMFunctionSpec(BaseModel):
+    """A function as the model is told of it.
+
+    `name` is what it calls, `description` says what for, and `parameters` is the JSON schema of an object.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+    @cached_property
+    def as_json(self) -> str:
+        """The whole as text; written once."""
+        return self.model_dump_json()
+
+
+def _text(content: Any) -> Any:
+    return "" if content is None else content
+
+
+class LLMMessage(SharedFieldsSet):
+    """One message of a model's history: a value, changed by `model_copy(update=...)` and put in the old one's place.
+
+    - `role`: who says it; `name`: the speaker's name, for APIs that take one.
+    - `content`: the text, "" for none; None is taken for it.
+    - `files`: what is sent with the text of a USER message: images, PDFs and others that the model takes.
+    - `tool_calls`: calls that the assistant asked for; `function_call`: one of the deprecated kind.
+    - `tool_call_id`: for the role TOOL, the call that the text is the result of.
+    - `chat_document_id`: the `ChatDocument` that it came from, "" for none.
+    - `tainted`: that document was a human's words; a conversation that goes on from here goes on from such a text.
+    - `max_retained_tokens`: so many tokens of it are sent once the model has answered it, None for all.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    role: Role
+    content: Annotated[str, BeforeValidator(_text)] = ""
+    name: str | None = None
+    tool_call_id: str | None = None
+    tool_calls: list[OpenAIToolCall] | None = None
+    function_call: LLMFunctionCall | None = None
+    files: tuple[FileAttachment, ...] = ()
+    # The ChatDocument this came from, where there is one.
+    chat_document_id: str = ""
+    tainted: bool = False
+    # Once the model has answered it, so many tokens of it are sent.
+    max_retained_tokens: int | None = None
+
+    def api_dict(self, model: str = "") -> dict[str, Any]:
+        """The message in the form of the OpenAI chat-completions API, as `model` takes files.
+
+        A message without text has no content beside calls, and a blank elsewhere: some servers refuse an empty one.
+        Raises `ConfigurationError` for a file that cannot be sent.
+        """
+        body: dict[str, Any] = {"role": self.role.value, "content": self.content or " "}
+        if self.files and self.role is Role.USER:
+            text = [{"type": "text", "text": self.content}] if self.content else []
+            body["content"] = [*text, *(file.to_dict(model) for file in self.files)]
+        if self.name:
+            body["name"] = self.name
+        if self.tool_call_id is not None:
+            body["tool_call_id"] = self.tool_call_id
+        if self.tool_calls:
+            body["tool_calls"] = [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {
+                        "name": call.function.name if call.function else "",
+                        "arguments": json.dumps((call.function.arguments or {}) if call.function else {}),
+                    },
+                }
+                for call in self.tool_calls
+            ]
+            body["content"] = self.content or None
+        if self.function_call is not None:
+            body["function_call"] = {
+                "name": self.function_call.name,
+                "arguments": json.dumps(self.function_call.arguments or {}),
+            }
+            body["content"] = self.content or None
+        return body
+
+
+class LLMResponse(BaseModel):
+    """What a model answered.
+
+    - `message`: the text, None when it sent only calls; `reasoning`: what it thought before, where it says so.
+    - `oai_tool_calls`: calls that it asks for; `function_call`: one of the deprecated kind.
+    - `usage`: tokens and cost of the call; `model`: the model that the server says it was; `cached`: nothing was
+      called.
+    - `refused`: the model, or its provider's filter, would not answer; the text says so, if there is one.
+    - `rate_limits`: what the provider announced of its limits, None where it announces nothing.
+    """
+
+    message: str | None = None
+    reasoning: str = ""
+    oai_tool_calls: list[OpenAIToolCall] | None = None
+    function_call: LLMFunctionCall | None = None
+    usage: LLMTokenUsage = Field(default_factory=LLMTokenUsage)
+    model: str = ""
+    cached: bool = False
+    refused: bool = False
+    rate_limits: RateLimits | None = Field(default=None, exclude=True, repr=False)
+
+    @field_validator("usage", mode="before")
+    @classmethod
+    def _counted(cls, given: Any) -> Any:
+        return LLMTokenUsage() if given is None else given
+
+    def tools_content(self) -> str:
+        """The calls as text, a line of JSON for each; "" if there are none."""
+        if self.function_call is not None:
+            return self.function_call.model_dump_json(exclude_none=True)
+        return "\n".join(call.model_dump_json(exclude_none=True) for call in self.oai_tool_calls or ())
+
+    def pieces(self) -> list[tuple[str, StreamEventType]]:
+        """Reasoning and text as a stream would bring them, each in one piece."""
+        parts = [(self.reasoning, StreamEventType.REASONING), (self.message or "", StreamEventType.TEXT)]
+        return [(text, kind) for text, kind in parts if text]
+
+    def to_LLMMessage(self) -> LLMMessage:
+        """Return the answer as a message of the model, to go on from by hand; an answer of calls only has no text."""
+        return LLMMessage(
+            role=Role.ASSISTANT,
+            content=self.message or "",
+            function_call=self.function_call,
+            tool_calls=self.oai_tool_calls,
+        )
+
+
+class ResponseFormat(BaseModel):
+    """The JSON that an answer has to be; `strict` holds the model to every word of a schema that allows it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    description: str = ""
+    json_schema: dict[str, Any]
+    strict: bool = True
+
+    @cached_property
+    def as_json(self) -> str:
+        """The whole as text; written once."""
+        return self.model_dump_json()
+
+
+class ToolChoice(BaseModel):
+    """What the model is told that its answer to one call may be, besides text.
+
+    `tools` become `tools` of the request (or `functions`, with `legacy`); `choice` is `auto`, `none`, `required` or
+    the name of the one function that must be called. A text has to be in `response_format`; only models that
+    `supports_json_schema` are given one. `strict` names the tools to whose schemas the model is held.
+    """
+
+    tools: list[LLMFunctionSpec] = Field(default_factory=list)
+    choice: str = "auto"
+    legacy: bool = False
+    strict: frozenset[str] = frozenset()
+    response_format: ResponseFormat | None = None
+
+
+# The context of a model that has no limit, or none that is known: nothing is counted or shortened for it.
+UNLIMITED_CONTEXT = 1_000_000_000
+
+
+class LLMConfig(Configuration):
+    """Settings that every model client understands.
+
+    - `type`: which client, "openai" or "mock"; `chat_model`: the model's name, as its server knows it.
+    - `max_output_tokens`: bounds an answer. Where the context is nearly full, it is asked to be shorter, but not
+      shorter than `min_output_tokens`.
+    - `chat_context_length`: the length of the model's context in tokens, prompt and answer together; None for what is
+      known of the model, and no limit where nothing is.
+    - `temperature`: how much the model may vary its words; None leaves that to the server.
+    - `timeout`: seconds after which a call is given up.
+    - `stream`: whether pieces of an answer are asked for as they are made. None (the default) asks for them while
+      somebody watches: a person at the terminal of a script, or the event stream of a served run.
+
+    Raises `ConfigurationError` for a setting that does not exist.
+    """
+
+    _instead: ClassVar[Mapping[str, str]] = {
+        "cache_config": "answers of models are not kept",
+        "completion_context_length": "models are asked by chat; give 'chat_context_length'",
+        "completion_model": "models are asked by chat; give 'chat_model'",
+        "streamer": "pieces of an answer are told to the agent's callbacks, see `Callbacks.start_llm_stream`",
+        "use_chat_for_completion": "models are always asked by chat",
+    }
+
+    type: str = "openai"
+    chat_model: str = ""
+    max_output_tokens: int = Field(default=4_096, gt=0)
+    min_output_tokens: int = Field(default=500, gt=0)
+    chat_context_length: int | None = Field(default=None, gt=0)
+    temperature: float | None = None
+    timeout: float = 120.0
+    stream: bool | None = None
+
+    @field_validator("chat_model", mode="wrap")
+    @classmethod
+    def _member_kept(cls, given: Any, validate: Callable[[Any], str]) -> str:
+        """Keep a member of an enumeration, whose class names the provider, as a plain text would not."""
+        return given if isinstance(given, ModelName) else validate(given)
+
+
+# Called with each piece of an answer as it arrives, and what it belongs to.
+TokenSink = Callable[[str, StreamEventType], Any]
+
+
+async def pass_on(sink: TokenSink, text: str, kind: StreamEventType) -> None:
+    """Give a piece to a sink that may be asynchronous."""
+    waiting = sink(text, kind)
+    if isawaitable(waiting):
+        await waiting
+
+
+class LanguageModel(ABC):
+    """A client of one model. What a call used is in its response; the client keeps no count of its own.
+
+    A program may write a class of its own, and give an instance to an agent: `agent.llm = MyModel(config)`, in a
+    factory of a served application, too. Its `chat` and `achat` take their arguments in one of two forms:
+
+    - `chat(messages, max_tokens, tools, tool_choice, functions, function_call, response_format)`: those that do not
+      apply are not given. `tools` is a list of `OpenAIToolSpec`, `functions` one of `LLMFunctionSpec`, and
+      `response_format` an `OpenAIJsonSchemaSpec`.
+    - `chat(messages, max_tokens, tools, on_token)`, recognized by `on_token`: the class streams. `tools` is a
+      `ToolChoice` or None; `on_token`, where given, is called with each piece of the answer and a `StreamEventType`.
+      That of `achat` may return something to await.
+
+    Responses without a usage are counted by what clients of Turnwise used that the class called, else by the length of
+    the texts. What such clients use is not counted beside the response. An override of `chat_cost` gives a price.
+    """
+
+    # The settings whose own `client()` method made this client, if one did.
+    made_by: LLMConfig | None = None
+
+    # Whether calls by hand reserve and count what they use; the clients of Turnwise do.
+    counts_calls: ClassVar[bool] = False
+
+    def __init__(self, config: LLMConfig | None = None) -> None:
+        self.config = config if config is not None else LLMConfig()
+
+    @abstractmethod
+    def chat(self, messages: Any, *args: Any, **more: Any) -> LLMResponse:
+        """Answer a conversation, a list of `LLMMessage`, in at most `max_tokens` tokens; raises `ModelError`."""
+
+    @abstractmethod
+    async def achat(self, messages: Any, *args: Any, **more: Any) -> LLMResponse:
+        """The same as `chat`, without blocking the event loop."""
+
+    def generate(self, prompt: str, max_tokens: int = 200) -> LLMResponse:
+        """Answer a text; a conversation of that text alone. Raises `ModelError`."""
+        return self.chat(prompt, max_tokens)
+
+    async def agenerate(self, prompt: str, max_tokens: int = 200) -> LLMResponse:
+        """The same as `generate`, without blocking the event loop."""
+        return await self.achat(prompt, max_tokens)
+
+    def __call__(self, prompt: str, max_tokens: int) -> LLMResponse:
+        return self.generate(prompt, max_tokens)
+
+    def get_stream(self) -> bool:
+        """Whether pieces of an answer are asked for in any case, also when nobody watches."""
+        return bool(self.config.stream)
+
+    def set_stream(self, stream: bool) -> bool:
+        """Ask for pieces of answers from now on, or for whole answers; returns how it was before."""
+        before = self.get_stream()
+        self.config = self.config.model_copy(update={"stream": stream})
+        return before
+
+    @staticmethod
+    def usage_cost_summary() -> str:
+        """A line for each model that was called in this process: its name, tokens, cost and calls."""
+        return "".join(f"{model}: {usage}\n" for model, usage in process_totals.by_model().items())
+
+    @staticmethod
+    def tot_tokens_cost() -> tuple[int, float]:
+        """Tokens and USD of all models that were called in this process; what has no known price costs 0 here.
+
+        For programs to show. What a served run used is on its record, whatever process made the calls.
+        """
+        return process_totals.total()
+
+    def reset_usage_cost(self) -> None:
+        """Let the totals of this process count this model from zero; limits of runs are not affected."""
+        process_totals.reset(self.config.chat_model)
+
+    def update_usage_cost(self, chat: bool, prompts: int, completions: int, cost: float) -> None:
+        """Add a call to the totals of this process, for one that no agent made; `cost` is in USD.
+
+        `chat` plays no part. Calls of agents, and of the clients of Turnwise, are in them already.
+        """
+        usage = LLMTokenUsage(prompt_tokens=prompts, completion_tokens=completions, cost=Decimal(str(cost)), calls=1)
+        process_totals.add(self.config.chat_model, usage)
+
+    def chat_cost(self) -> tuple[float, float, float]:
+        """USD for 1000 tokens of input, of cached input and of output; 0 where no price is known."""
+        thousand = (
+            LLMTokenUsage(prompt_tokens=1000),
+            LLMTokenUsage(prompt_tokens=1000, cached_tokens=1000),
+            LLMTokenUsage(completion_tokens=1000),
+        )
+        into, cached, out = (float(self.price(usage) or 0) for usage in thousand)
+        return into, cached, out
+
+    @property
+    def supports_json_schema(self) -> bool:
+        """Whether the model can be held to a `ResponseFormat`."""
+        return False
+
+    def close(self) -> None:  # noqa: B027 - a client without connections has nothing to do
+        """Give back connections; the client may not be used afterwards."""
+
+    def target(self) -> Target | None:
+        """Whose limits its calls count against; None where nobody counts them."""
+        return None
+
+    def price(self, usage: LLMTokenUsage) -> Decimal | None:
+        """USD that `usage` costs (its own `cost` is not read), or None where no price is known."""
+        if type(self).chat_cost is LanguageModel.chat_cost:
+            return None
+        into, cached, out = (Decimal(str(price)) / 1000 for price in self.chat_cost())
+        fresh = usage.prompt_tokens - usage.cached_tokens
+        return into * fresh + cached * usage.cached_tokens + out * usage.completion_tokens
+
+    def most_usage(self, prompt_tokens: int, max_tokens: int) -> LLMTokenUsage:
+        """What a call may use, with a prompt of about so many tokens and an answer as long as it may be."""
+        usage = LLMTokenUsage(prompt_tokens=prompt_tokens, completion_tokens=max_tokens, calls=1)
+        return usage.model_copy(update={"cost": self.price(usage)})
+
+    def chat_context_length(self) -> int:
+        """Tokens that prompt and answer may have together; `UNLIMITED_CONTEXT` where no limit is known."""
+        return self.config.chat_context_length or UNLIMITED_CONTEXT
+
+    def tokenizer(self) -> Callable[[str], int] | None:
+        """What counts the tokens of a text exactly, or None where only an estimate can be had."""
+        return None
+
+    def count_tokens(self, text: str) -> int:
+        """The tokens in `text`, by the tokenizer where there is one, else an estimate."""
+        return (self.tokenizer() or estimated_tokens)(text)

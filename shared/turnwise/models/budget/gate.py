@@ -1,0 +1,143 @@
+"""What every call of a model passes: room is put aside before it, and what it used is counted after it.
+
+A gate is open around each call of a responder, so that it is at hand wherever a model is called meanwhile: by the
+agent's own turn, by another agent in a handler, or by a task that a handler runs. Such a task has a gate of its own
+within the outer one. It travels with the context (`contextvars`): a plain thread has none, unless it is run in a copy
+of the context.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Protocol
+
+from turnwise.base.contextual import Bound
+from turnwise.base.sync_async import Steps
+from turnwise.errors import ModelError, ModelRateLimitError, ModelRequestError
+from turnwise.models.base import LLMTokenUsage
+from turnwise.models.budget.budget import Amount
+from turnwise.models.budget.call import ModelCall
+from turnwise.models.limits.announcement import RateLimits
+from turnwise.models.limits.local import LocalPlace, process_limits
+from turnwise.models.retry_policy import is_outage
+
+
+class Hold(Protocol):
+    """Room put aside for one call. Exactly one of the methods is called, once."""
+
+    max_tokens: int
+
+    def settle(self, usage: LLMTokenUsage, announced: RateLimits | None = None) -> None:
+        """The call was made, and used that; `announced` is what the provider told of its limits with the answer."""
+        ...
+
+    def refused(self, announced: RateLimits | None) -> None:
+        """The provider said 429, so nothing was used."""
+        ...
+
+    def lost(self, *, answered: bool = False) -> None:
+        """The call was begun, and nobody knows what it used: all of what was put aside counts as used.
+
+        `answered`: the provider answered it, with nonsense.
+        """
+        ...
+
+    def release(self, *, answered: bool = False) -> None:
+        """Nothing was used. `answered`: the provider answered the call with an error of its own."""
+        ...
+
+
+class Gate(Protocol):
+    """What calls are paid from."""
+
+    def reserving(self, call: ModelCall) -> Steps[Hold]:
+        """Put room aside for the call; the output limit that it is to be sent is the hold's.
+
+        Raises `LimitReachedError`, or `PutOff` where a served run is to wait for room.
+        """
+        ...
+
+    def count(self, usage: LLMTokenUsage) -> None:
+        """Count what was used without having been put aside."""
+        ...
+
+
+class NoHold:
+    """Outside of a run nobody counts what is used, only the provider's limits hold."""
+
+    def __init__(self, max_tokens: int, place: LocalPlace | None = None, likely_tokens: int = 0) -> None:
+        self.max_tokens = max_tokens
+        self._place, self._likely = place, likely_tokens
+
+    def settle(self, usage: LLMTokenUsage, announced: RateLimits | None = None) -> None:
+        if self._place is not None:
+            self._place.settle(usage.total_tokens, announced)
+
+    def refused(self, announced: RateLimits | None) -> None:
+        if self._place is not None:
+            self._place.refused(announced)
+
+    def lost(self, *, answered: bool = False) -> None:
+        if self._place is not None:
+            self._place.settle(self._likely, None)
+
+    def release(self, *, answered: bool = False) -> None:
+        if self._place is not None:
+            self._place.release()
+
+
+_current: ContextVar[Gate | None] = ContextVar("turnwise_gate", default=None)
+
+
+def current_gate() -> Gate | None:
+    """The gate that calls pass here; None outside of a run."""
+    return _current.get()
+
+
+def through(gate: Gate) -> Bound[Gate | None]:
+    """Let calls pass this gate until the block is left."""
+    return Bound(_current, gate)
+
+
+def reserving(call: ModelCall) -> Steps[Hold]:
+    """Put room aside at the gate that stands here."""
+    gate = current_gate()
+    if gate is None:
+        return (yield from unpaid(call))
+    return (yield from gate.reserving(call))
+
+
+def unpaid(call: ModelCall) -> Steps[Hold]:
+    """Wait until the call's provider has room, which all calls of this process share."""
+    target = call.target
+    if target is None:
+        return NoHold(call.most)
+    place = yield from process_limits.entering(target, lambda: call.likely_tokens)
+    return NoHold(call.most, place, call.likely_tokens if place.counts else 0)
+
+
+def failed(hold: Hold, error: BaseException) -> None:
+    """Settle a call that raised.
+
+    Nothing is owed for what the provider refused. Anything else, a cancellation too, may have left it working, and be
+    paid for.
+    """
+    answered = isinstance(error, ModelError) and not is_outage(error)
+    if isinstance(error, ModelRateLimitError):
+        hold.refused(error.limits)
+    elif isinstance(error, ModelRequestError) or (isinstance(error, ModelError) and not error.may_have_cost):
+        hold.release(answered=answered)
+    else:
+        hold.lost(answered=answered)
+
+
+def used_amount(usage: LLMTokenUsage) -> Amount:
+    """What was used, as budgets count it."""
+    return Amount(prompt_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens, cost=usage.cost)
+
+
+def as_usage(amount: Amount) -> LLMTokenUsage:
+    """An amount as the usage of one call."""
+    return LLMTokenUsage(
+        prompt_tokens=amount.prompt_tokens, completion_tokens=amount.output_tokens, cost=amount.cost, calls=1
+    )

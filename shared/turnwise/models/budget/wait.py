@@ -1,0 +1,34 @@
+"""What a call waits for that can not be made now, but later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from turnwise.errors import TurnwiseError
+from turnwise.models.limits.provider import ProviderWait
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wait:
+    """Look again in so many seconds; `waiting_for` says what for (`kind`, and what that needs).
+
+    With `provider` it may be sooner: as soon as that has room.
+    """
+
+    seconds: float
+    waiting_for: dict[str, Any]
+    provider: ProviderWait | None = None
+
+
+class PutOff(TurnwiseError):
+    """The ask of a served run is put off: its model's call has no room now. Nothing was called.
+
+    Passes through the agent, whose changes are thrown away; the ask is answered anew when it is due.
+    """
+
+    code = "put_off"
+
+    def __init__(self, wait: Wait) -> None:
+        super().__init__(f"the call waits for {wait.waiting_for.get('kind')}, {wait.seconds:g} s")
+        self.wait = wait

@@ -1,0 +1,88 @@
+"""Calls of chat-completions servers; import it where one is made, as it loads `openai`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import openai
+
+from turnwise.errors import ModelUnavailableError
+from turnwise.models.base import TokenSink, pass_on
+from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.models.openai.connections import process_connections
+from turnwise.models.openai.errors import told_as_model_errors
+from turnwise.models.openai.stream import StreamAssembler
+from turnwise.models.openai.wire import plain_json
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A completion as plain JSON, the headers it came with, and whether its pieces were passed on as they came."""
+
+    completion: object
+    headers: Mapping[str, str]
+    streamed: bool
+
+
+def call(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenSink) -> Answer:
+    """Post `body`; raises the errors that `OpenAIGPT` names."""
+    with told_as_model_errors(config.chat_model, config.base_url), process_connections.client(config) as client:
+        if not body.get("stream"):
+            http = client.post(config.request_path, cast_to=httpx2.Response, body=body)
+            return Answer(plain_json(http), http.headers, streamed=False)
+        parts = StreamAssembler()
+        with client.post(
+            config.request_path, cast_to=object, body=body, stream=True, stream_cls=openai.Stream[Any]
+        ) as chunks:
+            for chunk in _read(chunks):
+                for text, kind in parts.feed(chunk):
+                    sink(text, kind)
+    return Answer(parts.completion(), chunks.response.headers, streamed=True)
+
+
+async def call_async(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenSink) -> Answer:
+    """The same as `call`, without blocking the event loop."""
+    with told_as_model_errors(config.chat_model, config.base_url):
+        async with process_connections.async_client(config) as client:
+            if not body.get("stream"):
+                http = await client.post(config.request_path, cast_to=httpx2.Response, body=body)
+                return Answer(plain_json(http), http.headers, streamed=False)
+            parts = StreamAssembler()
+            stream = await client.post(
+                config.request_path, cast_to=object, body=body, stream=True, stream_cls=openai.AsyncStream[Any]
+            )
+            async with stream as chunks:
+                async for chunk in _read_async(chunks):
+                    for text, kind in parts.feed(chunk):
+                        await pass_on(sink, text, kind)
+    return Answer(parts.completion(), chunks.response.headers, streamed=True)
+
+
+# What the library raises for a stream whose lines are no UTF-8, or no JSON, or nested deeper than it reads.
+_UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, RecursionError)
+
+
+def _read(chunks: Iterable[Any]) -> Iterator[Any]:
+    """The chunks of a stream; raises `ModelUnavailableError` for what is none."""
+    try:
+        yield from chunks
+    except _UNREADABLE as error:
+        raise _unreadable(error) from error
+
+
+async def _read_async(chunks: AsyncIterable[Any]) -> AsyncIterator[Any]:
+    try:
+        async for chunk in chunks:
+            yield chunk
+    except _UNREADABLE as error:
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: Exception) -> ModelUnavailableError:
+    return ModelUnavailableError(
+        f"the model server streamed something that cannot be read ({type(error).__name__}: {error})", may_have_cost=True
+    )

@@ -1,0 +1,137 @@
+"""The client of chat-completions servers; `openai` is loaded by its first call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from turnwise.models.base import (
+    UNLIMITED_CONTEXT,
+    LLMMessage,
+    LLMResponse,
+    LLMTokenUsage,
+    StreamEventType,
+    TokenSink,
+    ToolChoice,
+    pass_on,
+)
+from turnwise.models.client import Client
+from turnwise.models.limits.announcement import rate_limits
+from turnwise.models.limits.provider import Target, provider_of
+from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.models.openai.wire import parse_completion, request_body
+from turnwise.models.providers import named_provider
+from turnwise.models.tokens.context_lengths import known_context_length
+from turnwise.models.tokens.prices import price
+from turnwise.models.tokens.tokenizer import tokenizer_for
+
+if TYPE_CHECKING:
+    from turnwise.models.openai.calls import Answer
+
+
+def _unheard(text: str, kind: StreamEventType) -> None:
+    """Takes what is streamed while nobody listens."""
+
+
+class OpenAIGPT(Client):
+    """The client of an `OpenAIGPTConfig`: a model behind the chat-completions API.
+
+    Raises `ModelUnavailableError`, `ModelRateLimitError` or `ModelRequestError`, and `ConfigurationError` without a
+    key. Never retries. Requests and answers stay plain JSON: the library's typed models cost time with the length
+    of the history and drop what they do not know.
+    """
+
+    config: OpenAIGPTConfig
+
+    def __init__(self, config: OpenAIGPTConfig | None = None) -> None:
+        config = config if config is not None else OpenAIGPTConfig()
+        super().__init__(config)
+        # A name that stands for no server is refused now. An address may be set only where models are called.
+        if config.type != "azure":
+            named_provider(config.chat_model, config.api_base)
+        self._context_length = config.chat_context_length
+
+    def answer(
+        self,
+        messages: Sequence[LLMMessage],
+        max_tokens: int,
+        tools: ToolChoice | None,
+        on_token: TokenSink | None,
+    ) -> LLMResponse:
+        # Loads `openai`, which a process that asks no model does without.
+        from turnwise.models.openai.calls import call
+
+        sink = on_token or _unheard
+        body = request_body(self.config, messages, max_tokens, tools, watched=on_token is not None)
+        answer = call(self.config, body, sink)
+        response = self._told(answer, messages)
+        for text, kind in _not_passed_on(answer, response):
+            sink(text, kind)
+        return response
+
+    async def answer_async(
+        self,
+        messages: Sequence[LLMMessage],
+        max_tokens: int,
+        tools: ToolChoice | None,
+        on_token: TokenSink | None,
+    ) -> LLMResponse:
+        from turnwise.models.openai.calls import call_async
+
+        sink = on_token or _unheard
+        body = request_body(self.config, messages, max_tokens, tools, watched=on_token is not None)
+        answer = await call_async(self.config, body, sink)
+        response = self._told(answer, messages)
+        for text, kind in _not_passed_on(answer, response):
+            await pass_on(sink, text, kind)
+        return response
+
+    @property
+    def supports_json_schema(self) -> bool:
+        return self.config.holds_to_schema
+
+    def target(self) -> Target:
+        config = self.config
+        return Target(provider=provider_of(config.base_url, config.served_model, config.key), caps=config.caps)
+
+    def price(self, usage: LLMTokenUsage) -> Decimal | None:
+        config = self.config
+        own = None
+        if config.input_price is not None and config.output_price is not None:
+            own = {config.known_model: (config.input_price, config.output_price)}
+        return price(config.known_model, usage, provider=config.provider, base_url=config.base_url, overrides=own)
+
+    def chat_context_length(self) -> int:
+        """By the configuration, else by what is known of the model's name; looked up once."""
+        if self._context_length is None:
+            config = self.config
+            known = known_context_length(config.known_model, provider=config.provider, base_url=config.base_url)
+            self._context_length = known or UNLIMITED_CONTEXT
+        return self._context_length
+
+    def tokenizer(self) -> Callable[[str], int] | None:
+        return tokenizer_for(self.config.known_model)
+
+    def _told(self, answer: Answer, messages: Sequence[LLMMessage]) -> LLMResponse:
+        response = parse_completion(answer.completion)
+        usage = response.usage
+        if not usage.total_tokens:  # the server told nothing: an upper bound, so that limits still hold
+            usage = usage.model_copy(
+                update={
+                    "prompt_tokens": sum(_most_tokens(message) for message in messages),
+                    "completion_tokens": _most_tokens(response),
+                }
+            )
+        usage = usage.model_copy(update={"cost": self.price(usage)})
+        told = {"usage": usage, "model": response.model or self.config.chat_model}
+        return response.model_copy(update=told | {"rate_limits": rate_limits(answer.headers)})
+
+
+def _not_passed_on(answer: Answer, response: LLMResponse) -> Iterable[tuple[str, StreamEventType]]:
+    return () if answer.streamed else response.pieces()
+
+
+def _most_tokens(value: LLMMessage | LLMResponse) -> int:
+    """No byte-level BPE makes more tokens than there are bytes."""
+    return len(value.model_dump_json().encode())

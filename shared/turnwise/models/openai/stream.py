@@ -1,0 +1,100 @@
+"""A streamed answer put together again into the completion it would have been."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from turnwise.errors import ModelUnavailableError
+from turnwise.models.base import StreamEventType
+
+Json = dict[str, Any]
+Piece = tuple[str, StreamEventType]
+
+_KINDS = {
+    "content": StreamEventType.TEXT,
+    "refusal": StreamEventType.TEXT,
+    "reasoning_content": StreamEventType.REASONING,
+    "reasoning": StreamEventType.REASONING,
+}
+
+
+class StreamAssembler:
+    """Takes the chunks of one stream in order; `completion` is then what the API would have sent unstreamed."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, list[str]] = {}
+        self._calls: dict[int, Json] = {}
+        self._function: Json | None = None
+        self._usage: Json | None = None
+        self._model = ""
+        self._finish: str | None = None
+
+    def feed(self, chunk: object) -> list[Piece]:
+        """Take one chunk, and say what came with it; raises `ModelUnavailableError` if it is none."""
+        try:
+            return list(self._feed(chunk))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ModelUnavailableError(
+                f"the model server streamed something that is no chunk of a chat completion: {str(chunk)[:300]}",
+                may_have_cost=True,
+            ) from error
+
+    def _feed(self, chunk: Any) -> Iterator[Piece]:
+        self._model = chunk.get("model") or self._model
+        self._usage = chunk.get("usage") or self._usage
+        for choice in chunk.get("choices") or ():
+            self._finish = choice.get("finish_reason") or self._finish
+            delta = choice.get("delta") or {}
+            yield from self._text(delta)
+            for position, call in enumerate(delta.get("tool_calls") or ()):
+                yield from self._tool_call(call, position)
+            if function := delta.get("function_call"):
+                self._function = self._function or {"name": "", "arguments": ""}
+                yield from _extend(self._function, function, StreamEventType.FUNC_NAME, StreamEventType.FUNC_ARGS)
+
+    def _text(self, delta: Json) -> Iterator[Piece]:
+        for name, kind in _KINDS.items():
+            if text := delta.get(name):
+                self._texts.setdefault(name, []).append(text)
+                # Some servers send reasoning under both of its names.
+                if name != "reasoning" or "reasoning_content" not in delta:
+                    yield text, kind
+
+    def _tool_call(self, delta: Json, position: int) -> Iterator[Piece]:
+        index = delta.get("index")
+        call = self._calls.setdefault(
+            position if index is None else index,
+            {"id": None, "type": "function", "function": {"name": "", "arguments": ""}},
+        )
+        call["id"] = delta.get("id") or call["id"]
+        function = delta.get("function") or {}
+        yield from _extend(call["function"], function, StreamEventType.TOOL_NAME, StreamEventType.TOOL_ARGS)
+
+    def completion(self) -> Json:
+        """The whole answer; raises `ModelUnavailableError` if the stream stopped before its end."""
+        if self._finish is None:
+            got = sum(len(text) for text in self._texts.get("content", ()))
+            raise ModelUnavailableError(
+                f"the model's stream broke off after {got} characters, without a finish reason", True
+            )
+        message: Json = {name: "".join(texts) for name, texts in self._texts.items()}
+        if self._calls:
+            message["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
+        if self._function:
+            message["function_call"] = self._function
+        return {
+            "choices": [{"message": message, "finish_reason": self._finish}],
+            "model": self._model,
+            "usage": self._usage,
+        }
+
+
+def _extend(function: Json, delta: Json, named: StreamEventType, argued: StreamEventType) -> Iterator[Piece]:
+    # The name comes whole, in the first delta; some servers repeat it. Arguments come in pieces.
+    if not function["name"] and (name := delta.get("name")):
+        function["name"] = name
+        yield name, named
+    if arguments := delta.get("arguments"):
+        function["arguments"] += arguments
+        yield arguments, argued

@@ -1,0 +1,166 @@
+"""Requests and responses of the chat-completions API, as plain JSON values; no I/O."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from turnwise.errors import ModelUnavailableError
+from turnwise.models.base import (
+    LLMFunctionCall,
+    LLMMessage,
+    LLMResponse,
+    OpenAIToolCall,
+    ResponseFormat,
+    ToolChoice,
+)
+from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.models.tokens.reported_usage import reported
+
+Json = dict[str, Any]
+
+
+def request_body(
+    config: OpenAIGPTConfig,
+    messages: Sequence[LLMMessage],
+    max_tokens: int,
+    tools: ToolChoice | None,
+    *,
+    watched: bool = False,
+) -> Json:
+    """The body of `POST /chat/completions`; what is not set is left to the server.
+
+    `watched`: somebody takes the pieces of the answer, so it is streamed unless the configuration forbids it.
+    """
+    body: Json = {
+        "model": config.served_model,
+        "messages": [message.api_dict(config.known_model) for message in messages],
+        config.limit_field: max_tokens,
+    }
+    for name in ("temperature", "seed"):
+        if (value := getattr(config, name)) is not None:
+            body[name] = value
+    if tools is not None and tools.tools:
+        body.update(_legacy_functions(tools) if tools.legacy else _tools(tools, config.parallel_tool_calls))
+    if tools is not None and tools.response_format is not None:
+        body["response_format"] = _response_format(tools.response_format)
+    if watched if config.stream is None else config.stream:
+        body["stream"] = True
+        if config.stream_usage:
+            body["stream_options"] = {"include_usage": True}
+    return body | config.sent_params
+
+
+def _tools(tools: ToolChoice, parallel: bool | None) -> Json:
+    strict = {spec.name: {"strict": True} for spec in tools.tools if spec.name in tools.strict}
+    specs = [spec.model_dump() | strict.get(spec.name, {}) for spec in tools.tools]
+    body: Json = {"tools": [{"type": "function", "function": spec} for spec in specs]}
+    if tools.choice in ("none", "required"):
+        body["tool_choice"] = tools.choice
+    elif tools.choice != "auto":  # auto is the default, and some servers refuse it in so many words
+        body["tool_choice"] = {"type": "function", "function": {"name": tools.choice}}
+    if parallel is not None:
+        body["parallel_tool_calls"] = parallel
+    return body
+
+
+def _response_format(wanted: ResponseFormat) -> Json:
+    named = {"name": wanted.name, "strict": wanted.strict, "schema": wanted.json_schema}
+    if wanted.description:
+        named["description"] = wanted.description
+    return {"type": "json_schema", "json_schema": named}
+
+
+def _legacy_functions(tools: ToolChoice) -> Json:
+    body: Json = {"functions": [spec.model_dump() for spec in tools.tools]}
+    choice = tools.choice
+    if choice == "required":  # the old API has no such word; with one function its name says the same
+        choice = tools.tools[0].name if len(tools.tools) == 1 else "auto"
+    if choice == "none":
+        body["function_call"] = "none"
+    elif choice != "auto":
+        body["function_call"] = {"name": choice}
+    return body
+
+
+class Body(Protocol):
+    """An HTTP answer, as far as its body is concerned."""
+
+    @property
+    def content(self) -> bytes:
+        """The body as it came."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        ...
+
+
+def plain_json(answer: Body) -> object:
+    """The body of an answer as JSON, or as text where it is none."""
+    try:
+        return json.loads(answer.content)
+    except (ValueError, RecursionError):
+        return answer.text
+
+
+def parse_completion(body: object) -> LLMResponse:
+    """The answer in a completion; raises `ModelUnavailableError` if `body` is none.
+
+    `usage.cost` is left at None: prices are another matter. `usage` counts one call, even where the server told
+    no tokens.
+    """
+    try:
+        if not isinstance(body, dict):
+            raise TypeError(f"a JSON {type(body).__name__}")
+        choice = body["choices"][0]
+        message = choice["message"]
+        return LLMResponse(
+            refused=_refused(choice, message),
+            message=_text(message),
+            reasoning=message.get("reasoning_content") or message.get("reasoning") or "",
+            oai_tool_calls=[_tool_call(call) for call in message.get("tool_calls") or ()] or None,
+            function_call=_function(message["function_call"]) if message.get("function_call") else None,
+            usage=reported(body.get("usage")),
+            model=body.get("model") or "",
+        )
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+        found = json.dumps(body, default=str)[:300]
+        raise ModelUnavailableError(
+            f"the model server's answer is no chat completion ({type(error).__name__}: {error}): {found}; "
+            "check OPENAI_BASE_URL or api_base, which usually ends with /v1",
+            may_have_cost=True,
+        ) from error
+
+
+def _text(message: Json) -> str | None:
+    text = message.get("content") or message.get("refusal")
+    if not text and (message.get("tool_calls") or message.get("function_call")):
+        return None
+    return text or ""
+
+
+def _refused(choice: Json, message: Json) -> bool:
+    filtered = choice.get("finish_reason") == "content_filter"
+    return bool(message.get("refusal") or filtered) and not message.get("content") and not message.get("tool_calls")
+
+
+def _tool_call(call: Json) -> OpenAIToolCall:
+    return OpenAIToolCall(id=call.get("id"), type=call.get("type") or "function", function=_function(call["function"]))
+
+
+def _function(function: Json) -> LLMFunctionCall:
+    name, raw = function["name"], function.get("arguments")
+    if isinstance(raw, dict):  # not what the API says, but some servers do
+        return LLMFunctionCall(name=name, arguments=raw)
+    if not raw:
+        return LLMFunctionCall(name=name, arguments={})
+    try:
+        arguments = json.loads(raw)
+    except (ValueError, RecursionError):
+        arguments = None
+    if not isinstance(arguments, dict):
+        return LLMFunctionCall(name=name, raw=str(raw))
+    return LLMFunctionCall(name=name, arguments=arguments)

@@ -1,0 +1,1 @@
+"""Tokens: counts, limits and prices."""

@@ -1,0 +1,50 @@
+"""What a call costs, by the price list that genai-prices ships; works offline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from turnwise.models.base import LLMTokenUsage
+
+# USD per million tokens of input and of output.
+Prices = tuple[Decimal, Decimal]
+_MILLION = Decimal(1_000_000)
+
+
+def price(
+    model: str,
+    usage: LLMTokenUsage,
+    *,
+    provider: str | None = None,
+    base_url: str | None = None,
+    overrides: Mapping[str, Prices] | None = None,
+) -> Decimal | None:
+    """USD for `usage` of `model`, or None where no price is known (never a guessed 0).
+
+    `overrides` come first, by the exact name; cached tokens cost the full input price there. Then the list is asked:
+    for `provider` if given, else for the provider that serves `base_url`. A server the list does not know has no
+    price, even if its model's name is famous.
+    """
+    if overrides and model in overrides:
+        into, out = overrides[model]
+        return (into * usage.prompt_tokens + out * usage.completion_tokens) / _MILLION
+    if not provider and not base_url:
+        return None
+    return _listed(model, provider, base_url, usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
+
+
+def _listed(
+    model: str, provider: str | None, base_url: str | None, prompt: int, cached: int, completion: int
+) -> Decimal | None:
+    from genai_prices import Usage, calc_price
+
+    usage = Usage(input_tokens=prompt, cache_read_tokens=cached, output_tokens=completion)
+    try:
+        if provider:
+            found = calc_price(usage, model_ref=model, provider_id=provider)
+        else:
+            found = calc_price(usage, model_ref=model, provider_api_url=base_url)
+    except LookupError:
+        return None
+    return found.total_price

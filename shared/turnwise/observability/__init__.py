@@ -1,0 +1,1 @@
+"""Logs, redaction, display settings and telemetry."""

@@ -1,0 +1,1 @@
+"""Settings, start-up and the metrics endpoint of a process."""

@@ -1,0 +1,39 @@
+"""Every Prometheus metric of Turnwise: names, labels, and where the values come from.
+
+Labels are bounded (task, responder, agent, model, queue, status, type), never an id. A process counts its own work in
+`Metrics`. What the record knows is read from it by `RecordCollector` (runs, queues, workers, questions) and
+`TaskCollector` (what takes long or fails, by task, and the tenants' budgets); processes of one installation give the
+same values there, so aggregate them with max, not with sum.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from turnwise.processes.metrics.counters import PREFIX, Metrics, watch_process
+from turnwise.processes.metrics.record import RecordCollector, RecordReader
+from turnwise.processes.metrics.server import MetricsServer, serve_metrics
+from turnwise.processes.metrics.surroundings import watch_broker, watch_database
+from turnwise.processes.metrics.tasks import TaskCollector, TaskReader
+
+__all__ = [
+    "PREFIX",
+    "Metrics",
+    "MetricsServer",
+    "RecordCollector",
+    "RecordReader",
+    "TaskCollector",
+    "TaskReader",
+    "serve_metrics",
+    "watch_broker",
+    "watch_database",
+    "watch_process",
+    "watch_record",
+]
+
+
+def watch_record(registry: CollectorRegistry, store: Any, queues: Sequence[str]) -> None:
+    """Add what the record of the installation tells; `store` is both a `RecordReader` and a `TaskReader`."""
+    registry.register(RecordCollector(store, queues=queues))
+    registry.register(TaskCollector(store))

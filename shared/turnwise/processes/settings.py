@@ -1,0 +1,256 @@
+"""Settings of the services and commands, read from `TURNWISE_*` variables, a `.env` file, or mounted secret files."""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, PositiveFloat, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, SettingsConfigDict, SettingsError
+
+from turnwise.errors import ConfigurationError
+from turnwise.observability.redaction import hide
+from turnwise.processes.setting_names import PREFIX, faults_in_names
+from turnwise.record.tenants.tenant import DEFAULT_TENANT, TENANT_ID
+
+# Those with a public key: with a shared secret, whoever can check a token can also make one.
+OidcAlgorithm = Literal[
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "ES256K", "EdDSA"
+]
+
+
+def _usual_algorithms() -> list[OidcAlgorithm]:
+    return ["RS256", "ES256"]
+
+
+_LOOPBACK = ("127.", "localhost", "[::1]", "::1")
+
+
+class ServiceSettings(BaseSettings):
+    """Everything an operator may set; durations are seconds, money is a decimal string, sizes are bytes.
+
+    Each name is `TURNWISE_` and the field in capitals. A directory named by `TURNWISE_SECRETS_DIR` may hold a file
+    per variable instead (Kubernetes and compose secrets).
+    """
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_file=".env", extra="ignore", frozen=True)
+
+    app: str | None = Field(None, description="Application module and object, `package.module:app`.")
+    database_url: str = Field("sqlite:///turnwise.db", description="sqlite:///FILE or postgresql://...")
+    database_connections: int = Field(
+        20, gt=0, description="Most connections of one process to PostgreSQL, beside one for its heartbeat."
+    )
+    broker_url: SecretStr | None = Field(None, description="amqp://... or redis://...; none: in-process.")
+    broker_ca: Path | None = Field(None, description="Who is trusted as a broker over TLS; none: as the system does.")
+    broker_cert: Path | None = Field(None, description="Our certificate for a broker that asks for one, in PEM.")
+    broker_key: Path | None = Field(None, description="Its key.")
+    broker_heartbeat: int = Field(
+        10, ge=1, le=600, description="Seconds between heartbeats to RabbitMQ; it may ask for a shorter interval."
+    )
+    wire_keys: list[SecretStr] = Field(
+        default_factory=list, description='Keys that sign broker messages: ["new", "old"]; the first signs, all verify.'
+    )
+    wire_accept_unsigned: bool = Field(
+        False, description="Take messages without a signature, while keys are rolled out."
+    )
+    bind: str = Field("127.0.0.1:8080", description="HOST:PORT of the gateway.")
+    root_path: str = Field(
+        "",
+        pattern=r"^(/[A-Za-z0-9._~-]+)*$",
+        description="Path that proxies put in front of everything, /turnwise; they may take it off or leave it.",
+    )
+    metrics_bind: str | None = Field(
+        None, description="HOST:PORT of /metrics in services without another port; 0: any."
+    )
+    auth: Literal["none", "token", "keys"] = Field(
+        "none", description="none: only on loopback; token: one bearer token; keys: API keys, and OIDC where it is set."
+    )
+    auth_token: SecretStr | None = Field(None, description="The bearer token for TURNWISE_AUTH=token.")
+    oidc_issuer: str | None = Field(
+        None, pattern=r"^https?://", description="Whose bearer tokens are accepted beside keys; none: nobody's."
+    )
+    oidc_audience: str | None = Field(None, min_length=1, description="For whom the tokens have to be.")
+    oidc_jwks_url: str | None = Field(
+        None, pattern=r"^https?://", description="Where the issuer's keys are; none: where its description says."
+    )
+    oidc_algorithms: list[OidcAlgorithm] = Field(
+        default_factory=_usual_algorithms, min_length=1, description="By which tokens may be signed."
+    )
+    oidc_tenant_claim: str = Field("tenant", min_length=1, description="Claim that names the tenant.")
+    oidc_scopes_claim: str = Field("scope", min_length=1, description="Claim that has the scopes.")
+    oidc_leeway: float = Field(30.0, ge=0, le=600, description="Seconds that the issuer's clock may differ.")
+    rate_storage_url: SecretStr | None = Field(
+        None, description="redis://... that gateways count requests in; none: each process counts by itself."
+    )
+    trusted_proxies: list[str] = Field(
+        default_factory=list, description='Who may say for whom they ask: ["10.0.0.0/8"], by X-Forwarded-For.'
+    )
+    operator_tenant: str = Field(
+        DEFAULT_TENANT, pattern=TENANT_ID, description="Whose administrators administer all tenants."
+    )
+    log_format: Literal["auto", "console", "json"] = Field("auto", description="auto: console on a terminal.")
+    log_level: str = "INFO"
+
+    max_body_bytes: int = Field(1_000_000, gt=0, description="Largest request body the gateway takes.")
+    run_deadline: float | None = Field(None, gt=0, description="Deadline of a run that names none.")
+    max_cost: Decimal | None = Field(None, ge=0, description="USD; limit of a run that names none.")
+    max_tokens: int | None = Field(None, ge=0, description="Token limit of a run that names none.")
+    session_max_cost: Decimal | None = Field(None, ge=0, description="USD; limit of all runs of a session together.")
+    session_max_tokens: int | None = Field(None, ge=0, description="The same in tokens.")
+    tenant_day_max_cost: Decimal | None = Field(None, ge=0, description="USD; limit of a tenant per day (UTC).")
+    tenant_day_max_tokens: int | None = Field(None, ge=0, description="The same in tokens.")
+    tenant_month_max_cost: Decimal | None = Field(None, ge=0, description="USD; limit of a tenant per month (UTC).")
+    tenant_month_max_tokens: int | None = Field(None, ge=0, description="The same in tokens.")
+    tenant_requests_per_minute: int | None = Field(None, ge=0, description="HTTP requests of a tenant.")
+    tenant_max_unfinished_runs: int | None = Field(None, ge=0, description="Runs of a tenant at a time.")
+    on_limit: Literal["end", "wait"] = Field(
+        "end", description="What a run does at a limit of cost or tokens, unless it says so itself."
+    )
+    on_outage: Literal["wait", "fail"] = Field(
+        "wait",
+        description="What a run does while a provider does not answer, unless the policy of its agent says otherwise.",
+    )
+    max_turns: int = Field(1_000, gt=0, description="Turns after which any task of a run ends with MAX_TURNS.")
+
+    lease_seconds: float = Field(5.0, gt=0)
+    beat_seconds: float = Field(1.5, gt=0)
+    sweep_seconds: float = Field(1.0, gt=0)
+    deaf_seconds: float = Field(
+        5.0, gt=0, description="Silence of the broker, or wait of an ask, after which a process looks for work itself."
+    )
+    drain_seconds: float = Field(
+        540.0,
+        ge=0,
+        description="Time for calls in flight when a worker is told to end; then they are cut and given back.",
+    )
+    max_attempts: int = Field(5, gt=0, description="Claims of one ask after which it is parked.")
+    concurrency: int = Field(16, gt=0, description="Responder threads of the embedded server.")
+    retention: float | None = Field(
+        None, ge=0, description="Seconds after its end when coordinators delete a run; none: runs are kept."
+    )
+    retention_statuses: list[Literal["completed", "failed", "cancelled"]] = Field(
+        ["completed", "failed", "cancelled"], description="Which runs that is for."
+    )
+    audit_retention: float | None = Field(
+        None, ge=0, description="Seconds after which coordinators delete a row of the audit log; none: rows are kept."
+    )
+    version_policy: Literal["adopt", "pinned"] = Field(
+        "adopt",
+        description="adopt: processes go on with runs that began with another version of the application; "
+        "pinned: they leave them to processes of that version.",
+    )
+    move_with_reply: bool = Field(
+        False, description="Let the responder that commits a reply make the next move in the same transaction."
+    )
+    sqlite_synchronous: Literal["NORMAL", "FULL"] = Field(
+        "NORMAL", description="NORMAL survives a kill, FULL a power cut as well."
+    )
+    llm_queues: dict[str, str] = Field(
+        default_factory=dict, description='Agents with an LLM queue of their own, {"agent": "name"} for llm-name.'
+    )
+    agent_queues: dict[str, str] = Field(default_factory=dict, description="The same for tool handlers: agent-name.")
+    tenant_weights: dict[str, PositiveFloat] = Field(
+        default_factory=dict,
+        description='Shares of tenants that wait in one queue, {"tenant": 2}; 1 for those that are not named.',
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> ServiceSettings:
+        try:
+            _ = self.bind_address, self.metrics_address
+        except ConfigurationError as error:  # told with the other faults, which a foreign error would hide
+            raise ValueError(str(error)) from error
+        if self.auth == "token" and not (self.auth_token and self.auth_token.get_secret_value()):
+            raise ValueError("TURNWISE_AUTH=token needs TURNWISE_AUTH_TOKEN; set it to a long random string")
+        if self.auth == "none" and not self.bind.startswith(_LOOPBACK):
+            raise ValueError(
+                f"TURNWISE_AUTH=none is only for loopback, but TURNWISE_BIND is {self.bind}; "
+                "set TURNWISE_AUTH=keys, or TURNWISE_AUTH=token and TURNWISE_AUTH_TOKEN"
+            )
+        if self.oidc_issuer is not None and (self.auth != "keys" or self.oidc_audience is None):
+            raise ValueError(
+                "TURNWISE_OIDC_ISSUER needs TURNWISE_AUTH=keys, and TURNWISE_OIDC_AUDIENCE: without that, a token that "
+                "the issuer made for any other program would be let in"
+            )
+        if self.lease_seconds < 3 * self.beat_seconds:
+            raise ValueError(
+                f"TURNWISE_LEASE_SECONDS ({self.lease_seconds}) must be at least three times "
+                f"TURNWISE_BEAT_SECONDS ({self.beat_seconds}), or a late beat loses the lease"
+            )
+        return self
+
+    @property
+    def pinned(self) -> bool:
+        """Whether runs are left to processes of the version that they began with."""
+        return self.version_policy == "pinned"
+
+    @cached_property
+    def bind_address(self) -> tuple[str, int]:
+        """Host and port of `bind`."""
+        return parse_address(self.bind, "TURNWISE_BIND")
+
+    @cached_property
+    def metrics_address(self) -> tuple[str, int] | None:
+        """Host and port of `metrics_bind`, where set."""
+        return parse_address(self.metrics_bind, "TURNWISE_METRICS_BIND") if self.metrics_bind else None
+
+
+def parse_address(text: str, name: str) -> tuple[str, int]:
+    """Split `HOST:PORT`; raises `ConfigurationError` naming the setting `name`."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65535:
+        raise ConfigurationError(f"{name} is {text!r}; expected HOST:PORT, for instance 127.0.0.1:8080")
+    return host.strip("[]"), int(port)
+
+
+def _hide_secrets(settings: ServiceSettings) -> None:
+    """Keep what these settings hold out of logs and errors of this process."""
+    hide(settings.database_url)
+    for name in type(settings).model_fields:
+        value = getattr(settings, name)
+        for secret in value if isinstance(value, list) else [value]:
+            if isinstance(secret, SecretStr):
+                hide(secret.get_secret_value())
+
+
+def load_settings(**overrides: object) -> ServiceSettings:
+    """Read the settings; `overrides` win over the environment. Raises `ConfigurationError` with every fault."""
+    secrets = os.environ.get("TURNWISE_SECRETS_DIR")
+    if secrets and not Path(secrets).is_dir():
+        raise ConfigurationError(f"TURNWISE_SECRETS_DIR is {secrets!r}, which is not a directory")
+    given = {name: value for name, value in overrides.items() if value is not None}
+    faults = _mistyped(secrets)
+    try:
+        settings = ServiceSettings(_secrets_dir=secrets, **given)  # type: ignore[arg-type]
+    except ValidationError as error:
+        raise ConfigurationError("; ".join([*faults, *_bad_values(error)])) from error
+    except SettingsError as error:  # only what is written as JSON is parsed before it is validated
+        faults.append(
+            f"{error}: TURNWISE_LLM_QUEUES and TURNWISE_AGENT_QUEUES take JSON, for instance "
+            '{"agent": "name"}, so does TURNWISE_TENANT_WEIGHTS, {"tenant": 2}; TURNWISE_WIRE_KEYS takes ["key"], '
+            'TURNWISE_RETENTION_STATUSES ["completed"]'
+        )
+        raise ConfigurationError("; ".join(faults)) from error
+    if faults:
+        raise ConfigurationError("; ".join(faults))
+    _hide_secrets(settings)
+    return settings
+
+
+def _mistyped(secrets: str | None) -> list[str]:
+    """A sentence for each name that looks like a setting and is none."""
+    in_file = DotEnvSettingsSource(ServiceSettings).env_vars
+    return list(faults_in_names(ServiceSettings.model_fields, os.environ, in_file, Path(secrets) if secrets else None))
+
+
+def _bad_values(error: ValidationError) -> list[str]:
+    """A sentence for each value that is not as it has to be."""
+    faults = []
+    for fault in error.errors():
+        where = "_".join(str(part) for part in fault["loc"])
+        name = f"{PREFIX}{where.upper()}: " if where else ""
+        faults.append(name + str(fault["msg"]).removeprefix("Value error, "))
+    return faults

@@ -1,0 +1,1 @@
+"""Asks: claims, replies, pauses, parking and recovery."""

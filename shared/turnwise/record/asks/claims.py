@@ -1,0 +1,289 @@
+"""Taking an ask from a queue, and giving it back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from turnwise.observability.redaction import redacted
+from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED, QUEUE_IS_OPEN, TASK_IS_OPEN, TENANT_IS_OPEN
+from turnwise.record.asks.replies import attempted
+from turnwise.record.asks.tenant_shares import Turn, whose_turn
+from turnwise.record.budgets.provider_windows import CLOSED
+from turnwise.record.budgets.providers import fail_in_line, room_in_line, stand_in_line
+from turnwise.record.budgets.reservations import count, give_back
+from turnwise.record.database import driver
+from turnwise.record.database.columns import ONE, Document, Seconds, now, word
+from turnwise.record.database.rows import AGENT, ASK, RUN, agent_of, ask_of, run_of
+from turnwise.record.database.schema import agent_states, asks, documents, runs, workers
+from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.outcomes import CallUsage, Deferral
+from turnwise.record.runs.records import UNFINISHED, AgentRecord, AskRecord, Claim, Json, Usage
+from turnwise.record.runs.transaction import RunTransaction
+
+# How often a claim looks for another candidate when others were faster.
+_LOOKS = 8
+
+_TAKE = (
+    sa.update(asks)
+    .where(
+        asks.c.run_id == sa.bindparam("of_run"),
+        asks.c.id == sa.bindparam("of_ask"),
+        asks.c.status == word("runnable"),
+    )
+    .values(
+        status="leased",
+        attempts=asks.c.attempts + 1,
+        token=asks.c.token + 1,
+        worker_id=sa.bindparam("by_worker"),
+        claimed_at=now(),
+    )
+    .returning(asks.c.attempts, asks.c.token, asks.c.claimed_at)
+)
+_GIVE_BACK = (
+    sa.update(asks)
+    .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
+    .values(
+        status="runnable",
+        attempts=asks.c.attempts - 1,
+        token=asks.c.token + 1,
+        lost=asks.c.lost + sa.bindparam("doubts", type_=sa.Integer),
+        worker_id=None,
+        topups=0,
+        topup_after=None,
+    )
+)
+
+
+_PUT_OFF = (
+    sa.update(asks)
+    .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
+    .values(
+        status="runnable",
+        attempts=asks.c.attempts - sa.bindparam("uncounted", type_=sa.Integer),
+        token=asks.c.token + 1,
+        worker_id=None,
+        due_at=sa.bindparam("new_due_at", type_=Seconds),
+        deferrals=asks.c.deferrals + 1,
+        failures=sa.bindparam("new_failures", type_=Document),
+        topups=0,
+        topup_after=None,
+        bucket=sa.func.coalesce(sa.bindparam("new_bucket", type_=sa.Text), asks.c.bucket),
+        bucket_tokens=sa.func.coalesce(sa.bindparam("new_tokens", type_=sa.Integer), asks.c.bucket_tokens),
+    )
+)
+_HELD = sa.select(asks.c.run_id, asks.c.id).where(
+    asks.c.status == word("leased"), asks.c.worker_id == sa.bindparam("by_worker")
+)
+_GO_ON = (
+    sa.update(runs)
+    .where(runs.c.id == sa.bindparam("of_run"))
+    .values(status="running", waiting_for=sa.bindparam("new_waiting_for", type_=Document))
+)
+
+
+# Beside being runnable: its time has come, and the provider that it waits for has room.
+_CLAIMABLE = sa.and_(
+    sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
+    sa.or_(asks.c.bucket.is_(None), asks.c.bucket.not_in(CLOSED)),
+)
+# The same, and no pause holds it, where its run is not joined.
+_CLAIMABLE_UNJOINED = sa.and_(_CLAIMABLE, sa.not_(ASK_IS_PAUSED))
+
+
+@cache
+def _candidate(with_version: bool, with_tenant: bool) -> sa.Select[Any]:
+    """The best runnable ask whose run nobody holds, locking that run; with its message and its agent.
+
+    These two are read before the lock, but nothing changes them while the ask is runnable.
+    """
+    conditions = [
+        asks.c.queue == sa.bindparam("queue"),
+        asks.c.status == word("runnable"),
+        _CLAIMABLE,
+        QUEUE_IS_OPEN,
+        TENANT_IS_OPEN,
+        TASK_IS_OPEN,
+        runs.c.status.in_([word(status) for status in UNFINISHED]),
+        runs.c.cancel_requested_at.is_(None),
+        sa.or_(runs.c.deadline_at.is_(None), runs.c.deadline_at > now()),
+        sa.exists().where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == word("alive")),
+    ]
+    if with_version:
+        conditions.append(runs.c.version == sa.bindparam("version"))
+    if with_tenant:
+        conditions.append(asks.c.tenant == sa.bindparam("tenant"))
+    return (
+        sa.select(*RUN, *ASK, documents.c.body, *AGENT)
+        .select_from(
+            asks.join(runs, runs.c.id == asks.c.run_id)
+            .outerjoin(documents, sa.and_(documents.c.run_id == asks.c.run_id, documents.c.id == asks.c.message_id))
+            .outerjoin(agent_states, sa.and_(agent_states.c.owner == asks.c.run_id, agent_states.c.key == asks.c.agent))
+        )
+        .where(*conditions)
+        .order_by(asks.c.priority.desc(), asks.c.created_at)
+        .limit(ONE)
+        .with_for_update(of=runs, skip_locked=True)
+    )
+
+
+class Claims(StoreBase):
+    """A delivery is a permit to claim one ask of its queue, and this is the claim."""
+
+    def claim(self, queue: str, worker_id: str, version: str | None = None) -> Claim | None:
+        """Lease the best runnable ask of `queue` (of runs of `version`, if given), or None.
+
+        A worker that was declared dead, and a run that has ended, is being cancelled or is out of time, get none.
+        """
+        for _ in range(_LOOKS):
+            with self.database.begin() as connection:
+                claim, looked = self._try(connection, queue, worker_id, version)
+            if not looked:
+                return claim
+        return None
+
+    def release(
+        self,
+        claim: Claim,
+        reason: str,
+        usage: Usage | None = None,
+        calls: tuple[CallUsage, ...] = (),
+        *,
+        work: Json | None = None,
+        in_doubt: bool = False,
+    ) -> bool:
+        """Give an ask back unanswered, as if never claimed, but for what it used.
+
+        `work` are the times of the attempt. `in_doubt`: a handler was cut short that may not be called twice.
+
+        False if the claim was no longer held; then nothing is written, and `reply` keeps the books.
+        """
+        with self.locked(claim.ask.run_id) as transaction:
+            ask = transaction.ask(claim.ask.id)
+            if ask is None or ask.status != "leased" or ask.token != claim.token:
+                return False
+            count(transaction, ask, claim.token, usage, calls)
+            _give_back(transaction, ask, reason, work, in_doubt=in_doubt)
+        return True
+
+    def release_unknown(self, worker_id: str, known: Collection[tuple[str, str]]) -> int:
+        """Give back what `worker_id` holds but for the `known` asks (run and id); how many.
+
+        For a worker that may have claimed without being told; it must claim nothing meanwhile.
+        """
+        given = 0
+        with self.database.read() as connection:
+            held = connection.execute(_HELD, {"by_worker": worker_id}).all()
+        for run_id, ask_id in held:
+            if (run_id, ask_id) not in known:
+                with self.locked(run_id) as transaction:
+                    ask = transaction.ask(ask_id)
+                    if ask is not None and ask.status == "leased" and ask.worker_id == worker_id:
+                        _give_back(transaction, ask, "claimed_unawares")
+                        given += 1
+        return given
+
+    def defer(self, claim: Claim, deferral: Deferral) -> bool:
+        """Put a claimed ask off, holding nobody; False if the claim was no longer held.
+
+        The run is `waiting` meanwhile. What the try used counts either way.
+        """
+        with self.locked(claim.ask.run_id) as transaction:
+            ask = transaction.ask(claim.ask.id)
+            count(transaction, claim.ask, claim.token, deferral.usage, deferral.calls)
+            if ask is None or ask.status != "leased" or ask.token != claim.token or transaction.run.ended:
+                return False
+            due_at = transaction.now + deferral.seconds
+            given: Json = {"of_run": ask.run_id, "of_ask": ask.id, "uncounted": 0 if deferral.counts else 1}
+            wait, down = deferral.provider, deferral.down
+            given |= {"new_due_at": due_at, "new_bucket": None, "new_tokens": None}
+            given["new_failures"] = ask.failures if deferral.failures is None else deferral.failures
+            if wait is not None and down is not None:
+                given |= {"new_bucket": wait.target.provider.id, "new_tokens": wait.tokens}
+                look_in = fail_in_line(self.database, transaction.connection, ask, wait, down)
+                if look_in is not None:  # nobody knows for how long, so all wait together
+                    due_at, given["new_due_at"] = transaction.now + look_in, None
+            elif wait is not None:  # not the time counts, but that the provider has room
+                given |= {"new_due_at": None, "new_bucket": wait.target.provider.id, "new_tokens": wait.tokens}
+            transaction.connection.execute(_PUT_OFF, given)
+            if ask.responder == "agent":
+                transaction.forget_begun(ask.id)
+            waiting_for = redacted(deferral.waiting_for) | {"due_at": due_at}
+            transaction.change(status="waiting", waiting_for=waiting_for)
+            transaction.event(
+                "ask.deferred",
+                path=ask.path,
+                turn=ask.turn,
+                try_no=ask.try_no,
+                ask_id=ask.id,
+                data={"waiting_for": waiting_for, **attempted(ask, ask.worker_id, deferral.work), **deferral.data},
+            )
+            if wait is not None and down is None:
+                stand_in_line(self.database, transaction.connection, wait)
+        return True
+
+    def _best(
+        self, connection: Connection, queue: str, worker_id: str, version: str | None
+    ) -> tuple[Sequence[Any], Turn | None] | None:
+        """The ask to be claimed, with its run locked, and the tenant whose turn that was, where there are several."""
+        given = {"queue": queue, "worker_id": worker_id}
+        if version is not None:
+            given["version"] = version
+        if not self.tenant_line.has_several(connection, queue):
+            rows = driver.fetch(connection, _candidate(version is not None, False), given)
+            return (rows[0], None) if rows else None
+        for turn in whose_turn(connection, _CLAIMABLE_UNJOINED, queue):
+            rows = driver.fetch(connection, _candidate(version is not None, True), given | {"tenant": turn.tenant})
+            if rows:
+                return rows[0], turn
+        return None
+
+    def _try(
+        self, connection: Connection, queue: str, worker_id: str, version: str | None
+    ) -> tuple[Claim | None, bool]:
+        """A claim if one was made, and whether it is worth to look again."""
+        best = self._best(connection, queue, worker_id, version)
+        if best is None:
+            return None, False
+        found, turn = best
+        ask_at, body_at = len(RUN), len(RUN) + len(ASK)
+        run, ask = run_of(found[:ask_at]), ask_of(found[ask_at:body_at])
+        provider = room_in_line(connection, ask)
+        if provider is not None and provider[1].limit is not None:
+            provider[0].close(provider[1])
+            return None, True
+        # The candidate was read before the run was locked: the ask may be gone by now, which only this can see.
+        taken = driver.fetch(connection, _TAKE, {"of_run": run.id, "of_ask": ask.id, "by_worker": worker_id})
+        if not taken:
+            return None, True
+        attempts, token, claimed_at = taken[0]
+        if run.status == "waiting":  # it was put off, and goes on now
+            agent_name = ask.agent.rsplit("/", 1)[-1]
+            waiting_for = {"kind": ask.responder, "agent": agent_name, "queue": ask.queue}
+            driver.run(connection, _GO_ON, [{"of_run": run.id, "new_waiting_for": waiting_for}])
+            run = replace(run, status="running", waiting_for=waiting_for)
+        ask = replace(ask, status="leased", attempts=attempts, token=token, worker_id=worker_id, claimed_at=claimed_at)
+        saved = found[body_at + 1 :]
+        agent = agent_of(saved) if saved[0] is not None else AgentRecord(key=ask.agent)
+        place = provider[0].take(ask, token, ask.bucket_tokens or 0, "claim") if provider is not None else None
+        if turn is not None:
+            self.tenant_line.served(connection, queue, turn)
+        claim = Claim(
+            ask=ask, token=token, worker_id=worker_id, run=run, document=found[body_at], agent=agent, place=place
+        )
+        return claim, False
+
+
+def _give_back(
+    transaction: RunTransaction, ask: AskRecord, reason: str, work: Json | None = None, *, in_doubt: bool = False
+) -> None:
+    give_back(transaction, ask, ask.token)
+    given = {"of_run": ask.run_id, "of_ask": ask.id, "doubts": int(in_doubt)}
+    transaction.connection.execute(_GIVE_BACK, given)
+    data = {"reason": reason, **attempted(ask, ask.worker_id, work)}
+    transaction.event("ask.released", path=ask.path, turn=ask.turn, try_no=ask.try_no, ask_id=ask.id, data=data)

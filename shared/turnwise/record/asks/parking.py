@@ -1,0 +1,249 @@
+"""Asks that nobody may answer before a person has said how to go on."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
+from turnwise.observability.redaction import redacted
+from turnwise.record.asks.replies import accept, attempted, why_stale
+from turnwise.record.budgets.reservations import count, give_back
+from turnwise.record.database.columns import ONE, Document, word
+from turnwise.record.database.rows import ASK, RECEIPT, ask_of, receipt_of
+from turnwise.record.database.schema import asks, events, receipts, workers
+from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.outcomes import Parking, Receipt, Reply, Resolution
+from turnwise.record.runs.records import AskRecord, Claim, Json
+from turnwise.record.runs.transaction import RunTransaction
+
+# Programs of before asks were resolved closed what they parked, and ended the run.
+PARKED = sa.and_(asks.c.status == word("parked"), asks.c.closed_at.is_(None))
+_THIS = sa.and_(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
+_PARK = (
+    sa.update(asks)
+    .where(_THIS)
+    .values(
+        status="parked",
+        token=asks.c.token + 1,
+        worker_id=None,
+        due_at=None,
+        parked=sa.bindparam("why", type_=Document),
+        parked_at=sa.bindparam("at"),
+    )
+)
+_REOPEN = (
+    sa.update(asks)
+    .where(_THIS)
+    .values(
+        status="runnable",
+        token=asks.c.token + 1,
+        attempts=0,
+        lost=0,
+        topups=0,
+        topup_after=None,
+        parked=sa.bindparam("why", type_=Document),
+        traceparent=sa.func.coalesce(sa.bindparam("new_traceparent", type_=sa.Text), asks.c.traceparent),
+    )
+)
+_NOTE = sa.update(asks).where(_THIS).values(parked=sa.bindparam("why", type_=Document))
+_BEGUN = sa.and_(
+    receipts.c.run_id == sa.bindparam("of_run"),
+    receipts.c.ask_id == sa.bindparam("of_ask"),
+    receipts.c.status == word("begun"),
+)
+_FIRST_BEGUN = sa.select(*RECEIPT).where(_BEGUN).order_by(receipts.c.call_no).limit(ONE)
+_LAST_CALL = sa.select(sa.func.max(receipts.c.call_no)).where(
+    receipts.c.run_id == sa.bindparam("of_run"), receipts.c.ask_id == sa.bindparam("of_ask")
+)
+_WORKER = sa.select(workers.c.host, workers.c.pid).where(workers.c.id == sa.bindparam("worker_id"))
+_LOST_TRIES = (
+    sa.select(events.c.data, events.c.at)
+    .where(
+        events.c.run_id == sa.bindparam("of_run"),
+        events.c.ask_id == sa.bindparam("of_ask"),
+        events.c.type == word("ask.expired"),
+    )
+    .order_by(events.c.seq)
+)
+
+
+class ParkedAsks(StoreBase):
+    """Parks asks, lists them, and takes what people say of them."""
+
+    def park(self, claim: Claim, parking: Parking) -> bool:
+        """Let a claimed ask wait for a person, holding nobody; False if the claim was no longer held.
+
+        The run is `waiting` meanwhile; only its deadline and a cancellation end it.
+        """
+        with self.locked(claim.ask.run_id) as transaction:
+            ask = transaction.ask(claim.ask.id)
+            count(transaction, claim.ask, claim.token, parking.usage, parking.calls)
+            if ask is None or why_stale(transaction, ask, claim) is not None:
+                return False
+            give_back(transaction, ask, claim.token)
+            park_ask(transaction, ask, parking)
+        return True
+
+    def parked_asks(self, limit: int = 100) -> list[AskRecord]:
+        """Parked asks, the one that waits longest first."""
+        statement = self.own(sa.select(*ASK).where(PARKED), asks.c.run_id).order_by(asks.c.parked_at).limit(limit)
+        with self.database.read() as connection:
+            return [ask_of(row) for row in connection.execute(statement)]
+
+    def parked_ask(self, run_id: str, ask_id: str) -> AskRecord:
+        """A parked ask of a run; raises as `resolve` does for one that there is not, or no more."""
+        with self.locked(run_id) as transaction:
+            return _parked(transaction, ask_id)[0]
+
+    def resolve(self, run_id: str, ask_id: str, resolution: Resolution) -> AskRecord:
+        """Go on with a parked ask as a person says; the ask, as it was.
+
+        Raises `NotFoundError` for an ask that was never parked, `ConflictError` (`already_resolved`) for one that is
+        no longer, and `InvalidRequestError` for a result where no handler was called.
+        """
+        with self.locked(run_id) as transaction:
+            ask, why = _parked(transaction, ask_id)
+            if resolution.outcome == "happened" and "call" not in why:
+                raise InvalidRequestError(
+                    f"the ask {ask.id} is one of a model, and no handler's: resolve it with again or fail"
+                )
+            event: Json = {"outcome": resolution.outcome}
+            event |= {name: why[name] for name in ("reason", "tool") if name in why}
+            transaction.event("ask.resolved", **_place(ask), data=event)
+            _RESOLVE[resolution.outcome](transaction, ask, why, resolution)
+            self.audited(transaction.connection, ask_id)
+        return ask
+
+
+def park_ask(transaction: RunTransaction, ask: AskRecord, parking: Parking, *, lost_now: bool = False) -> None:
+    """Park an ask whose run is locked, with all that a person has to know of it.
+
+    `lost_now`: its holder has just been found lost.
+    """
+    given = {"of_run": ask.run_id, "of_ask": ask.id}
+    why = redacted(_why(transaction, ask, parking, _tries(transaction, ask, lost_now)))
+    transaction.connection.execute(_PARK, given | {"why": why, "at": transaction.now})
+    known: Json = {name: why[name] for name in ("reason", "tool", "error") if name in why}
+    # Of one whose holder was lost, the take-over has told it.
+    held = {} if lost_now else attempted(ask, ask.worker_id, parking.work)
+    transaction.event("ask.parked", **_place(ask), data=known | held)
+    waiting_for = {"kind": "parked", "ask": ask.id, "agent": ask.agent.rsplit("/", 1)[-1]} | known
+    waiting_for.pop("error", None)
+    transaction.change(status="waiting", waiting_for=waiting_for, move_due_at=None)
+
+
+def _tries(transaction: RunTransaction, ask: AskRecord, lost_now: bool) -> list[Json]:
+    """Who was lost with the ask, and when, in order."""
+    rows = transaction.connection.execute(_LOST_TRIES, {"of_run": ask.run_id, "of_ask": ask.id})
+    tries = [{"worker": data.get("worker"), "claimed_at": data.get("claimed_at"), "lost_at": at} for data, at in rows]
+    if lost_now:
+        tries.append({"worker": ask.worker_id, "claimed_at": ask.claimed_at, "lost_at": transaction.now})
+    return tries
+
+
+def _why(transaction: RunTransaction, ask: AskRecord, parking: Parking, tries: list[Json]) -> Json:
+    """What is kept of it: `reason`, the call and its tool where one is known, who had it and since when, the error."""
+    why: Json = {"reason": parking.reason, "attempts": ask.attempts}
+    if ask.responder == "agent" or parking.call is not None:
+        why |= _call(transaction, ask, parking)
+    if tries:
+        why = {"worker": tries[-1]["worker"], "began_at": tries[-1]["claimed_at"]} | why
+    if why.get("worker") is not None:
+        why["worker"] = _holder(transaction, why["worker"])
+    if parking.error is not None:
+        why["error"] = parking.error | {"attempts": tries}
+    return why
+
+
+def _holder(transaction: RunTransaction, worker_id: str) -> Json:
+    """The worker and where it runs, if that is still known."""
+    row = transaction.connection.execute(_WORKER, {"worker_id": worker_id}).first()
+    return {"id": worker_id} | ({"host": row[0], "pid": row[1]} if row is not None else {})
+
+
+def _call(transaction: RunTransaction, ask: AskRecord, parking: Parking) -> Json:
+    given = {"of_run": ask.run_id, "of_ask": ask.id}
+    row = transaction.connection.execute(_FIRST_BEGUN, given).first()
+    begun = receipt_of(row) if row is not None else None
+    call = parking.call or begun
+    if call is None:
+        last = transaction.connection.execute(_LAST_CALL, given).scalar()
+        return {"call": (last or 0) + 1}
+    why = {"call": call.call_no, "tool": call.tool, "arguments": call.arguments, "idempotency_key": call.key}
+    if parking.worker is not None:
+        return why | {"worker": parking.worker, "began_at": ask.claimed_at}
+    if begun is not None and begun.call_no == call.call_no:
+        why |= {"worker": begun.worker_id, "began_at": begun.begun_at}
+    return why
+
+
+def _parked(transaction: RunTransaction, ask_id: str) -> tuple[AskRecord, Json]:
+    ask = transaction.ask(ask_id)
+    if ask is not None and ask.responder == "user":
+        raise InvalidRequestError(
+            f"{ask_id} is a question; answer it with POST /v1/runs/{ask.run_id}/messages (turnwise answer)"
+        )
+    if ask is None or ask.parked is None:
+        raise NotFoundError(f"nothing is parked as {ask_id!r}; list the inbox to see what is")
+    if transaction.run.ended or ask.status != "parked":
+        outcome = ask.parked.get("outcome")
+        told = f"somebody has resolved it already ({outcome})" if outcome else "it is parked no longer"
+        if transaction.run.ended and not outcome:
+            told = f"its run has ended ({transaction.run.status})"
+        raise ConflictError(f"{ask_id} can not be resolved: {told}", code="already_resolved")
+    return ask, ask.parked
+
+
+def _happened(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: Resolution) -> None:
+    """The call's result is what the person says; its handler is not called again."""
+    receipt = Receipt(
+        call_no=why["call"],
+        tool=why.get("tool", ""),
+        status="done",
+        key=why.get("idempotency_key", ""),
+        effect="once",
+        arguments=why.get("arguments"),
+        result=resolution.result or {"value": None},
+        begun_at=why.get("began_at"),
+    )
+    transaction.forget_begun(ask.id)
+    transaction.put_receipt(ask.id, receipt, ask.token + 1, None)
+    _reopen(transaction, ask, why, resolution)
+
+
+def _again(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: Resolution) -> None:
+    """The call is made again, with the same key; attempts are counted anew."""
+    transaction.forget_begun(ask.id)
+    _reopen(transaction, ask, why, resolution)
+
+
+def _reopen(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: Resolution) -> None:
+    given = _resolved(transaction, ask, why, resolution) | {"new_traceparent": resolution.traceparent}
+    transaction.connection.execute(_REOPEN, given)
+    agent = ask.agent.rsplit("/", 1)[-1]
+    transaction.change(status="running", waiting_for={"kind": ask.responder, "agent": agent, "queue": ask.queue})
+
+
+def _fail(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: Resolution) -> None:
+    """The run ends with ERROR, at its next move."""
+    transaction.connection.execute(_NOTE, _resolved(transaction, ask, why, resolution))
+    if "error" in why:
+        error = why["error"]
+    else:
+        tool = why.get("tool", "")
+        message = f"nobody knows whether the handler of {tool!r} has done its work, and a person let the run fail"
+        error = {"type": "OutcomeUnknown", "code": why["reason"], "message": message, "place": ask.path, "tool": tool}
+    reply = Reply(kind="error", error=error, traceparent=resolution.traceparent)
+    accept(transaction, ask, reply, ask.token, None)
+
+
+def _resolved(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: Resolution) -> Json:
+    noted = why | {"outcome": resolution.outcome, "resolved_at": transaction.now}
+    return {"of_run": ask.run_id, "of_ask": ask.id, "why": noted}
+
+
+def _place(ask: AskRecord) -> Json:
+    return {"path": ask.path, "turn": ask.turn, "try_no": ask.try_no, "ask_id": ask.id}
+
+
+_RESOLVE = {"happened": _happened, "again": _again, "fail": _fail}

@@ -1,0 +1,131 @@
+"""Taking a responder's reply, exactly one for each ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sqlalchemy as sa
+
+from turnwise.observability.redaction import redacted
+from turnwise.record.budgets.reservations import count, settle_lost, settled_json
+from turnwise.record.database.schema import replies
+from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.outcomes import Reply
+from turnwise.record.runs.records import AskRecord, Claim, Json, ReplyRecord
+from turnwise.record.runs.transaction import RunTransaction
+
+_SAME = sa.select(replies.c.accepted).where(
+    replies.c.run_id == sa.bindparam("run_id"),
+    replies.c.ask_id == sa.bindparam("ask_id"),
+    replies.c.token == sa.bindparam("token"),
+)
+
+
+class Replies(StoreBase):
+    """Writes replies under the fencing token of their claim."""
+
+    def reply(self, claim: Claim, reply: Reply, then: Callable[[RunTransaction], None] | None = None) -> bool:
+        """Write a reply with all that it changes; whether it was accepted.
+
+        A reply under a token that is no longer current is kept for the books only: its usage is added to the run's,
+        nothing else changes. The same claim may reply again after a lost connection and gets the first outcome.
+        `then` runs in the same transaction after an accepted reply.
+        """
+        with self.locked(claim.ask.run_id) as transaction:
+            ask = transaction.ask(claim.ask.id)
+            reason = why_stale(transaction, ask, claim)
+            if reason is not None:
+                return self._discard(transaction, claim, reply, reason)
+            accept(transaction, claim.ask, reply, claim.token, claim.worker_id)
+            if reply.kind == "error":  # its handler has said so itself: if the run is retried, nothing is in doubt
+                transaction.forget_begun(claim.ask.id)
+            if then is not None:
+                then(transaction)
+        return True
+
+    def _discard(self, transaction: RunTransaction, claim: Claim, reply: Reply, reason: str) -> bool:
+        given = {"run_id": claim.ask.run_id, "ask_id": claim.ask.id, "token": claim.token}
+        first = transaction.connection.execute(_SAME, given).first()
+        if first is not None:
+            return bool(first[0])
+        transaction.add_reply(reply_row(transaction, claim.ask, reply, claim.token, claim.worker_id, reason))
+        count(transaction, claim.ask, claim.token, reply.usage, reply.calls)
+        return False
+
+
+def accept(transaction: RunTransaction, ask: AskRecord, reply: Reply, token: int, worker_id: str | None) -> None:
+    """Write an accepted reply: row, document, history, agent, usage, events; then the run is due for a move."""
+    if reply.document is not None:
+        transaction.put_document(reply.document.id, reply.document.body, reply.document.parent_id)
+    transaction.add_reply(reply_row(transaction, ask, reply, token, worker_id))
+    if reply.keep_history is not None:
+        transaction.cut_history(ask.agent, reply.keep_history)
+    if reply.history:
+        transaction.append_history(ask.agent, reply.history)
+    if reply.record is not None or reply.state is not None:
+        transaction.save_agent(ask.agent, record=reply.record, state=reply.state)
+    data: Json = {"responder": ask.responder, "kind": reply.kind}
+    if reply.document is not None:
+        data["document"] = reply.document.id
+    if reply.error is not None:
+        data["error"] = reply.error
+    if worker_id is not None:
+        data |= attempted(ask, worker_id, reply.work)
+    _event(transaction, "turn.replied", ask, data | reply.data)
+    count(transaction, ask, token, reply.usage, reply.calls)
+    if reply.forfeits:
+        settle_lost(transaction, ask.id, token, ask)
+    if reply.usage is not None:
+        lost = {"lost": True} if any(call.lost for call in reply.calls) else {}
+        _event(transaction, "usage.settled", ask, settled_json(reply.usage) | lost)
+    transaction.mark()
+    transaction.change(move_due_at=transaction.now)
+
+
+def _event(transaction: RunTransaction, type: str, ask: AskRecord, data: Json) -> None:
+    transaction.event(type, path=ask.path, turn=ask.turn, try_no=ask.try_no, ask_id=ask.id, data=data)
+
+
+def attempted(ask: AskRecord, worker_id: str | None, work: Json | None) -> Json:
+    """Who had claimed the ask, since when, and what was done since: what a timeline has to know of an attempt."""
+    made: Json = {"worker": worker_id, "attempt": ask.attempts, "claimed_at": ask.claimed_at}
+    return made if work is None else made | {"work": work}
+
+
+def why_stale(transaction: RunTransaction, ask: AskRecord | None, claim: Claim) -> str | None:
+    """Why the claim's holder may not write of the ask any more; None if he may."""
+    if transaction.run.ended:
+        return "run_ended"
+    if ask is None or ask.status == "answered":
+        return "already_answered"
+    if ask.status == "cancelled":
+        return "cancelled"
+    if ask.status != "leased" or ask.token != claim.token:
+        return "lease_lost"
+    return None
+
+
+def reply_row(
+    transaction: RunTransaction,
+    ask: AskRecord,
+    reply: Reply,
+    token: int,
+    worker_id: str | None = None,
+    reason: str | None = None,
+) -> ReplyRecord:
+    """A reply as its row; `reason` says why it is not accepted."""
+    return ReplyRecord(
+        run_id=ask.run_id,
+        ask_id=ask.id,
+        token=token,
+        kind=reply.kind,
+        accepted=reason is None,
+        reason=reason,
+        document_id=reply.document.id if reply.document else None,
+        error=redacted(reply.error),
+        usage=settled_json(reply.usage) if reply.usage else None,
+        cost=reply.usage.cost if reply.usage else None,
+        worker_id=worker_id,
+        at=transaction.now,
+        traceparent=reply.traceparent,
+    )

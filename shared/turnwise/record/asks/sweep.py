@@ -1,0 +1,269 @@
+"""What repairs losses: lapsed leases, moves that nobody makes, permits that got lost."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Connection
+from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
+
+from turnwise.errors import DatabaseUnavailableError
+from turnwise.record.asks.parking import park_ask
+from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED
+from turnwise.record.asks.replies import attempted
+from turnwise.record.budgets.reservations import Reservations, settle_lost
+from turnwise.record.database.columns import now, word
+from turnwise.record.database.rows import ASK, ask_of
+from turnwise.record.database.schema import asks, runs, sweep_leases, workers
+from turnwise.record.runs.outcomes import Parking
+from turnwise.record.runs.records import UNFINISHED, AskRecord
+from turnwise.record.runs.session_queue import LEFT_WAITING
+from turnwise.record.runs.transaction import RunTransaction
+
+logger = logging.getLogger(__name__)
+
+# After this many seconds without the expected word, the sweeper gives it.
+PATIENCE = 2.0
+# After this many, a run that was to end is ended by processes of another version than its own, if it is pinned.
+FOREIGN_PATIENCE = 10.0
+_BATCH = 100
+
+_LAPSE = (
+    sa.update(workers)
+    .where(workers.c.state == word("alive"), workers.c.lease_until < now() - sa.bindparam("grace", type_=sa.Double))
+    .values(state="dead")
+    .returning(workers.c.id, workers.c.kind, workers.c.host, workers.c.pid)
+)
+# Who is long gone is of interest to nobody.
+_FORGET = sa.delete(workers).where(workers.c.state != "alive", workers.c.beat_at < now() - 3_600.0)
+_ALL_DEAD = sa.update(workers).where(workers.c.state == word("alive")).values(state="dead")
+_LOST = (
+    sa.select(asks.c.run_id, asks.c.id)
+    .where(
+        asks.c.status == word("leased"),
+        ~sa.exists().where(workers.c.id == asks.c.worker_id, workers.c.state == word("alive")),
+    )
+    .limit(_BATCH)
+)
+_RETAKE = (
+    sa.update(asks)
+    .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
+    .values(status="runnable", token=asks.c.token + 1, lost=asks.c.lost + 1, worker_id=None, topups=0, topup_after=None)
+)
+_IS_LOST = sa.select(sa.literal(1)).where(
+    ~sa.exists().where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == word("alive"))
+)
+_HOLDER = sa.select(workers.c.host, workers.c.pid).where(workers.c.id == sa.bindparam("worker_id"))
+_UNFINISHED = runs.c.status.in_([word(status) for status in UNFINISHED])
+_most = sa.bindparam("most", type_=sa.Integer)
+_DUE_MOVES = (
+    sa.select(runs.c.id)
+    .where(runs.c.move_due_at <= now() - sa.bindparam("patience", type_=sa.Double))
+    .order_by(runs.c.move_due_at)
+    .limit(_most)
+)
+_OVERDUE = (
+    sa.select(runs.c.id).where(_UNFINISHED, runs.c.deadline_at <= now()).order_by(runs.c.deadline_at).limit(_most)
+)
+# Runs that are to end, and whose own version has not done it.
+_UNENDED = (
+    sa.select(runs.c.id)
+    .where(
+        _UNFINISHED,
+        runs.c.version != sa.bindparam("version"),
+        sa.or_(runs.c.cancel_requested_at <= now() - FOREIGN_PATIENCE, runs.c.deadline_at <= now() - FOREIGN_PATIENCE),
+    )
+    .limit(_most)
+)
+_of_version = runs.c.version == sa.bindparam("version")
+_DUE = tuple((all_, all_.where(_of_version)) for all_ in (_OVERDUE, _DUE_MOVES, LEFT_WAITING))
+_FORGOTTEN = (
+    sa.select(asks.c.run_id, asks.c.id)
+    .where(
+        asks.c.queue == sa.bindparam("of_queue"),
+        asks.c.status == word("runnable"),
+        asks.c.created_at <= now() - PATIENCE,
+        sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
+        asks.c.bucket.is_(None),  # what waits for a provider is seen to by `next_in_line`
+        sa.not_(ASK_IS_PAUSED),
+        sa.or_(asks.c.topup_after.is_(None), asks.c.topup_after <= now()),
+    )
+    .order_by(asks.c.priority.desc(), asks.c.created_at)
+    .limit(sa.bindparam("most", type_=sa.Integer))
+    .offset(sa.bindparam("waiting", type_=sa.Integer))
+    .with_for_update(skip_locked=True)  # of the ask alone, waiting for nobody: no lock order to keep
+)
+_waits = ((0, 5.0), (1, 10.0), (2, 20.0), (3, 40.0))
+
+
+def _top_up(forgotten: sa.Select[tuple[str, str]]) -> ReturningUpdate[Any]:
+    wait = sa.case(*((asks.c.topups == times, wait) for times, wait in _waits), else_=60.0)
+    return (
+        sa.update(asks)
+        .where(sa.tuple_(asks.c.run_id, asks.c.id).in_(forgotten))
+        .values(topups=asks.c.topups + 1, topup_after=now() + wait)
+        .returning(*ASK)
+    )
+
+
+_TOP_UP = _top_up(_FORGOTTEN)
+_TOP_UP_PINNED = _top_up(_FORGOTTEN.where(sa.exists().where(runs.c.id == asks.c.run_id, _of_version)))
+
+
+@cache
+def _lease(is_postgres: bool) -> ReturningInsert[Any]:
+    """Take a queue's lease, or renew one's own; gives no row while it is another's."""
+    holder = sa.bindparam("by_holder", type_=sa.Text)
+    until = now() + sa.bindparam("for_seconds", type_=sa.Double)
+    insert = postgresql.insert if is_postgres else sqlite.insert
+    statement: Any = insert(sweep_leases).values(
+        queue=sa.bindparam("of_queue", type_=sa.Text), holder=holder, lease_until=until
+    )
+    return statement.on_conflict_do_update(  # type: ignore[no-any-return]
+        index_elements=[sweep_leases.c.queue],
+        set_={"holder": statement.excluded.holder, "lease_until": statement.excluded.lease_until},
+        where=sa.or_(sweep_leases.c.holder == holder, sweep_leases.c.lease_until <= now()),
+    ).returning(sweep_leases.c.holder)
+
+
+class Sweep(Reservations):
+    """One pass of each kind; the numbers of interval, grace and batch are the caller's."""
+
+    _quiet_until: float | None = None
+
+    def sweep_lease(self, queue: str, holder: str, seconds: float) -> bool:
+        """Become or stay the one who sweeps `queue`; False while another holds its lease."""
+        given = {"of_queue": queue, "by_holder": holder, "for_seconds": seconds}
+        with self.database.begin() as connection:
+            return connection.execute(_lease(self.database.is_postgres), given).first() is not None
+
+    def wait_one_lease(self) -> None:
+        """Take nothing over for a lease from now on, so that holders who were cut off can renew first.
+
+        To be called when a sweeper starts; a sweep that finds the database away does it by itself.
+        """
+        self._quiet_until = self.clock.monotonic() + self.lease_seconds
+
+    def expire_leases(self, grace: float = 0.0) -> list[AskRecord]:
+        """Take over what workers hold whose lease ended `grace` seconds ago; the asks that are runnable again.
+
+        An ask that has been claimed `max_attempts` times is parked instead: a person has to say how to go on.
+        """
+        try:
+            if self._quiet_until is not None and self.clock.monotonic() < self._quiet_until:
+                return []
+            with self.database.begin() as connection:
+                if self._restarted_lately(connection):
+                    return []
+                lost = connection.execute(_LAPSE, {"grace": grace}).all()
+                connection.execute(_FORGET)
+            _tell_lost(lost)
+            taken = self._retake_lost()
+            self.settle_orphans()
+            return taken
+        except DatabaseUnavailableError:
+            self.wait_one_lease()
+            raise
+
+    def take_over_all(self) -> list[AskRecord]:
+        """Declare every incarnation dead at once, for a server that knows itself to be the only one."""
+        with self.database.begin() as connection:
+            connection.execute(_ALL_DEAD)
+        taken: list[AskRecord] = []
+        while batch := self._retake_lost():
+            taken += batch
+        self.settle_orphans()
+        return taken
+
+    def due_moves(self, limit: int = _BATCH, patience: float = PATIENCE, version: str | None = None) -> list[str]:
+        """Runs that wait for a move since `patience` seconds, whose deadline has passed, or whose turn has come.
+
+        The last are runs of a session that waited for another which has ended. With `version`, those that began with
+        it, and those of others that were to end 10 s ago.
+        """
+        given = {"most": limit, "patience": patience, "version": version}
+        found: list[str] = []
+        with self.database.read() as connection:
+            for of_all, of_version in _DUE:
+                found += connection.execute(of_all if version is None else of_version, given).scalars()
+            if version is not None:
+                found += connection.execute(_UNENDED, given).scalars()
+        return list(dict.fromkeys(found))[:limit]
+
+    def permits(self, queue: str, waiting: int, limit: int = _BATCH, version: str | None = None) -> list[AskRecord]:
+        """Asks to be published again: those runnable for 2 s, less the `waiting` messages of the queue.
+
+        An ask given here is not counted again for 5 s, then 10, 20, 40, and from then on 60. With `version`, asks of
+        runs that began with it.
+        """
+        given = {"of_queue": queue, "waiting": waiting, "most": limit, "version": version}
+        with self.database.begin() as connection:
+            rows = connection.execute(_TOP_UP if version is None else _TOP_UP_PINNED, given).all()
+        return sorted((ask_of(row) for row in rows), key=lambda ask: (-ask.priority, ask.created_at))
+
+    def _restarted_lately(self, connection: Connection) -> bool:
+        """Whether PostgreSQL came up within the last lease: an outage that this process may have slept through."""
+        if not self.database.is_postgres:
+            return False
+        age = connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())"))
+        return float(age.scalar_one()) < self.lease_seconds
+
+    def _retake_lost(self) -> list[AskRecord]:
+        with self.database.read() as connection:
+            lost = connection.execute(_LOST).all()
+        taken = []
+        for run_id, ask_id in lost:
+            with self.lock_run(run_id, skip_locked=True) as transaction:
+                ask = transaction.ask(ask_id) if transaction is not None else None
+                if transaction is not None and ask is not None and self._is_lost(transaction, ask):
+                    if ask.attempts >= ask.max_attempts:
+                        _park(transaction, ask)
+                    else:
+                        taken.append(_retake(transaction, ask))
+        return taken
+
+    def _is_lost(self, transaction: RunTransaction, ask: AskRecord) -> bool:
+        if ask.status != "leased":
+            return False
+        found = transaction.connection.execute(_IS_LOST, {"worker_id": ask.worker_id}).first()
+        return found is not None
+
+
+def _tell_lost(lost: Sequence[Any]) -> None:
+    for worker, kind, host, pid in lost:
+        logger.warning(
+            "A process of %s fell silent and counts as dead; what it held is taken over",
+            kind,
+            extra={"action": "worker_lost", "worker": worker, "kind": kind, "host": host, "pid": pid},
+        )
+
+
+def _retake(transaction: RunTransaction, ask: AskRecord) -> AskRecord:
+    given = {"of_run": ask.run_id, "of_ask": ask.id}
+    transaction.connection.execute(_RETAKE, given)
+    settle_lost(transaction, ask.id, ask.token, ask)
+    _expired(transaction, ask, parked=False)
+    return ask
+
+
+def _park(transaction: RunTransaction, ask: AskRecord) -> None:
+    message = (
+        f"{ask.attempts} workers in a row died or lost their lease while they answered as {ask.agent} "
+        f"({ask.responder}) in {ask.path}; look at their logs before it is tried again"
+    )
+    settle_lost(transaction, ask.id, ask.token, ask)
+    error = {"type": "AttemptsExhausted", "code": "attempts_exhausted", "message": message, "place": ask.path}
+    _expired(transaction, ask, parked=True)
+    park_ask(transaction, ask, Parking(reason="attempts_exhausted", error=error), lost_now=True)
+
+
+def _expired(transaction: RunTransaction, ask: AskRecord, *, parked: bool) -> None:
+    holder = transaction.connection.execute(_HOLDER, {"worker_id": ask.worker_id}).first()
+    where = {} if holder is None else {"host": holder[0], "pid": holder[1]}
+    data = {**attempted(ask, ask.worker_id, None), **where, "parked": parked}
+    transaction.event("ask.expired", path=ask.path, turn=ask.turn, try_no=ask.try_no, ask_id=ask.id, data=data)

@@ -1,0 +1,123 @@
+"""Whose turn it is, where several tenants have asks in a queue.
+
+Each tenant has its own time in a queue, which goes on by 1 / weight with each of its claims; the one whose time is the
+earliest comes first. Who comes back after a while begins at the queue's present time, so that nothing is saved up for a
+flood. Priorities come before all that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Connection
+
+from turnwise.base.clock import Clock
+from turnwise.record.asks.pause_conditions import PAUSED_TENANTS
+from turnwise.record.database import driver
+from turnwise.record.database.columns import ONE, word
+from turnwise.record.database.database import Database
+from turnwise.record.database.schema import asks, tenant_shares
+
+_queue = sa.bindparam("queue", type_=sa.Text)
+_mine = (asks.c.queue == _queue, asks.c.status == word("runnable"))
+_first = sa.select(sa.func.min(asks.c.tenant).label("tenant")).where(*_mine).cte("tenants", recursive=True)
+# One look into the index for each tenant, however many asks it has.
+_next = sa.select(sa.func.min(asks.c.tenant)).where(*_mine, asks.c.tenant > _first.c.tenant).correlate(_first)
+_tenants = _first.union_all(sa.select(_next.scalar_subquery()).where(_first.c.tenant.is_not(None)))
+_SEVERAL = sa.select(
+    sa.select(sa.func.min(asks.c.tenant)).where(*_mine).scalar_subquery(),
+    sa.select(sa.func.max(asks.c.tenant)).where(*_mine).scalar_subquery(),
+    sa.exists(PAUSED_TENANTS.with_only_columns(sa.literal(1))),
+)
+_PRESENT = sa.select(sa.func.max(tenant_shares.c.began)).where(tenant_shares.c.queue == _queue).scalar_subquery()
+
+
+# Seconds for which it is remembered whether a queue has asks of several tenants.
+_TRUSTED = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """A tenant with asks that may be claimed: their highest priority, the age of the oldest of it, and its time."""
+
+    tenant: str
+    priority: int
+    created_at: float
+    begins: float
+
+
+class TenantLine:
+    """Who has asks in which queue, as far as this process knows, and how much each tenant weighs."""
+
+    def __init__(self, database: Database, clock: Clock, weights: Mapping[str, float]) -> None:
+        self._database, self._clock, self._weights = database, clock, weights
+        self._seen: dict[str, tuple[float, bool]] = {}
+
+    def has_several(self, connection: Connection, queue: str) -> bool:
+        """Whether more than one tenant has asks in the queue; looked up once a second.
+
+        Also while a tenant is paused: a claim then skips all its asks at once, and not one by one.
+        """
+        now = self._clock.monotonic()
+        seen_at, several = self._seen.get(queue, (-_TRUSTED, False))
+        if now - seen_at >= _TRUSTED:
+            first, last, paused = driver.fetch(connection, _SEVERAL, {"queue": queue})[0]
+            several = bool(paused or first != last)
+            self._seen[queue] = (now, several)
+        return several
+
+    def served(self, connection: Connection, queue: str, turn: Turn) -> None:
+        """Let the tenant's time go on. Its row is locked until the transaction ends, so nothing is locked after it."""
+        step = 1 / self._weights.get(turn.tenant, 1.0)
+        given = {"queue": queue, "tenant": turn.tenant, "began": turn.begins, "ends": turn.begins + step}
+        driver.run(connection, _served(self._database.is_postgres), [given])
+
+
+@cache
+def line(claimable: sa.ColumnElement[bool]) -> sa.Select[tuple[str, int, float, float, float]]:
+    """The query for those whose turn it may be; `claimable` is what an ask has to be beside runnable."""
+    best = (
+        sa.select(asks.c.priority)
+        .where(*_mine, asks.c.tenant == _tenants.c.tenant, claimable)
+        .order_by(asks.c.priority.desc(), asks.c.created_at)
+        .limit(ONE)
+        .correlate(_tenants)
+    )
+    ends = (
+        sa.select(tenant_shares.c.ends)
+        .where(tenant_shares.c.queue == _queue, tenant_shares.c.tenant == _tenants.c.tenant)
+        .correlate(_tenants)
+    )
+    return sa.select(
+        _tenants.c.tenant,
+        best.scalar_subquery(),
+        best.with_only_columns(asks.c.created_at).scalar_subquery(),
+        sa.func.coalesce(ends.scalar_subquery(), 0.0),
+        sa.func.coalesce(_PRESENT, 0.0),
+    ).where(_tenants.c.tenant.is_not(None), _tenants.c.tenant.not_in(PAUSED_TENANTS))
+
+
+def whose_turn(connection: Connection, claimable: sa.ColumnElement[bool], queue: str) -> list[Turn]:
+    """The tenants that have something to claim, in the order in which they come."""
+    turns = [
+        Turn(tenant=tenant, priority=priority, created_at=created_at, begins=max(ends, present))
+        for tenant, priority, created_at, ends, present in driver.fetch(connection, line(claimable), {"queue": queue})
+        if priority is not None
+    ]
+    return sorted(turns, key=lambda turn: (-turn.priority, turn.begins, turn.created_at))
+
+
+@cache
+def _served(is_postgres: bool) -> sa.Insert:
+    statement = (postgresql if is_postgres else sqlite).insert(tenant_shares)
+    # Another claim may have let it go on since it was read.
+    mine, new = tenant_shares.c, statement.excluded
+    began = sa.case((mine.ends > new.began, mine.ends), else_=new.began)
+    made: sa.Insert = statement.on_conflict_do_update(
+        index_elements=[mine.queue, mine.tenant], set_={"began": began, "ends": began + (new.ends - new.began)}
+    )
+    return made

@@ -1,0 +1,1 @@
+"""Budgets, reservations, usage and the windows of providers' limits."""

@@ -1,0 +1,210 @@
+"""The budgets that a run is paid from: its own, its session's and its tenant's of the day and of the month.
+
+A run's own is part of its row. The others are rows of their own, kept only where a limit is in force: made at their
+first call, with what was spent under them before, and locked in a fixed order after the run's row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import sqlalchemy as sa
+
+from turnwise.models.budget.budget import Amount, Budget
+from turnwise.record.database import driver
+from turnwise.record.database.schema import budgets, purged_usage, runs
+from turnwise.record.runs.records import RunRecord
+from turnwise.record.runs.transaction import RunTransaction
+
+SESSION, TENANT_DAY, TENANT_MONTH = SCOPES = ("session", "tenant_day", "tenant_month")
+# Which budget: its scope and its id.
+Key = tuple[str, str]
+# USD and tokens, None for no limit.
+Limits = tuple[Decimal | None, int | None]
+
+_NO_LIMITS: Limits = (None, None)
+_ROW = (
+    budgets.c.limit_cost,
+    budgets.c.limit_tokens,
+    budgets.c.spent_cost,
+    budgets.c.spent_tokens,
+    budgets.c.reserved_cost,
+    budgets.c.reserved_tokens,
+)
+_HERE = sa.and_(budgets.c.scope == sa.bindparam("of_scope"), budgets.c.scope_id == sa.bindparam("of_id"))
+_LOCK = sa.select(*_ROW).where(_HERE).with_for_update()
+_SAVE = sa.update(budgets).where(_HERE).values({c.name: sa.bindparam(f"new_{c.name}", type_=c.type) for c in _ROW})
+_SPENT = sa.select(runs.c.cost, runs.c.prompt_tokens, runs.c.completion_tokens).where(
+    runs.c.tenant == sa.bindparam("of_tenant"), runs.c.id != sa.bindparam("not_run")
+)
+# In one statement with the runs, so that a run which is being deleted counts once.
+_PURGED = sa.select(purged_usage.c.cost, purged_usage.c.prompt_tokens, purged_usage.c.completion_tokens).where(
+    purged_usage.c.scope == sa.bindparam("of_scope"), purged_usage.c.scope_id == sa.bindparam("of_id")
+)
+_SPENT_BY_SESSION = _SPENT.where(
+    runs.c.session_id == sa.bindparam("of_session"), runs.c.session_key == sa.bindparam("of_id")
+).union_all(_PURGED)
+_SPENT_SINCE = _SPENT.where(runs.c.created_at >= sa.bindparam("since", type_=sa.Double)).union_all(_PURGED)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScopeLimits:
+    """What all runs of a session, and of a tenant in a day or a month (UTC), may use together."""
+
+    session: Limits = _NO_LIMITS
+    tenant_day: Limits = _NO_LIMITS
+    tenant_month: Limits = _NO_LIMITS
+
+    def of(self, scope: str) -> Limits:
+        """The limits of one scope."""
+        limits: Limits = getattr(self, scope)
+        return limits
+
+    def bind(self, run: RunRecord) -> bool:
+        """Whether a limit is in force for the run, its own included; looks at nothing but values."""
+        return bool(run.max_cost or run.max_tokens) or any(
+            any(self.of(scope)) and (scope != SESSION or run.session_key is not None) for scope in SCOPES
+        )
+
+    def keys(self, run: RunRecord, now: float) -> list[Key]:
+        """The budgets beside the run's own that its calls are paid from at that time."""
+        ids = scope_ids(run, now)
+        return [(scope, id) for scope, id in ids.items() if id is not None and any(self.of(scope))]
+
+
+NO_SCOPE_LIMITS = ScopeLimits()
+
+
+def scope_ids(run: RunRecord, at: float) -> dict[str, str | None]:
+    """The id of the run's budget in each scope, of those of days and months the one of that time."""
+    day = datetime.fromtimestamp(at, UTC)
+    return {
+        SESSION: run.session_key,
+        TENANT_DAY: f"{run.tenant}/{day:%Y-%m-%d}",
+        TENANT_MONTH: f"{run.tenant}/{day:%Y-%m}",
+    }
+
+
+def period_end(key: Key) -> float | None:
+    """When a budget of that day or month is over, in seconds since the epoch; None for one that never is."""
+    scope, id = key
+    if scope == TENANT_DAY:
+        return (_begin(id) + timedelta(days=1)).timestamp()
+    if scope == TENANT_MONTH:
+        return (_begin(id).replace(day=1) + timedelta(days=32)).replace(day=1).timestamp()
+    return None
+
+
+def _begin(id: str) -> datetime:
+    """The first moment of the period that the id ends with, `2026-11-21` or `2026-11`."""
+    text = id.rpartition("/")[2]
+    return datetime.strptime(text, "%Y-%m-%d" if text.count("-") == 2 else "%Y-%m").replace(tzinfo=UTC)
+
+
+class Books:
+    """The budgets of one transaction: those of `keys`, locked, and the run's own. `save` writes what changed.
+
+    Open it once in a transaction, with all keys that it may need: that is what keeps the order of locks.
+    """
+
+    def __init__(self, transaction: RunTransaction, keys: list[Key], limits: ScopeLimits = NO_SCOPE_LIMITS) -> None:
+        self._transaction = transaction
+        self._before: dict[Key, Budget] = {}
+        for key in sorted(set(keys), key=lambda key: (SCOPES.index(key[0]), key[1])):
+            self._before[key] = self._locked(key)
+        self._now = {key: self._limited(budget, limits) for key, budget in self._before.items()}
+
+    def paying(self, keys: list[Key]) -> list[Budget]:
+        """The budgets that a call is paid from, the run's own first."""
+        return [own_budget(self._transaction.run), *(self._now[key] for key in keys)]
+
+    def reserve(self, keys: list[Key], amount: Amount) -> None:
+        """Put an amount aside in each, and in the run's own."""
+        self._transaction.put_aside(amount.cost or Decimal(0), amount.tokens)
+        for key in keys:
+            self._now[key] = self._now[key].reserve(amount)
+
+    def settle(self, keys: list[Key], held: Amount, used: Amount) -> None:
+        """Give back what was put aside and count what was used; of the run's own the latter is for the caller."""
+        self._transaction.put_aside(-(held.cost or Decimal(0)), -held.tokens)
+        for key in keys:
+            self._now[key] = self._now[key].settle(held, used)
+
+    def correct(self, keys: list[Key], counted: Amount, used: Amount) -> None:
+        """Count what was used in the place of what was counted."""
+        for key in keys:
+            self._now[key] = self._now[key].correct(counted, used)
+
+    def save(self) -> None:
+        """Write the budgets that changed."""
+        rows = [_values(key, budget) for key, budget in self._now.items() if budget != self._before[key]]
+        driver.run(self._transaction.connection, _SAVE, rows)
+
+    def _locked(self, key: Key) -> Budget:
+        given = {"of_scope": key[0], "of_id": key[1]}
+        rows = driver.fetch(self._transaction.connection, _LOCK, given)
+        if not rows:
+            self._make(key)
+            rows = driver.fetch(self._transaction.connection, _LOCK, given)
+        cost, tokens, *gone = rows[0]
+        names = ("spent_cost", "spent_tokens", "reserved_cost", "reserved_tokens")
+        return Budget(
+            scope=key[0], scope_id=key[1], max_cost=cost, max_tokens=tokens, **dict(zip(names, gone, strict=True))
+        )
+
+    def _limited(self, budget: Budget, limits: ScopeLimits) -> Budget:
+        cost, tokens = limits.of(budget.scope)
+        if limits is NO_SCOPE_LIMITS:  # who only settles does not know them
+            return budget
+        return replace(budget, max_cost=cost, max_tokens=tokens)
+
+    def _make(self, key: Key) -> None:
+        """Begin a budget with what the runs of its session, or those accepted in its period, have used already."""
+        transaction, run = self._transaction, self._transaction.run
+        given = {"of_tenant": run.tenant, "not_run": run.id, "of_scope": key[0], "of_id": key[1]}
+        if key[0] == SESSION:
+            found = driver.fetch(transaction.connection, _SPENT_BY_SESSION, given | {"of_session": run.session_id})
+            counts = True
+        else:
+            since = _begin(key[1]).timestamp()
+            found = driver.fetch(transaction.connection, _SPENT_SINCE, given | {"since": since})
+            counts = run.created_at >= since
+        if counts:
+            found = [*found, (run.cost, run.prompt_tokens, run.completion_tokens)]
+        row = {
+            "scope": key[0],
+            "scope_id": key[1],
+            "spent_cost": sum((row[0] for row in found), Decimal(0)),
+            "spent_tokens": sum(row[1] + row[2] for row in found),
+        }
+        statement = transaction.insert(budgets).values(row).on_conflict_do_nothing()
+        transaction.connection.execute(statement)
+
+
+def own_budget(run: RunRecord) -> Budget:
+    """The budget of the run's whole tree."""
+    return Budget(
+        scope="run",
+        scope_id=run.id,
+        max_cost=run.max_cost,
+        max_tokens=run.max_tokens,
+        spent_cost=run.cost,
+        spent_tokens=run.prompt_tokens + run.completion_tokens,
+        reserved_cost=run.reserved_cost,
+        reserved_tokens=run.reserved_tokens,
+    )
+
+
+def _values(key: Key, budget: Budget) -> dict[str, object]:
+    return {
+        "of_scope": key[0],
+        "of_id": key[1],
+        "new_limit_cost": budget.max_cost,
+        "new_limit_tokens": budget.max_tokens,
+        "new_spent_cost": budget.spent_cost,
+        "new_spent_tokens": budget.spent_tokens,
+        "new_reserved_cost": budget.reserved_cost,
+        "new_reserved_tokens": budget.reserved_tokens,
+    }

@@ -1,0 +1,332 @@
+"""Room for model calls, put aside before each and settled after it, whatever became of the call.
+
+A reservation is settled once: with what the call used, as its holder reports with the reply; with all of it, if the
+holder was lost with the call; with nothing, if the call was never made. A holder that was taken for lost and reports
+after all corrects it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import sqlalchemy as sa
+
+from turnwise.models.budget.budget import NOTHING, Amount
+from turnwise.models.budget.call import Granted, ModelCall, Refusal, grant
+from turnwise.models.budget.wait import Wait
+from turnwise.record.budgets.budgets import Books, Key, ScopeLimits
+from turnwise.record.database import driver
+from turnwise.record.database.columns import word
+from turnwise.record.database.schema import asks, reservations, workers
+from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.outcomes import CallUsage
+from turnwise.record.runs.records import AskRecord, Claim, Json, Usage
+from turnwise.record.runs.transaction import RunTransaction
+
+_BATCH = 100
+
+_HOLDER = sa.select(asks.c.status, asks.c.token).where(
+    asks.c.run_id == sa.bindparam("run_id"), asks.c.id == sa.bindparam("ask_id")
+)
+_ROWS = sa.select(
+    reservations.c.call_no,
+    reservations.c.model,
+    reservations.c.budgets,
+    reservations.c.prompt_tokens,
+    reservations.c.tokens,
+    reservations.c.cost,
+    reservations.c.settled_at,
+    reservations.c.lost,
+).where(
+    reservations.c.run_id == sa.bindparam("run_id"),
+    reservations.c.ask_id == sa.bindparam("ask_id"),
+    reservations.c.token == sa.bindparam("token"),
+)
+_INSERT = sa.insert(reservations)
+_SETTLE = (
+    sa.update(reservations)
+    .where(
+        reservations.c.run_id == sa.bindparam("of_run"),
+        reservations.c.ask_id == sa.bindparam("of_ask"),
+        reservations.c.token == sa.bindparam("of_token"),
+        reservations.c.call_no == sa.bindparam("of_call"),
+    )
+    .values(
+        settled_cost=sa.bindparam("new_cost", type_=reservations.c.settled_cost.type),
+        settled_tokens=sa.bindparam("new_tokens", type_=sa.BigInteger),
+        settled_at=sa.bindparam("at", type_=sa.Double),
+        lost=sa.bindparam("new_lost", type_=sa.Boolean),
+    )
+)
+_ORPHANS = (
+    sa.select(reservations.c.run_id, reservations.c.ask_id, reservations.c.token)
+    .where(
+        reservations.c.settled_at.is_(None),
+        ~sa.exists().where(workers.c.id == reservations.c.worker_id, workers.c.state == word("alive")),
+    )
+    .distinct()
+    .limit(_BATCH)
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stale:
+    """The claim is no longer held, or its run has ended: no call may be made under it."""
+
+
+# Takes the call from the limits of its provider, in the reservation's transaction; a `Wait` if they have no room now.
+Take = Callable[[RunTransaction, ModelCall, Granted], Wait | None]
+Answer = Granted | Refusal | Wait | Stale
+
+
+class Reservations(StoreBase):
+    """The guarded transactions that keep calls within the budgets, however many are made at once and wherever."""
+
+    def reserve(
+        self,
+        claim: Claim,
+        call_no: int,
+        call: ModelCall,
+        limits: ScopeLimits,
+        *,
+        done: Sequence[CallUsage] = (),
+        take: Take | None = None,
+        again: bool = False,
+    ) -> Answer:
+        """Put room aside for call `call_no` of the claim, in the run's budget and in those that `limits` asks for.
+
+        `done` are earlier calls of the claim, settled on the way, whatever becomes of this one. `take` is asked last.
+        `again` after a lost connection: the answer may have got lost alone, and is given once more then.
+        """
+        with self.locked(claim.ask.run_id) as transaction:
+            rows = driver.fetch(transaction.connection, _HOLDER, _place(claim.ask))
+            if transaction.run.ended or not rows or tuple(rows[0]) != ("leased", claim.token):
+                return Stale()
+            known = _rows(transaction, claim.ask.run_id, claim.ask.id, claim.token) if done or again else {}
+            if (kept := known.get(call_no)) is not None:
+                return Granted(max_tokens=kept.amount.output_tokens or call.most, amount=kept.amount)
+            keys = limits.keys(transaction.run, transaction.now)
+            books = Books(transaction, keys + _keys_of(known), limits)
+            for each in done:
+                _settle(transaction, books, claim.ask, claim.token, known, each)
+            answer = self._granted(transaction, books, keys, call, take)
+            if isinstance(answer, Granted):
+                self._keep(transaction, books, keys, claim, call_no, call.model, answer)
+            books.save()
+        return answer
+
+    def settle_orphans(self) -> int:
+        """Count reservations whose holder is gone, and whose ask waits for nobody any more, as used; how many calls.
+
+        Those of asks that are taken over were settled with it; these are of runs that ended meanwhile.
+        """
+        with self.database.read() as connection:
+            lost = connection.execute(_ORPHANS).all()
+        settled = 0
+        for run_id, ask_id, token in lost:
+            with self.lock_run(run_id, skip_locked=True) as transaction:
+                if transaction is not None:
+                    settled += settle_lost(transaction, ask_id, token)
+        return settled
+
+    def _granted(
+        self, transaction: RunTransaction, books: Books, keys: list[Key], call: ModelCall, take: Take | None
+    ) -> Granted | Refusal | Wait:
+        answer = grant(call, books.paying(keys))
+        if isinstance(answer, Refusal) or take is None:
+            return answer
+        if answer.amount is NOTHING:  # no budget asked for it, but the provider's limits may
+            answer = Granted(max_tokens=answer.max_tokens, amount=call.amount(answer.max_tokens))
+        return take(transaction, call, answer) or answer
+
+    def _keep(
+        self,
+        transaction: RunTransaction,
+        books: Books,
+        keys: list[Key],
+        claim: Claim,
+        call_no: int,
+        model: str,
+        granted: Granted,
+    ) -> None:
+        amount, ask = granted.amount, claim.ask
+        row = {
+            "run_id": ask.run_id,
+            "ask_id": ask.id,
+            "token": claim.token,
+            "call_no": call_no,
+            "model": model,
+            "worker_id": claim.worker_id,
+            "budgets": [list(key) for key in keys],
+            "prompt_tokens": amount.prompt_tokens,
+            "tokens": amount.tokens,
+            "cost": amount.cost,
+            "created_at": transaction.now,
+        }
+        driver.run(transaction.connection, _INSERT, [row])
+        books.reserve(keys, amount)
+        data = {"call": call_no, "model": model, "tokens": amount.tokens, "cost": _money(amount.cost)}
+        data["max_output_tokens"] = granted.max_tokens
+        place: dict[str, Any] = {"path": ask.path, "turn": ask.turn, "try_no": ask.try_no, "ask_id": ask.id}
+        transaction.event("usage.reserved", **place, data=data)
+
+
+def count(
+    transaction: RunTransaction, ask: AskRecord, token: int, usage: Usage | None, calls: Sequence[CallUsage]
+) -> None:
+    """Count what a claim's calls used, in the run's sums and in the budgets they were reserved in.
+
+    `calls` are all of them; without any, `usage` is all there is to know.
+    """
+    if not calls and usage is not None:
+        transaction.add_usage(usage)
+    for call in calls:
+        if call.call_no is None:
+            transaction.add_usage(call.usage)
+    reserved = [call for call in calls if call.call_no is not None]
+    if reserved:
+        known = _rows(transaction, ask.run_id, ask.id, token)
+        books = Books(transaction, _keys_of(known))
+        for call in reserved:
+            _settle(transaction, books, ask, token, known, call)
+        books.save()
+
+
+def give_back(transaction: RunTransaction, ask: AskRecord, token: int) -> None:
+    """Settle what a claim has put aside and not used: no call was made with it."""
+    known = {no: row for no, row in _rows(transaction, ask.run_id, ask.id, token).items() if row.settled_at is None}
+    if known:
+        books = Books(transaction, _keys_of(known))
+        for row in known.values():
+            books.settle(row.keys, row.amount, NOTHING)
+            _close(transaction, ask.id, token, row, NOTHING, lost=False)
+        books.save()
+
+
+def settle_lost(transaction: RunTransaction, ask_id: str, token: int, ask: AskRecord | None = None) -> int:
+    """Count all that a lost holder has put aside as used, and say so in an event; of how many calls.
+
+    A run that has ended has no more events.
+    """
+    run_id = transaction.run.id
+    known = _rows(transaction, run_id, ask_id, token)
+    lost = [row for row in known.values() if row.settled_at is None]
+    if not lost:
+        return 0
+    books = Books(transaction, _keys_of(known))
+    for row in lost:
+        books.settle(row.keys, row.amount, row.amount)
+        _close(transaction, ask_id, token, row, row.amount, lost=True)
+        transaction.add_usage(_usage(row.amount, row.model))
+        if not transaction.run.ended:
+            place: dict[str, Any] = {"ask_id": ask_id}
+            if ask is not None:
+                place |= {"path": ask.path, "turn": ask.turn, "try_no": ask.try_no}
+            data = settled_json(_usage(row.amount, row.model)) | {"call": row.call_no, "lost": True}
+            transaction.event("usage.settled", **place, data=data)
+    books.save()
+    return len(lost)
+
+
+def settled_json(usage: Usage) -> Json:
+    """Usage as JSON; the cost is a decimal string, or null where no price is known."""
+    told: Json = {
+        "model": usage.model,
+        "prompt_tokens": usage.prompt_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "calls": usage.calls,
+        "cost": _money(usage.cost),
+    }
+    return told | {"doubt": usage.doubt} if usage.doubt else told
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    call_no: int
+    model: str
+    keys: list[Key]
+    amount: Amount
+    settled_at: float | None
+    lost: bool
+
+
+def _rows(transaction: RunTransaction, run_id: str, ask_id: str, token: int) -> dict[int, _Row]:
+    found = driver.fetch(transaction.connection, _ROWS, {"run_id": run_id, "ask_id": ask_id, "token": token})
+    rows = {}
+    for no, model, keys, prompt, tokens, cost, settled_at, lost in found:
+        amount = Amount(prompt_tokens=prompt, output_tokens=tokens - prompt, cost=cost)
+        rows[no] = _Row(no, model, [(scope, id) for scope, id in keys or ()], amount, settled_at, bool(lost))
+    return rows
+
+
+def _settle(
+    transaction: RunTransaction, books: Books, ask: AskRecord, token: int, known: dict[int, _Row], call: CallUsage
+) -> None:
+    """Settle one call, unless it was; one that was taken for lost is corrected."""
+    assert call.call_no is not None, "only what was reserved is settled"
+    row = known.get(call.call_no)
+    if row is None or (row.settled_at is not None and (not row.lost or call.lost)):
+        return
+    used = _amount(call.usage)
+    if row.settled_at is None:
+        books.settle(row.keys, row.amount, used)
+        transaction.add_usage(call.usage)
+    else:
+        books.correct(row.keys, row.amount, used)
+        transaction.add_usage(_difference(call.usage, _usage(row.amount, row.model)))
+        if not transaction.run.ended:
+            data = settled_json(call.usage) | {"call": row.call_no, "corrects": settled_json(_usage(row.amount, None))}
+            place: dict[str, Any] = {"path": ask.path, "turn": ask.turn, "try_no": ask.try_no, "ask_id": ask.id}
+            transaction.event("usage.settled", **place, data=data)
+    _close(transaction, ask.id, token, row, used, lost=call.lost)
+
+
+def _close(transaction: RunTransaction, ask_id: str, token: int, row: _Row, used: Amount, *, lost: bool) -> None:
+    given = {
+        "of_run": transaction.run.id,
+        "of_ask": ask_id,
+        "of_token": token,
+        "of_call": row.call_no,
+        "new_cost": used.cost,
+        "new_tokens": used.tokens,
+        "new_lost": lost,
+        "at": transaction.now,
+    }
+    driver.run(transaction.connection, _SETTLE, [given])
+
+
+def _place(ask: AskRecord) -> Json:
+    return {"run_id": ask.run_id, "ask_id": ask.id}
+
+
+def _keys_of(rows: dict[int, _Row]) -> list[Key]:
+    return [key for row in rows.values() for key in row.keys]
+
+
+def _amount(usage: Usage) -> Amount:
+    return Amount(prompt_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens, cost=usage.cost)
+
+
+def _usage(amount: Amount, model: str | None) -> Usage:
+    return Usage(
+        prompt_tokens=amount.prompt_tokens, completion_tokens=amount.output_tokens, cost=amount.cost, model=model
+    )
+
+
+def _difference(usage: Usage, counted: Usage) -> Usage:
+    return Usage(
+        prompt_tokens=usage.prompt_tokens - counted.prompt_tokens,
+        cached_tokens=usage.cached_tokens - counted.cached_tokens,
+        completion_tokens=usage.completion_tokens - counted.completion_tokens,
+        calls=usage.calls - counted.calls,
+        cost=(usage.cost or Decimal(0)) - (counted.cost or Decimal(0)),
+        model=usage.model,
+    )
+
+
+def _money(cost: Decimal | None) -> str | None:
+    return None if cost is None else format(cost, "f")

@@ -1,0 +1,1 @@
+"""The database: engine, tables, migrations, and the statements of the hot path."""

@@ -1,0 +1,106 @@
+"""Column types and expressions that mean the same on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.engine import Dialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from turnwise.base.json_bounds import MAX_STORED_DEPTH, is_too_deep
+from turnwise.errors import UnwritableError
+
+Document = sa.JSON(none_as_null=True)
+# Searchable, and therefore without NUL characters, which jsonb refuses.
+Tags = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
+Seconds: sa.Double[float] = sa.Double()
+
+
+def word(text: str) -> sa.ColumnElement[str]:
+    """A constant of the statement itself: a plan that is kept for any value could not use a partial index."""
+    return sa.literal_column(f"'{text}'", sa.Text)
+
+
+# For `limit`: with a parameter there, a plan that is kept would have to be good for any number of rows, and is not.
+ONE = sa.literal_column("1", sa.Integer)
+
+
+class Money(TypeDecorator[Decimal]):
+    """US dollars: NUMERIC where the database has it, decimal text on SQLite; never a float."""
+
+    impl = sa.Numeric
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Choose the storage of `dialect`."""
+        return dialect.type_descriptor(sa.Text() if dialect.name == "sqlite" else sa.Numeric())
+
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> Any:
+        """Write a `Decimal`; a float is a programming error, because it has already lost digits."""
+        if value is not None and not isinstance(value, Decimal):
+            raise TypeError(f"money is {value!r}; expected a Decimal")
+        return str(value) if value is not None and dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
+        """Read a `Decimal`."""
+        return None if value is None else Decimal(value)
+
+
+class now(FunctionElement[float]):
+    """The database's clock in seconds since the epoch, read anew at each use."""
+
+    type = Seconds
+    inherit_cache = True
+
+
+@compiles(now, "postgresql")
+def _now_postgresql(element: now, compiler: Any, **options: Any) -> str:
+    return "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
+
+
+@compiles(now, "sqlite")
+def _now_sqlite(element: now, compiler: Any, **options: Any) -> str:
+    return "turnwise_now()"  # made known to each connection by `Database`
+
+
+class money_sum(FunctionElement[Decimal]):
+    """The sum of two amounts of money."""
+
+    type = Money()
+    inherit_cache = True
+
+
+@compiles(money_sum, "postgresql")
+def _sum_postgresql(element: money_sum, compiler: Any, **options: Any) -> str:
+    one, other = element.clauses
+    return f"{compiler.process(one, **options)} + {compiler.process(other, **options)}"
+
+
+@compiles(money_sum, "sqlite")
+def _sum_sqlite(element: money_sum, compiler: Any, **options: Any) -> str:
+    return f"turnwise_sum({compiler.process(element.clauses, **options)})"  # see `Database`
+
+
+def dump_json(value: Any) -> str:
+    """Compact JSON in UTF-8, escaped to ASCII only where a lone surrogate can not be encoded.
+
+    Raises `UnwritableError` for what some reader of the record could not read: here every JSON column passes.
+    """
+    try:
+        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise UnwritableError(f"this cannot be kept as JSON: {error}") from error
+    if is_too_deep(value, text):
+        raise UnwritableError(f"this cannot be kept: it is nested deeper than {MAX_STORED_DEPTH} levels")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return json.dumps(value, separators=(",", ":"))
+    return text

@@ -1,0 +1,64 @@
+"""Create a database on a PostgreSQL server, from which its tables can be made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+from psycopg import errors, sql
+from sqlalchemy.engine import URL
+
+from turnwise.errors import ConfigurationError
+from turnwise.record.database.connect_errors import connect_fault
+
+# Databases that every server has, unless somebody has deleted them; CREATE DATABASE needs a connection to one.
+_MAINTENANCE = ("postgres", "template1")
+
+
+def create_database(url: URL, options: Mapping[str, Any]) -> bool:
+    """Create the database of `url` as its user; return False if it exists.
+
+    Raises `ConfigurationError` if the user may not create one, and `psycopg.OperationalError` if the server refuses
+    the connection for another reason than the missing database.
+    """
+    name = url.database or ""
+    if _exists(url, options):
+        return False
+    with _maintenance(url, options) as connection:
+        try:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        except errors.DuplicateDatabase:  # somebody else was faster
+            return False
+        except errors.InsufficientPrivilege as error:
+            raise ConfigurationError(
+                f"the user {url.username!r} may not create the database {name!r}; have an administrator of the server "
+                f"run: CREATE DATABASE {name} OWNER {url.username}"
+            ) from error
+    return True
+
+
+def _exists(url: URL, options: Mapping[str, Any]) -> bool:
+    try:
+        _connect(url, options).close()
+    except psycopg.OperationalError as error:
+        if connect_fault(str(error)).kind != "missing_database":
+            raise
+        return False
+    return True
+
+
+def _maintenance(url: URL, options: Mapping[str, Any]) -> psycopg.Connection[Any]:
+    first, second = _MAINTENANCE
+    try:
+        return _connect(url.set(database=first), options)
+    except psycopg.OperationalError as error:
+        if connect_fault(str(error)).kind != "missing_database":
+            raise
+    return _connect(url.set(database=second), options)
+
+
+def _connect(url: URL, options: Mapping[str, Any]) -> psycopg.Connection[Any]:
+    given = {name: value for name, value in options.items() if name not in url.query}
+    text = url.set(drivername="postgresql").render_as_string(hide_password=False)
+    return psycopg.connect(text, autocommit=True, **given)

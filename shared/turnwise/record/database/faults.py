@@ -1,0 +1,68 @@
+"""The meaning of a database error: the database is away, the schema is another one, or a value cannot be kept.
+
+Only an outage is worth waiting for. A value that the database refuses is refused again, however often it is sent.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+import psycopg
+from sqlalchemy import exc
+
+from turnwise.errors import DatabaseUnavailableError, SchemaVersionError, TurnwiseError, UnwritableError
+from turnwise.record.database.connect_errors import connect_fault
+
+# What a statement may raise inside a transaction, where `begin` and `read` have not translated it yet.
+DATABASE_ERRORS: tuple[type[Exception], ...] = (exc.SQLAlchemyError, psycopg.Error, sqlite3.Error)
+# Statements of the hot path go to the driver without SQLAlchemy, and raise what it raises.
+_OF_DRIVERS = (psycopg.OperationalError, psycopg.InterfaceError, sqlite3.OperationalError, sqlite3.InterfaceError)
+# Numbers beyond what a column holds, half of a surrogate pair, JSON that is nested too deep to be written as text.
+_OF_VALUES = (psycopg.DataError, sqlite3.DataError, OverflowError, UnicodeError, RecursionError)
+# SQLSTATE class 54: a row, a statement or a value exceeds what the program can process.
+_TOO_LARGE = "54"
+
+
+def translated(error: Exception, name: str, *, is_postgres: bool) -> TurnwiseError | None:
+    """The error of ours that a database error means; None if it is no matter of data or of the surroundings."""
+    if isinstance(error, TurnwiseError):
+        return None
+    cause = getattr(error, "orig", None) or error
+    if _is_of_value(error, cause):
+        return UnwritableError(f"the database {name} cannot keep this: {_words(cause)}")
+    if isinstance(error, exc.IntegrityError):
+        return None
+    if isinstance(error, DATABASE_ERRORS) and lacks_table(error):
+        return SchemaVersionError(f"{name} lacks a table ({cause}): run `turnwise migrate`")
+    outage = isinstance(error, (exc.DatabaseError, exc.InterfaceError, exc.TimeoutError, *_OF_DRIVERS))
+    if not outage or isinstance(error, exc.ProgrammingError):
+        return None
+    return DatabaseUnavailableError(_unavailable(_words(cause), name, is_postgres=is_postgres))
+
+
+def lacks_table(error: Exception) -> bool:
+    """Return whether the schema is not the one that the statement was written for."""
+    cause = getattr(error, "orig", None) or error
+    return type(cause).__name__ in ("UndefinedTable", "UndefinedColumn") or str(cause).startswith("no such ")
+
+
+def _is_of_value(error: Exception, cause: BaseException) -> bool:
+    if isinstance(cause, _OF_VALUES):
+        return True
+    if isinstance(error, exc.StatementError) and not isinstance(error, exc.DBAPIError):
+        return True  # the value could not be bound, so the statement was never sent
+    return (getattr(cause, "sqlstate", None) or "").startswith(_TOO_LARGE)
+
+
+def _unavailable(detail: str, name: str, *, is_postgres: bool) -> str:
+    if is_postgres:
+        fault = connect_fault(detail)
+        return f"the database {name} {fault.found} ({detail}); {fault.cure}"
+    return (
+        f"the database {name} does not answer ({detail}); see that it is a database file in a writable directory, or "
+        "correct TURNWISE_DATABASE_URL"
+    )
+
+
+def _words(cause: BaseException) -> str:
+    return " ".join(str(cause).split())[:500]

@@ -1,0 +1,60 @@
+"""From rows to records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from turnwise.record.database import schema
+from turnwise.record.runs.outcomes import Receipt
+from turnwise.record.runs.records import AgentRecord, AskRecord, Json, ReplyRecord, RunRecord
+
+T = TypeVar("T")
+
+RUN = tuple(schema.runs.c)
+ASK = tuple(schema.asks.c)
+REPLY = tuple(schema.replies.c)
+AGENT = tuple(schema.agent_states.c)[1:]
+_AT_STORE = ("run_id", "ask_id", "token", "at")
+RECEIPT = tuple(column for column in schema.receipts.c if column.name not in _AT_STORE)
+
+
+def names(columns: Sequence[sa.Column[Any]]) -> tuple[str, ...]:
+    """The columns' names, in order."""
+    return tuple(column.name for column in columns)
+
+
+_RUN, _ASK, _REPLY, _AGENT, _RECEIPT = names(RUN), names(ASK), names(REPLY), names(AGENT), names(RECEIPT)
+
+
+def run_of(row: Sequence[Any]) -> RunRecord:
+    """A run from the values of `RUN`."""
+    return RunRecord(**dict(zip(_RUN, row, strict=False)))
+
+
+def ask_of(row: Sequence[Any]) -> AskRecord:
+    """An ask from the values of `ASK`."""
+    return AskRecord(**dict(zip(_ASK, row, strict=False)))
+
+
+def reply_of(row: Sequence[Any]) -> ReplyRecord:
+    """A reply from the values of `REPLY`."""
+    return ReplyRecord(**dict(zip(_REPLY, row, strict=False)))
+
+
+def agent_of(row: Sequence[Any]) -> AgentRecord:
+    """An agent from the values of `AGENT`."""
+    return AgentRecord(**dict(zip(_AGENT, row, strict=False)))
+
+
+def receipt_of(row: Sequence[Any]) -> Receipt:
+    """A receipt from the values of `RECEIPT`."""
+    return Receipt(**dict(zip(_RECEIPT, row, strict=False)))
+
+
+def as_row(record: Any, **more: Any) -> Json:
+    """A record's fields as a row to be written, `more` added; values are not copied."""
+    return {field.name: getattr(record, field.name) for field in fields(record)} | more

@@ -1,0 +1,1 @@
+"""The past of a run: reconstruction, fork, retry and export."""

@@ -1,0 +1,269 @@
+"""A run of its own that has another's past up to one of its events, and goes on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from turnwise.errors import ConflictError, InvalidRequestError
+from turnwise.record.database.rows import ASK, RUN, ask_of, run_of
+from turnwise.record.database.schema import asks, events, runs, sessions
+from turnwise.record.past.export import own_fields, read_run
+from turnwise.record.past.reconstruction import Past
+from turnwise.record.past.restore import Record, write_ask, write_past, write_receipts, write_reply
+from turnwise.record.past.retrying import waits_for
+from turnwise.record.runs import journal
+from turnwise.record.runs.conversations import conversation_id
+from turnwise.record.runs.json_differences import difference
+from turnwise.record.runs.records import AskRecord, Json, NewFork, NewRun, RunRecord
+from turnwise.record.runs.run_changes import whole
+from turnwise.record.runs.submission import Submissions
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.tenants.admission import require_room, stand_in_line
+
+_SET = sa.update(runs).where(runs.c.id == sa.bindparam("of_run"))
+_ASK = sa.select(*ASK).where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
+_SESSION = sa.select(sa.literal(1)).where(
+    sessions.c.tenant == sa.bindparam("tenant"), sessions.c.id == sa.bindparam("session_id")
+)
+
+
+class Forks(Submissions):
+    """Makes forks."""
+
+    def fork(
+        self, run_id: str, new: NewFork, then: Callable[[RunTransaction], None] | None = None
+    ) -> tuple[RunRecord, AskRecord | None, bool]:
+        """Keep a fork of a run; the fork, the ask to be published if it is one, and whether the fork is new.
+
+        It has the events, documents, frames, agents and histories of the other as they were after the last move or
+        reply that ended at `new.at` or before, and was not the end of the run. It has used nothing yet. `then` runs in
+        the same transaction on a fork that is new.
+
+        Raises `NotFoundError`; `InvalidRequestError` for an event that there is not; `ConflictError` with one of the
+        codes `past_unknown`, `session_exists`, `idempotency_mismatch`; `QuotaExceededError` (`too_many_runs`).
+        """
+        with self.locked(run_id) as transaction:
+            origin = transaction.run
+            if not 1 <= new.at <= origin.last_seq:
+                raise InvalidRequestError(f"{run_id} has no event {new.at}; name one from 1 to {origin.last_seq}")
+            record = Record(read_run(transaction.connection, origin))
+        past = _parting(record, new.at)
+        if new.message is not None and past.started and not _asks_a_human(record, past):
+            raise InvalidRequestError(
+                f"nobody asks a human at event {new.at} of {run_id}, so there is nothing that a message could answer; "
+                "fork at a human.asked event, or at event 1, or leave the message out"
+            )
+        with self.database.begin() as connection:
+            most = self.max_unfinished_runs
+            if most:
+                stand_in_line(self.database, connection, origin.tenant)
+            known = self.known(connection, origin.tenant, new.idempotency_key, new.body_hash)
+            if known is not None:
+                return known, None, False
+            if most:
+                require_room(connection, origin.tenant, most)
+            made = self._write(connection, _Fork(record, past, new, origin))
+            if made is None:  # the same request, sent at the same time, was a moment faster
+                known = self.known(connection, origin.tenant, new.idempotency_key, new.body_hash)
+                assert known is not None, "only a known key keeps a fork from being written"
+                return known, None, False
+            run, ask = made
+            if then is not None:
+                transaction = RunTransaction(self.database, connection, run, self.database.now(connection))
+                then(transaction)
+                transaction.flush()
+                run = transaction.run
+            self.audited(connection, run.id)
+        journal.accepted(run, forked_from=run_id)
+        self.tell(run.id, run.last_seq)
+        return run, ask, True
+
+    def _write(self, connection: Connection, fork: _Fork) -> tuple[RunRecord, AskRecord | None] | None:
+        new = fork.new
+        if new.session_id is not None:
+            given = {"tenant": fork.origin.tenant, "session_id": new.session_id}
+            if connection.execute(_SESSION, given).first() is not None:
+                raise ConflictError(
+                    f"there is a session {new.session_id!r} already; a fork can only begin a new one", "session_exists"
+                )
+        run = self.insert(connection, fork.row())
+        if run is None:
+            return None
+        fork.write_events(connection, run.created_at)
+        write_past(connection, fork.record, fork.past, run.id)
+        if fork.past.started:
+            fork.write_asks(connection, run.created_at)
+        connection.execute(_SET.values(fork.columns(run)), {"of_run": run.id})
+        made = run_of(connection.execute(sa.select(*RUN).where(runs.c.id == run.id)).one())
+        if made.awaiting is None or fork.past.answered:
+            return made, None
+        row = connection.execute(_ASK, {"of_run": run.id, "of_ask": made.awaiting}).one()
+        return made, ask_of(row)
+
+
+def _parting(record: Record, at: int) -> Past:
+    """The state from which a fork at event `at` goes on."""
+    for event in record.events:
+        if event["type"] == "run.forked" and event["seq"] > at:
+            origin = event["data"]["run"]
+            raise ConflictError(
+                f"event {at} of {record.run['id']} happened in {origin}, which it was forked from; fork {origin}",
+                "past_unknown",
+            )
+    past = record.before_an_end(at)
+    if past.started:
+        return past
+    begun = {} if record.run["conversation_id"] is None else record.pasts.all[-1].begun
+    agents = begun or past.agents
+    return replace(past, seq=max(past.seq, 1), agents=dict(agents), begun=dict(agents))
+
+
+def _asks_a_human(record: Record, past: Past) -> bool:
+    return past.awaiting is not None and not past.answered and record.ask(past.awaiting)["responder"] == "user"
+
+
+class _Fork:
+    """A fork that is being made."""
+
+    def __init__(self, record: Record, past: Past, new: NewFork, origin: RunRecord) -> None:
+        self.record = record
+        self.past = past
+        self.new = new
+        self.origin = origin
+        self._told: Json = {"from": past.seq + 1, "spent": ["0", 0]}
+        self._told["begun"] = {
+            key: whole(replace(agent, base_len=0, base_epoch=0)) for key, agent in past.agents.items()
+        }
+        self._turned(new.turns)
+
+    def row(self) -> NewRun:
+        """The fork as a new run."""
+        new, origin = self.new, self.origin
+        deadline = origin.deadline_at - origin.created_at if origin.deadline_at is not None else None
+        return NewRun(
+            id=new.id,
+            task=origin.task,
+            version=new.version,
+            message=origin.message if new.message is None or self.past.started else new.message,
+            tenant=origin.tenant,
+            priority=origin.priority,
+            tags=tuple(origin.tags),
+            metadata=origin.metadata,
+            session_id=new.session_id,
+            max_cost=origin.max_cost if new.max_cost is None else new.max_cost,
+            max_tokens=origin.max_tokens if new.max_tokens is None else new.max_tokens,
+            turns=origin.turns if new.turns is None else new.turns,
+            max_turns=origin.max_turns,
+            deadline=deadline if new.deadline is None else new.deadline,
+            on_limit=new.on_limit or origin.on_limit,
+            idempotency_key=new.idempotency_key,
+            body_hash=new.body_hash,
+            forked_from={"run": origin.id, "at": self.past.seq},
+            model=origin.model if new.model is None else new.model,
+            traceparent=new.traceparent,
+        )
+
+    def columns(self, run: RunRecord) -> Json:
+        """What the fork's row has from the past."""
+        past = self.past
+        made: Json = {"last_seq": past.seq + 1}
+        if not past.started:
+            return made
+        awaiting, status = self._renamed(past.awaiting), "running"
+        waiting_for: Json | None = None
+        due: float | None = run.created_at
+        if awaiting is not None and past.awaiting is not None and not past.answered:
+            ask = self.record.ask(past.awaiting)
+            waiting_for, due = waits_for(ask, awaiting), None
+            status = "waiting" if ask["responder"] == "user" else "running"
+        made |= {"status": status, "awaiting": awaiting, "waiting_for": waiting_for, "move_due_at": due}
+        made |= {"started_at": run.created_at, "last_frame": past.last_frame}
+        made["last_document"] = len(self.record.found["documents"])
+        if run.session_key is not None and self.new.keeps_conversation:
+            made["conversation_id"] = conversation_id(run.session_key, run.task)
+        return made
+
+    def write_events(self, connection: Connection, at: float) -> None:
+        """Copy the events up to the fork, and add the one that says so."""
+        rows = [self._event(event) for event in self.record.events[: self.past.seq]]
+        data = {"run": self.origin.id, "at": self.past.seq, "version": self.new.version, "model": self.new.model}
+        told = {name: value for name, value in data.items() if value is not None}
+        forked = {"seq": self.past.seq + 1, "type": "run.forked", "at": at, "data": told, "changes": self._told}
+        rows.append(dict.fromkeys(rows[0]) | forked)
+        connection.execute(sa.insert(events), [row | {"run_id": self.new.id} for row in rows])
+
+    def write_asks(self, connection: Connection, now: float) -> None:
+        """Copy what was asked, replied and received; the ask that waits for an answer is open again."""
+        past, fork_id = self.past, self.new.id
+        seen = {event["ask_id"] for event in self.record.events[: past.seq]}
+        at = self.record.events[past.seq - 1]["at"]
+        for row in self.record.found["asks"]:
+            if row["id"] in seen:
+                write_ask(connection, fork_id, row, id=self._renamed(row["id"]), **self._state(row, now))
+        for row in self.record.found["replies"]:
+            if row["ask_id"] in seen and row["at"] <= at and self._is_answered(row["ask_id"]):
+                # The other run has paid for it.
+                write_reply(
+                    connection, fork_id, own_fields(row), ask_id=self._renamed(row["ask_id"]), usage=None, cost=None
+                )
+        # Handlers write theirs between moves, without an event.
+        until = self.record.events[self.new.at - 1]["at"]
+        for row in self.record.found["receipts"]:
+            if row["ask_id"] in seen and row["at"] <= until and row["status"] == "done":
+                write_receipts(connection, fork_id, [row], ask_id=self._renamed(row["ask_id"]))
+
+    def _state(self, row: Json, now: float) -> Json:
+        if self._is_answered(row["id"]):
+            return {"status": "answered"}
+        status = "open" if row["responder"] == "user" else "runnable"
+        fresh = dict.fromkeys(
+            (
+                "worker_id",
+                "due_at",
+                "topup_after",
+                "claimed_at",
+                "closed_at",
+                "bucket",
+                "bucket_tokens",
+                "parked",
+                "parked_at",
+            )
+        )
+        return fresh | {
+            "status": status,
+            "attempts": 0,
+            "topups": 0,
+            "deferrals": 0,
+            "lost": 0,
+            "token": 0,
+            "created_at": now,
+            "traceparent": self.new.traceparent,
+        }
+
+    def _is_answered(self, ask_id: str) -> bool:
+        return ask_id != self.past.awaiting or self.past.answered
+
+    def _event(self, event: Json) -> Json:
+        document = (event["data"] or {}).get("document")
+        return event | {"ask_id": self._renamed(event["ask_id"]), "document_id": document}
+
+    def _renamed(self, ask_id: str | None) -> Any:
+        if ask_id is None or not ask_id.startswith(f"{self.origin.id}."):
+            return ask_id
+        return self.new.id + ask_id.removeprefix(self.origin.id)
+
+    def _turned(self, turns: int | None) -> None:
+        """Give the root the fork's own limit of turns."""
+        frames = self.past.frames
+        if turns is not None and frames:
+            root = frames[min(frames)]
+            limited = replace(root, state=root.state | {"turns": turns})
+            self.past = replace(self.past, frames=frames | {root.no: limited})
+            found = difference({"state": root.state}, {"state": limited.state})
+            if found is not None:
+                self._told["frames"] = {str(root.no): found}

@@ -1,0 +1,151 @@
+"""A record of its own, in a file that nobody else sees, in which a run is made again."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import sqlalchemy as sa
+
+from turnwise.record.database import driver, schema
+from turnwise.record.database.database import Database
+from turnwise.record.database.rows import AGENT, RUN, agent_of, run_of
+from turnwise.record.database.schema import asks, documents, events, frames, runs
+from turnwise.record.past.export import own_fields
+from turnwise.record.past.reconstruction import Past
+from turnwise.record.past.restore import Record, write_agent, write_ask, write_past
+from turnwise.record.runs.records import AgentRecord, Frame, Json, ReplyRecord
+from turnwise.record.runs.transaction import RunTransaction
+
+# Of the run's row: what it was when it was accepted.
+_GIVEN = (
+    *("id", "tenant", "task", "priority", "tags", "metadata", "message", "turns", "max_turns"),
+    *("max_cost", "max_tokens", "created_at", "started_at"),
+)
+_EVENT = ("type", "path", "turn", "try_no", "ask_id", "data", "document")
+_EVENTS = (
+    sa.select(*(events.c[name] for name in _EVENT[:-1]), documents.c.body)
+    .select_from(events.outerjoin(documents, documents.c.id == events.c.document_id))
+    .order_by(events.c.seq)
+)
+_BODIES = sa.select(documents.c.id, documents.c.body, documents.c.parent_id)
+
+
+class Scratch:
+    """Holds one run at a time; a context manager, which takes its file with it."""
+
+    def __init__(self) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="turnwise-replay-")
+        self._database = Database(f"sqlite:///{Path(self._directory.name) / 'run.db'}")
+        with self._database.begin() as connection:
+            schema.metadata.create_all(connection)
+        self._run_id = ""
+        self._written: list[str] = []
+
+    def __enter__(self) -> Scratch:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._database.close()
+        self._directory.cleanup()
+
+    def begin(self, record: Record, past: Past, version: str) -> None:
+        """Have the run as it was at `past`, as one of that version, in the place of any other."""
+        self._run_id = record.run["id"]
+        row: Json = {"version": version}
+        row |= {name: own_fields(record.run)[name] for name in _GIVEN}
+        row |= {"status": "running" if past.started else "queued", "last_frame": past.last_frame}
+        row |= {
+            "started_at": row["started_at"] if past.started else None,
+            "last_document": len(record.found["documents"]),
+        }
+        row |= {"awaiting": past.awaiting, "cost": past.cost}
+        with self._database.begin() as connection:
+            for table in reversed(schema.metadata.sorted_tables):
+                connection.execute(sa.delete(table))
+            connection.execute(sa.insert(runs), row)
+            write_past(connection, record, past, self._run_id)
+            if past.awaiting is not None:
+                open_again = {"status": "open", "worker_id": None, "closed_at": None}
+                write_ask(connection, self._run_id, record.ask(past.awaiting), **open_again)
+
+    def take_over(self, record: Record, past: Past, keys: Mapping[str, Any]) -> None:
+        """Have these agents as they were at `past`, with their histories."""
+        with self._database.begin() as connection:
+            for key in keys:
+                write_agent(connection, self._run_id, past.agents[key], record.history(past, key))
+
+    def move(
+        self,
+        past: Past,
+        at: float,
+        reply: tuple[Json, Json | None] | None,
+        make: Callable[[RunTransaction], Any],
+    ) -> list[Json]:
+        """Make the next move at that time, with what had been used, and the reply and its document if there was one.
+
+        Gives the events that were written, with the bodies of the documents that they name as `document`.
+        """
+        given = {"cost": past.cost, "prompt_tokens": past.tokens, "last_seq": 0}
+        given |= {"cancel_requested_at": at if past.killed else None, "deadline_at": at if past.late else None}
+        with self._database.begin() as connection:
+            connection.execute(sa.update(runs).values(given))
+            connection.execute(sa.delete(events))
+            rows = driver.fetch(connection, sa.select(*RUN), {})
+            transaction = RunTransaction(self._database, connection, run_of(rows[0]), at)
+            if reply is not None:
+                _answer(transaction, *reply)
+            make(transaction)
+            transaction.flush()
+            rows = driver.fetch(connection, _EVENTS, {})
+            self._written = transaction.documents_written()
+        return [dict(zip(_EVENT, row, strict=True)) for row in rows]
+
+    def frames(self) -> dict[int, Frame]:
+        """The stack."""
+        with self._database.read() as connection:
+            rows = connection.execute(sa.select(frames.c.no, frames.c.path, frames.c.state))
+            return {row[0]: Frame(no=row[0], path=row[1], state=row[2]) for row in rows}
+
+    def agents(self) -> dict[str, AgentRecord]:
+        """The agents."""
+        with self._database.read() as connection:
+            return {row[0]: agent_of(row) for row in connection.execute(sa.select(*AGENT))}
+
+    def rename(self, renamed: Mapping[str, str]) -> None:
+        """Give documents of the last move other ids, wherever they are named."""
+        if not renamed:
+            return
+        with self._database.begin() as connection:
+            for row in connection.execute(_BODIES.where(documents.c.id.in_(self._written))).all():
+                new = dict(zip(("id", "body", "parent_id"), _other(list(row), renamed), strict=True))
+                connection.execute(sa.update(documents).where(documents.c.id == row[0]).values(new))
+            for no, frame in connection.execute(sa.select(frames.c.no, frames.c.state)).all():
+                connection.execute(sa.update(frames).where(frames.c.no == no).values(state=_other(frame, renamed)))
+            for old, new_id in renamed.items():
+                connection.execute(sa.update(asks).where(asks.c.message_id == old).values(message_id=new_id))
+
+
+def _answer(transaction: RunTransaction, row: Json, document: Json | None) -> None:
+    if document is not None and row["document_id"] is not None:
+        transaction.put_document(row["document_id"], document, (document.get("metadata") or {}).get("parent_id"))
+    known = {field.name for field in fields(ReplyRecord)}
+    kept = {name: value for name, value in row.items() if name in known}
+    accepted = {"run_id": transaction.run.id, "accepted": True, "reason": None, "cost": None}
+    transaction.add_reply(ReplyRecord(**(kept | accepted)))
+
+
+def _other(value: Any, renamed: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return renamed.get(value, value)
+    if isinstance(value, list):
+        return [_other(item, renamed) for item in value]
+    if isinstance(value, dict):
+        return {key: _other(item, renamed) for key, item in value.items()}
+    return value

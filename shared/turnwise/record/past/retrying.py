@@ -1,0 +1,247 @@
+"""A failed run goes on from where it failed: what came before is kept, the ask that failed is asked again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import sqlalchemy as sa
+
+from turnwise.errors import ConflictError
+from turnwise.record.database.columns import word
+from turnwise.record.database.schema import agent_states, asks, events, histories, replies
+from turnwise.record.past.export import read_run
+from turnwise.record.past.reconstruction import Past
+from turnwise.record.past.restore import Record
+from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.records import AskRecord, Json, RunRecord
+from turnwise.record.runs.session_queue import begun_after, lock_session
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.tenants.admission import require_room, stand_in_line
+
+# Events from which a deadline counts.
+_BEGINNINGS = ("run.accepted", "run.forked", "run.retried")
+_RETRYABLE = ("ERROR", "TIMEOUT")
+# Statuses of completed runs that a limit ended: its name, and the option that gives a fork another.
+_LIMITS = {
+    "MAX_COST": ("cost", "--max-cost USD"),
+    "MAX_TOKENS": ("tokens", "--max-tokens N"),
+    "FIXED_TURNS": ("turns", "--turns N"),
+}
+_LATE_EVENTS = 200
+_LAST_EVENTS = (
+    sa.select(events.c.type, events.c.seq, events.c.data)
+    .where(
+        events.c.run_id == sa.bindparam("of_run"),
+        events.c.seq > sa.bindparam("after"),
+        events.c.type.in_([word(name) for name in ("turn.asked", "turn.replied", "limit.reached")]),
+    )
+    .order_by(events.c.seq)
+)
+_UNACCEPT = (
+    sa.update(replies)
+    .where(replies.c.run_id == sa.bindparam("of_run"), replies.c.ask_id == sa.bindparam("of_ask"), replies.c.accepted)
+    .values(accepted=False, reason="retried")
+)
+_LAST_TOKEN = sa.select(sa.func.max(replies.c.token)).where(
+    replies.c.run_id == sa.bindparam("of_run"), replies.c.ask_id == sa.bindparam("of_ask")
+)
+_REOPEN = (
+    sa.update(asks)
+    .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
+    .values(
+        status=sa.case((asks.c.responder == "user", "open"), else_="runnable"),
+        attempts=0,
+        # A run that ended by its deadline may have ended in the middle of a handler.
+        lost=asks.c.lost
+        + sa.case((sa.and_(asks.c.status == word("cancelled"), asks.c.worker_id.is_not(None)), 1), else_=0),
+        token=sa.bindparam("new_token"),
+        worker_id=None,
+        due_at=None,
+        # Failed tries are counted anew, or the first one that fails now would be the last.
+        failures=None,
+        bucket=None,
+        bucket_tokens=None,
+        topups=0,
+        topup_after=None,
+        closed_at=None,
+        traceparent=sa.func.coalesce(sa.bindparam("new_traceparent", type_=sa.Text), asks.c.traceparent),
+    )
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewLimits:
+    """Limits of a run from now on; None leaves what it has. `deadline` is in seconds from now."""
+
+    max_cost: Decimal | None = None
+    max_tokens: int | None = None
+    deadline: float | None = None
+
+
+class Retries(StoreBase):
+    """Has failed runs go on."""
+
+    def retry(
+        self, run_id: str, limits: NewLimits | None = None, *, traceparent: str | None = None
+    ) -> tuple[RunRecord, AskRecord | None]:
+        """Have a run go on that has ended with ERROR or TIMEOUT; the run, and the ask to be published, if it is one.
+
+        The ask that failed, or was not answered in time, is open again under its id, with its attempts and its
+        receipts: what handlers have done is not done again. Where it was the move after a good answer that failed,
+        the move is made again. A deadline begins anew, with as many seconds as the run had at first. `traceparent` is
+        of the request.
+
+        Raises `NotFoundError`, and `ConflictError` with one of the codes `not_failed`, `not_retryable`,
+        `session_went_on`, `past_unknown`; `QuotaExceededError` (`too_many_runs`).
+        """
+        with self.locked(run_id) as transaction:
+            if self.max_unfinished_runs:
+                stand_in_line(self.database, transaction.connection, transaction.run.tenant)
+                require_room(transaction.connection, transaction.run.tenant, self.max_unfinished_runs)
+            _refuse(transaction)
+            record = Record(read_run(transaction.connection, transaction.run))
+            ended = record.at(transaction.run.last_seq)
+            past = record.before_the_end()
+            _restore(transaction, record, past, ended)
+            error = transaction.run.error
+            again = _reopened(transaction, past, record, traceparent)
+            ask = record.ask(past.awaiting) if past.awaiting is not None else None
+            begun_at = max(event["at"] for event in record.events if event["type"] in _BEGINNINGS)
+            _go_on(transaction, past, again, ask, limits or NewLimits(), begun_at)
+            if traceparent is not None:
+                transaction.change(stretch=traceparent)
+            transaction.event(
+                "run.retried",
+                path=ask["path"] if ask is not None else None,
+                turn=ask["turn"] if ask is not None else None,
+                try_no=ask["try_no"] if ask is not None else None,
+                ask_id=past.awaiting,
+                data={"to": past.seq, "again": again, "error": error},
+            )
+            transaction.mark()
+            self.audited(transaction.connection, run_id)
+        with self.locked(run_id) as transaction:
+            return transaction.run, transaction.open_ask() if again else None
+
+
+def _refuse(transaction: RunTransaction) -> None:
+    run = transaction.run
+    if run.status != "failed":
+        if run.status == "completed" and run.status_code in _LIMITS:
+            raise ConflictError(_at_limit(transaction), "not_failed")
+        told = "is cancelled" if run.status == "cancelled" else f"is {run.status}"
+        raise ConflictError(f"the run {run.id} has not failed, it {told}; only a failed run is retried", "not_failed")
+    if run.status_code not in _RETRYABLE:
+        raise ConflictError(
+            f"the run {run.id} has ended with {run.status_code}: the same answers would end it again; fork it at an "
+            "event before its end, or submit it anew",
+            "not_retryable",
+        )
+    if run.session_key is None:
+        return
+    lock_session(transaction.connection, run)
+    later = begun_after(transaction.connection, run)
+    if later is not None:
+        raise ConflictError(
+            f"the session {run.session_id!r} has gone on with the run {later}; submit the message of {run.id} again",
+            "session_went_on",
+        )
+
+
+def _at_limit(transaction: RunTransaction) -> str:
+    """Why a run that a limit ended is not retried, with the command that goes on from there."""
+    run, (name, option) = transaction.run, _LIMITS[transaction.run.status_code or ""]
+    given = {"of_run": run.id, "after": run.last_seq - _LATE_EVENTS}
+    last = {row[0]: row for row in transaction.connection.execute(_LAST_EVENTS, given)}
+    reached = last.get("limit.reached")
+    refused = reached is not None and (reached[2] or {}).get("message") is not None
+    # The call that was refused is asked again; where it was not, what came of the last one is looked at again.
+    place = last.get("turn.asked" if refused else "turn.replied") or last.get("turn.asked")
+    command = f"turnwise fork {run.id} --at {place[1] if place is not None else 'EVENT'} {option}"
+    return (
+        f"the run {run.id} has not failed: its limit of {name} ended it, and a retry would end there again; "
+        f"fork it with a higher limit: {command}"
+    )
+
+
+def _restore(transaction: RunTransaction, record: Record, past: Past, ended: Past) -> None:
+    """Put frames, loop counts, agents and documents back that the end of the run has changed."""
+    if not past.started:
+        _forget(transaction)
+        return
+    counts = record.pasts.counts(past.seq)
+    for frame in transaction.frames():
+        transaction.pop_frame(frame.no)
+    for no, frame in sorted(past.frames.items()):
+        transaction.push_frame(frame.path, frame.state, no)
+        transaction.restore_counts(no, counts.get(no, {}))
+    for key, agent in past.agents.items():
+        if ended.agents[key] != agent:
+            kept = record.kept_at_the_end(key, past)
+            transaction.restore_agent(agent, record.history(past, key, kept), kept)
+    bodies, now = record.bodies(past.seq), record.bodies(ended.seq)
+    for id in record.document_ids:
+        if bodies[id] is not now[id]:
+            transaction.documents([id])
+            transaction.put_document(id, bodies[id], bodies[id].get("metadata", {}).get("parent_id"))
+
+
+def _forget(transaction: RunTransaction) -> None:
+    """What a run has that failed before its first ask was made: it begins anew, and takes up its session again."""
+    for table in (agent_states, histories):
+        transaction.connection.execute(sa.delete(table).where(table.c.owner == transaction.run.id))
+    for frame in transaction.frames():
+        transaction.pop_frame(frame.no)
+    transaction.run = replace(transaction.run, started_at=None, conversation_id=None)
+
+
+def _reopened(transaction: RunTransaction, past: Past, record: Record, traceparent: str | None) -> bool:
+    """Open the awaited ask again, unless it has an answer that can be gone on with; whether it was opened."""
+    if past.awaiting is None:
+        return False
+    at = transaction.now
+    reply = record.reply(past.awaiting, at)
+    if reply is not None and reply["kind"] != "error":
+        return False
+    given = {"of_run": transaction.run.id, "of_ask": past.awaiting}
+    transaction.connection.execute(_UNACCEPT, given)
+    last = transaction.connection.execute(_LAST_TOKEN, given).scalar_one() or 0
+    token = max(last, record.ask(past.awaiting)["token"]) + 1
+    transaction.connection.execute(_REOPEN, given | {"new_token": token, "new_traceparent": traceparent})
+    return True
+
+
+def _go_on(
+    transaction: RunTransaction, past: Past, again: bool, ask: Json | None, limits: NewLimits, begun_at: float
+) -> None:
+    run, now = transaction.run, transaction.now
+    deadline = limits.deadline
+    if deadline is None and run.deadline_at is not None:
+        deadline = run.deadline_at - begun_at
+    status, waiting_for = "running" if past.started else "queued", None
+    if again and ask is not None:
+        waiting_for = waits_for(ask, ask["id"])
+        status = "waiting" if ask["responder"] == "user" else "running"
+    transaction.run = replace(
+        run,
+        status=status,
+        status_code=None,
+        result=None,
+        error=None,
+        finished_at=None,
+        cancel_requested_at=None,
+        awaiting=past.awaiting,
+        waiting_for=waiting_for,
+        move_due_at=None if again else now,
+        deadline_at=None if deadline is None else now + deadline,
+        max_cost=run.max_cost if limits.max_cost is None else limits.max_cost,
+        max_tokens=run.max_tokens if limits.max_tokens is None else limits.max_tokens,
+    )
+
+
+def waits_for(ask: Json, ask_id: str) -> Json:
+    """What a run waits for while an ask is open."""
+    if ask["responder"] == "user":
+        return {"kind": "human", "question": ask_id, "task": ask["path"]}
+    return {"kind": ask["responder"], "agent": ask["agent"].rsplit("/", 1)[-1], "queue": ask["queue"]}

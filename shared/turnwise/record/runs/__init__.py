@@ -1,0 +1,1 @@
+"""Runs: submission, transactions, sessions and queries."""

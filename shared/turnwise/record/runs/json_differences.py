@@ -1,0 +1,55 @@
+"""What changed from one JSON value to the next, small where little changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnwise.record.runs.records import Json
+
+# How many items a list may lose at its front and still be told from what was added at its end.
+_MOST_DROPPED = 2
+
+
+def difference(old: Any, new: Any) -> Json | None:
+    """What makes `new` of `old`, as JSON; None if they are equal.
+
+    `{"=": value}` replaces the value; `{"~": {key: difference}, "-": [keys]}` changes an object and takes keys away;
+    `{"<": n, "+": [items]}` takes n items from the front of a list and adds some at its end.
+    """
+    if old == new:
+        return None
+    if isinstance(old, dict) and isinstance(new, dict):
+        return _of_objects(old, new)
+    if isinstance(old, list) and isinstance(new, list):
+        for dropped in range(min(len(old), _MOST_DROPPED + 1)):
+            kept = old[dropped:]
+            if new[: len(kept)] == kept:
+                return {"<": dropped, "+": new[len(kept) :]}
+    return {"=": new}
+
+
+def changed(old: Any, found: Json | None) -> Any:
+    """The value that `difference(old, new)` was made from; `old` is left as it is."""
+    if found is None:
+        return old
+    if "=" in found:
+        return found["="]
+    if "+" in found:
+        return [*old[found["<"] :], *found["+"]]
+    gone = set(found.get("-", ()))
+    made = {key: value for key, value in old.items() if key not in gone}
+    for key, inner in found["~"].items():
+        made[key] = changed(old.get(key), inner)
+    return made
+
+
+def _of_objects(old: Json, new: Json) -> Json:
+    found: Json = {"~": {}}
+    for key, value in new.items():
+        inner = difference(old[key], value) if key in old else {"=": value}
+        if inner is not None:
+            found["~"][key] = inner
+    gone = [key for key in old if key not in new]
+    if gone:
+        found["-"] = gone
+    return found

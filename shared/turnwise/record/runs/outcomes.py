@@ -1,0 +1,156 @@
+"""What a worker hands to the record when it is done with a claimed ask, as frozen values.
+
+There is an answer (`Reply`), or the ask is put off, given back or parked; and what was used on the way. `work` are the
+times of the attempt (where it was made, its `parts`), which the event of the outcome keeps for the run's timeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from turnwise.models.limits.provider import ProviderWait
+from turnwise.record.runs.records import Json, NewDocument, NewHistory, Usage
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallUsage:
+    """What one call of a claim used, or several that nothing was put aside for (`call_no` is None).
+
+    `lost`: nobody knows, so it is what was put aside.
+    """
+
+    usage: Usage
+    call_no: int | None = None
+    lost: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """A responder's outcome.
+
+    The history is first cut to `keep_history` rows (None: not at all; 0: cleared), then `history` is appended.
+    `record` and `state` replace the agent's unless None. `data` joins the data of the `turn.replied` event. Of a
+    `refused` call, which was not made, `error["limit"]` says which limit it would have gone over. `calls` are the model
+    calls that `usage` is the sum of; where they are given, they are what is counted. One that `forfeits` has no usage
+    that can be kept: what was reserved for its calls counts. `traceparent` is the answering's.
+    """
+
+    kind: Literal["answer", "nothing", "refused", "error"]
+    document: NewDocument | None = None
+    error: Json | None = None
+    keep_history: int | None = None
+    history: tuple[NewHistory, ...] = ()
+    record: Json | None = None
+    state: Json | None = None
+    usage: Usage | None = None
+    calls: tuple[CallUsage, ...] = ()
+    data: Json = field(default_factory=dict)
+    forfeits: bool = False
+    work: Json | None = None
+    traceparent: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProviderDown:
+    """A deferred ask's provider did not answer.
+
+    `wait` gives the seconds for which nobody looks whether it is back, after so many looks that failed. `looked`: the
+    call that failed was such a look. `lasted`: seconds that the call took. `answered`: seconds since the process that
+    made it saw the provider answer a call, None if it never did.
+    """
+
+    wait: Callable[[int], float]
+    looked: bool = False
+    lasted: float = 0.0
+    answered: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Deferral:
+    """A responder's ask is put off: nobody holds it for `seconds`, then anyone may claim it again.
+
+    `waiting_for` says what the run waits for meanwhile (`kind`, and what that needs); `due_at` is added. `data` joins
+    the data of the `ask.deferred` event. `counts`: the try that came to this counts as one of the ask's attempts.
+    With `provider` it may be claimed as soon as that has room; `seconds` is when that may be, for those who look. With
+    `down`, too, the provider did not answer; then `seconds` hold if it is not known to be away for others.
+    `failures` replace those of the ask, None leaves them.
+    """
+
+    seconds: float
+    waiting_for: Json
+    usage: Usage | None = None
+    calls: tuple[CallUsage, ...] = ()
+    data: Json = field(default_factory=dict)
+    work: Json | None = None
+    counts: bool = False
+    provider: ProviderWait | None = None
+    down: ProviderDown | None = None
+    failures: Json | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Release:
+    """A responder's work was cut short, for a `reason` (`killed`, `deadline`, `lost`): its ask is given back.
+
+    Whoever makes the run's next move, or holds the ask by now, decides what becomes of it. `in_doubt`: a handler was
+    cut short that may not be called twice.
+    """
+
+    reason: str
+    usage: Usage | None = None
+    calls: tuple[CallUsage, ...] = ()
+    work: Json | None = None
+    in_doubt: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Receipt:
+    """A handler's call within an ask, numbered from 1: `begun`, or `done` with its result.
+
+    `arguments` is the tool as JSON. `result["value"]` is what the handler returned, `result["text"]` that as text where
+    the two differ. `state` and `record` are what the calls up to this one have changed of the agent: the application's
+    state, and what the framework keeps of it.
+    """
+
+    call_no: int
+    tool: str
+    status: Literal["begun", "done"]
+    key: str
+    effect: str
+    arguments: Json | None = None
+    result: Json | None = None
+    state: Json | None = None
+    record: Json | None = None
+    begun_at: float | None = None
+    worker_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parking:
+    """A responder's ask is to wait for a person.
+
+    `call` is the handler's call of which nobody knows the outcome, `worker` who made it, if not an earlier holder.
+    """
+
+    reason: Literal["unknown_outcome", "attempts_exhausted"]
+    call: Receipt | None = None
+    worker: str | None = None
+    error: Json | None = None
+    usage: Usage | None = None
+    calls: tuple[CallUsage, ...] = ()
+    work: Json | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resolution:
+    """What a person says of a parked ask.
+
+    The call has `happened` with that result (as in a `Receipt`, None for nothing), is to be made `again`, or the run is
+    to `fail`. `traceparent` is of the request that says so.
+    """
+
+    outcome: Literal["happened", "again", "fail"]
+    result: Json | None = None
+    traceparent: str | None = None

@@ -1,0 +1,449 @@
+"""What is read from the record and handed to it, as frozen values.
+
+Times are seconds since the epoch by the database's clock, money is `Decimal` US dollars. Documents, records, states,
+errors and results are JSON objects whose meaning this package does not know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from turnwise.models.limits.window import Caps, Place, Window
+
+Json: TypeAlias = dict[str, Any]
+
+UNFINISHED = ("queued", "running", "waiting")
+FINISHED = ("completed", "failed", "cancelled")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewRun:
+    """A run to be kept; `deadline` is in seconds from its acceptance."""
+
+    id: str
+    task: str
+    version: str
+    message: Json
+    tenant: str = "default"
+    priority: int = 0
+    tags: tuple[str, ...] = ()
+    metadata: Json = field(default_factory=dict)
+    session_id: str | None = None
+    max_cost: Decimal | None = None
+    max_tokens: int | None = None
+    turns: int | None = None
+    max_turns: int | None = None
+    deadline: float | None = None
+    on_limit: str | None = None
+    idempotency_key: str | None = None
+    body_hash: str | None = None
+    forked_from: Json | None = None
+    model: str | None = None
+    traceparent: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewFork:
+    """What of a fork is its own; None takes what the forked run was given.
+
+    `at` is an event of that run. With `session_id`, which must be new, the fork begins that session. `message` is in
+    the place of the one that the run began with, for a fork before its beginning; for one that begins with a human
+    being asked, the caller has it answer that.
+    """
+
+    id: str
+    at: int
+    version: str
+    message: Json | None = None
+    model: str | None = None
+    session_id: str | None = None
+    keeps_conversation: bool = False
+    max_cost: Decimal | None = None
+    max_tokens: int | None = None
+    turns: int | None = None
+    deadline: float | None = None
+    on_limit: str | None = None
+    idempotency_key: str | None = None
+    body_hash: str | None = None
+    traceparent: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunRecord:
+    """A run's row; the field names are the columns."""
+
+    id: str
+    tenant: str
+    task: str
+    version: str
+    status: str
+    status_code: str | None
+    priority: int
+    tags: list[str]
+    metadata: Json
+    session_id: str | None
+    session_key: str | None
+    session_no: int | None
+    conversation_id: str | None
+    forked_from: Json | None
+    model: str | None
+    message: Json
+    max_cost: Decimal | None
+    max_tokens: int | None
+    turns: int | None
+    max_turns: int | None
+    deadline_at: float | None
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    calls: int
+    unpriced_calls: int
+    cost: Decimal
+    reserved_cost: Decimal
+    reserved_tokens: int
+    on_limit: str | None
+    last_seq: int
+    last_frame: int
+    last_document: int
+    cancel_requested_at: float | None
+    waiting_for: Json | None
+    result: Json | None
+    error: Json | None
+    idempotency_key: str | None
+    body_hash: str | None
+    awaiting: str | None
+    move_due_at: float | None
+    created_at: float
+    started_at: float | None
+    finished_at: float | None
+    traceparent: str | None = None
+    stretch: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run has a final status."""
+        return self.status in FINISHED
+
+
+class RunChanges(TypedDict, total=False):
+    """What a transaction may change of a run by itself; counters and usage have methods of their own."""
+
+    status: str
+    status_code: str | None
+    waiting_for: Json | None
+    result: Json | None
+    error: Json | None
+    awaiting: str | None
+    move_due_at: float | None
+    started_at: float | None
+    cancel_requested_at: float | None
+    max_cost: Decimal | None
+    max_tokens: int | None
+    stretch: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Frame:
+    """A task on a run's stack; `no` is never reused within the run."""
+
+    no: int
+    path: str
+    state: Json
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewDocument:
+    """A document to be kept under an id that is unique within its run."""
+
+    id: str
+    body: Json
+    parent_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewAsk:
+    """Who is to answer which message; `queue` is None for a question to a human, `extra` is for the responder."""
+
+    id: str
+    frame_no: int
+    path: str
+    agent: str
+    responder: Literal["llm", "agent", "user"]
+    queue: str | None
+    turn: int
+    try_no: int
+    message_id: str | None
+    priority: int = 0
+    max_attempts: int = 5
+    due_at: float | None = None
+    extra: Json = field(default_factory=dict)
+    traceparent: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AskRecord:
+    """An ask's row. Its status is runnable, leased, open (a human's), answered, cancelled or parked (a person decides).
+
+    `lost`: how often its holder was lost since it was first asked, or since a person let it be tried again. `parked`
+    says why it was parked, also after that was resolved: `reason` and `attempts`, where known `call`, `tool`,
+    `arguments`, `idempotency_key`, `worker`, `began_at`, `error`, and in the end `outcome` and `resolved_at`.
+    """
+
+    run_id: str
+    id: str
+    frame_no: int
+    path: str
+    agent: str
+    responder: str
+    queue: str | None
+    turn: int
+    try_no: int
+    message_id: str | None
+    priority: int
+    status: str
+    attempts: int
+    max_attempts: int
+    token: int
+    worker_id: str | None
+    due_at: float | None
+    extra: Json
+    topups: int
+    topup_after: float | None
+    deferrals: int
+    tenant: str = "default"
+    bucket: str | None = None
+    bucket_tokens: int | None = None
+    failures: Json | None = None
+    lost: int = 0
+    parked: Json | None = None
+    parked_at: float | None = None
+    created_at: float
+    claimed_at: float | None
+    closed_at: float | None
+    traceparent: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReplyRecord:
+    """A reply's row; `reason` says why a reply that was not accepted is kept only for the books."""
+
+    run_id: str
+    ask_id: str
+    token: int
+    kind: str
+    accepted: bool
+    reason: str | None
+    document_id: str | None
+    error: Json | None
+    usage: Json | None
+    cost: Decimal | None
+    worker_id: str | None
+    at: float
+    traceparent: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """What model calls used; `cost` is None where no price is known.
+
+    `doubt` says why a provider's own count was not taken.
+    """
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    calls: int = 1
+    cost: Decimal | None = None
+    model: str | None = None
+    doubt: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewHistory:
+    """A message for an agent's history, with its token count and the document that it shows."""
+
+    role: str
+    body: Json
+    tokens: int = 0
+    document_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HistoryRow:
+    """A message of an agent's history; `total` is the tokens of it and of all before it."""
+
+    idx: int
+    role: str
+    body: Json
+    tokens: int
+    total: int
+    document_id: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentRecord:
+    """What lasts of an agent between turns; `history_epoch` grows when history rows were taken away.
+
+    In a run of a session the first `base_len` messages are still the session's, from its epoch `base_epoch`.
+    """
+
+    key: str
+    record: Json | None = None
+    state: Json | None = None
+    history_len: int = 0
+    history_epoch: int = 0
+    history_tokens: int = 0
+    base_len: int = 0
+    base_epoch: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProviderPlace:
+    """A place with a provider, taken for call `call_no` of a claim; `caps` and `window` are as they were then.
+
+    `looks`: the call looks whether a provider that was away is back.
+    """
+
+    bucket: str
+    caps: Caps
+    window: Window
+    place: Place
+    call_no: str
+    looks: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """An ask taken by a worker; `token` fences off every earlier and later holder.
+
+    `place` was taken with the provider that the ask waited for.
+    """
+
+    ask: AskRecord
+    token: int
+    worker_id: str
+    run: RunRecord
+    document: Json | None
+    agent: AgentRecord
+    place: ProviderPlace | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EventRecord:
+    """An event of a run; `document` is the body of the document that `data["document"]` names."""
+
+    run_id: str
+    seq: int
+    type: str
+    at: float
+    path: str | None
+    turn: int | None
+    try_no: int | None
+    ask_id: str | None
+    data: Json | None
+    document: Json | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkerInfo:
+    """A process that is about to hold leases."""
+
+    kind: str
+    queues: tuple[str, ...]
+    host: str
+    pid: int
+    version: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkerRecord:
+    """A worker incarnation; its state is alive, dead (its lease ran out) or what it was retired with.
+
+    One that is alive and has a `deaf_since` hears nothing from the broker.
+    """
+
+    id: str
+    kind: str
+    queues: list[str]
+    host: str
+    pid: int
+    version: str
+    state: str
+    lease_until: float
+    started_at: float
+    beat_at: float
+    deaf_since: float | None = None
+    draining_since: float | None = None
+
+    @property
+    def serves(self) -> bool:
+        """Whether it claims work: it is alive, and was not told to end."""
+        return self.state == "alive" and self.draining_since is None
+
+    @property
+    def shown_state(self) -> str:
+        """Its state; of one that is alive `draining` if it was told to end, `deaf` if it hears nothing."""
+        if self.state == "alive" and self.draining_since is not None:
+            return "draining"
+        return "deaf" if self.state == "alive" and self.deaf_since is not None else self.state
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QueueStat:
+    """A queue's asks: free to be claimed, held, not yet due, or paused.
+
+    `oldest_age` is of the oldest free one, in seconds.
+    """
+
+    queue: str
+    runnable: int
+    leased: int
+    delayed: int
+    oldest_age: float
+    paused: int = 0
+
+
+def empty_queue(name: str) -> QueueStat:
+    """Return the numbers of a queue that holds no asks."""
+    return QueueStat(queue=name, runnable=0, leased=0, delayed=0, oldest_age=0.0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunFilter:
+    """Which runs to list; None means any. `errors` are kinds, codes or types of the errors that runs ended with."""
+
+    tenant: str | None = None
+    status: str | None = None
+    task: str | None = None
+    tag: str | None = None
+    session_id: str | None = None
+    created_after: float | None = None
+    created_before: float | None = None
+    statuses: tuple[str, ...] | None = None
+    errors: tuple[str, ...] | None = None
+    finished_after: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionTask:
+    """A task of a session, and what its agents remember."""
+
+    task: str
+    runs: int
+    agents: tuple[AgentRecord, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionRecord:
+    """A session: how many runs it had and what they used, how many have not ended, what its tasks remember."""
+
+    id: str
+    created_at: float
+    used_at: float
+    runs: int
+    unfinished: int
+    usage: Usage
+    unpriced_calls: int
+    tasks: tuple[SessionTask, ...]

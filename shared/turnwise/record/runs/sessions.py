@@ -1,0 +1,141 @@
+"""Sessions as a whole: what they remember, and their end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from turnwise.errors import ConflictError, NotFoundError
+from turnwise.record.database.columns import ONE
+from turnwise.record.database.rows import AGENT, agent_of
+from turnwise.record.database.schema import agent_states, documents, histories, runs, sessions
+from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.conversations import conversation_id
+from turnwise.record.runs.records import UNFINISHED, AgentRecord, Json, SessionRecord, SessionTask, Usage
+from turnwise.record.runs.writes import aside
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.upkeep.purged_usage import PurgedUsage, forget_session, of_session
+
+_TOGETHER = 500
+_BY_ID = sa.select(sessions.c.key, sessions.c.created_at, sessions.c.used_at).where(
+    sessions.c.tenant == sa.bindparam("tenant"), sessions.c.id == sa.bindparam("session_id")
+)
+# A session that was deleted and begun again has the same id, and none of the runs from before.
+_OF_IT = (runs.c.session_id == sa.bindparam("session_id"), runs.c.session_key == sa.bindparam("session_key"))
+_UNFINISHED = sa.func.sum(sa.case((runs.c.status.in_(UNFINISHED), 1), else_=0))
+_SUMS = tuple(
+    sa.func.sum(runs.c[name])
+    for name in ("prompt_tokens", "cached_tokens", "completion_tokens", "calls", "unpriced_calls")
+)
+_TASKS = (
+    sa.select(runs.c.task, sa.func.count(), _UNFINISHED, *_SUMS)
+    .where(*_OF_IT)
+    .group_by(runs.c.task)
+    .order_by(runs.c.task)
+)
+_COSTS = sa.select(runs.c.cost).where(*_OF_IT)
+_AGENTS = sa.select(*AGENT).where(agent_states.c.owner == sa.bindparam("conversation")).order_by(AGENT[0])
+_ONE_UNFINISHED = (
+    sa.select(runs.c.id).where(*_OF_IT, runs.c.status.in_(UNFINISHED)).order_by(runs.c.session_no).limit(ONE)
+)
+
+
+def _sums(purged: PurgedUsage) -> list[int]:
+    """In the order of `_TASKS`; none of them is unfinished."""
+    tokens = [purged.prompt_tokens, purged.cached_tokens, purged.completion_tokens]
+    return [purged.runs, 0, *tokens, purged.calls, purged.unpriced_calls]
+
+
+class Sessions(StoreBase):
+    """Looks at a tenant's sessions and ends them; runs begin them (`submit`)."""
+
+    def session(self, session_id: str) -> SessionRecord:
+        """A session, with what its agents remember of the runs that completed; `NotFoundError` if there is none."""
+        with self.database.read() as connection:
+            key, created_at, used_at = self._known(connection, _BY_ID, session_id)
+            given = {"session_id": session_id, "session_key": key}
+            rows = connection.execute(_TASKS, given).all()
+            # Summed here, because SQLite keeps money as text.
+            cost = sum(connection.execute(_COSTS, given).scalars(), Decimal(0))
+            gone = of_session(connection, key)
+            counts = {row[0]: int(row[1]) for row in rows}
+            tasks = tuple(
+                SessionTask(
+                    task=task,
+                    runs=counts.get(task, 0) + (gone[task].runs if task in gone else 0),
+                    agents=self._agents(connection, conversation_id(key, task)),
+                )
+                for task in sorted(counts.keys() | gone)
+            )
+        sums = [int(sum(row[at] for row in rows)) for at in range(1, 8)]
+        for purged in gone.values():
+            sums = [before + more for before, more in zip(sums, _sums(purged), strict=True)]
+            cost += purged.cost
+        used = Usage(prompt_tokens=sums[2], cached_tokens=sums[3], completion_tokens=sums[4], calls=sums[5], cost=cost)
+        return SessionRecord(
+            id=session_id,
+            created_at=created_at,
+            used_at=used_at,
+            runs=sums[0],
+            unfinished=sums[1],
+            usage=used,
+            unpriced_calls=sums[6],
+            tasks=tasks,
+        )
+
+    def delete_session(self, session_id: str) -> None:
+        """Forget what the session's agents remember; its runs stay on record. A later run of that id begins anew.
+
+        Raises `NotFoundError`, and `ConflictError` (`session_in_use`) while a run of it has not ended.
+        """
+        with self.database.begin() as connection:
+            key, _, _ = self._known(connection, _BY_ID.with_for_update(), session_id)
+            given = {"session_id": session_id, "session_key": key}
+            running = connection.execute(_ONE_UNFINISHED, given).scalar_one_or_none()
+            if running is not None:
+                raise ConflictError(
+                    f"the run {running} of the session {session_id!r} has not ended; cancel it or wait for its end",
+                    code="session_in_use",
+                )
+            conversations = self._conversations(connection, key, given)
+            # What runs that did not complete had made of the conversation; they keep it in case they go on.
+            unused = sa.select(runs.c.id).where(*_OF_IT, runs.c.conversation_id.is_not(None))
+            self._delete_cut_off(connection, conversations)
+            for table in (histories, agent_states):
+                connection.execute(sa.delete(table).where(table.c.owner.in_(conversations)))
+                connection.execute(sa.delete(table).where(table.c.owner.in_(unused)), given)
+            connection.execute(sa.delete(documents).where(documents.c.run_id.in_(conversations)))
+            forget_session(connection, key)
+            connection.execute(sa.delete(sessions).where(sessions.c.tenant == self._whose, sessions.c.id == session_id))
+            self.audited(connection, session_id)
+
+    @property
+    def _whose(self) -> str:
+        return self.tenant or DEFAULT_TENANT
+
+    def _conversations(self, connection: Connection, key: str, given: Json) -> list[str]:
+        """What the session's conversations are kept under, also those of tasks whose runs were all deleted."""
+        found = connection.execute(sa.select(runs.c.task).where(*_OF_IT).distinct(), given).scalars()
+        return [conversation_id(key, task) for task in sorted({*found, *of_session(connection, key)})]
+
+    def _delete_cut_off(self, connection: Connection, conversations: Sequence[str]) -> None:
+        """Delete what was cut off the histories of the conversations, a few epochs at a time."""
+        newest = sa.select(sa.func.max(agent_states.c.history_epoch))
+        for name in conversations:
+            last = connection.execute(newest.where(agent_states.c.owner == name)).scalar_one_or_none() or 0
+            for first in range(1, last + 1, _TOGETHER):
+                owners = [aside(name, epoch) for epoch in range(first, min(first + _TOGETHER, last + 1))]
+                connection.execute(sa.delete(histories).where(histories.c.owner.in_(owners)))
+
+    def _known(self, connection: Connection, statement: sa.Select[Any], session_id: str) -> tuple[str, float, float]:
+        row = connection.execute(statement, {"tenant": self._whose, "session_id": session_id}).first()
+        if row is None:
+            raise NotFoundError(f"there is no session {session_id!r}; a run submitted with that session_id begins it")
+        return row[0], row[1], row[2]
+
+    def _agents(self, connection: Connection, conversation: str) -> tuple[AgentRecord, ...]:
+        return tuple(agent_of(row) for row in connection.execute(_AGENTS, {"conversation": conversation}))

@@ -1,0 +1,122 @@
+"""Accepting runs and asking for their end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from turnwise.errors import ConflictError
+from turnwise.record.database.columns import now
+from turnwise.record.database.rows import RUN, as_row, run_of
+from turnwise.record.database.schema import events, runs
+from turnwise.record.runs import journal
+from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.idempotency import mismatch, used_for
+from turnwise.record.runs.records import NewRun, RunRecord
+from turnwise.record.runs.session_queue import take_place
+from turnwise.record.tenants.admission import require_room, stand_in_line
+
+_BY_KEY = sa.select(*RUN).where(
+    runs.c.tenant == sa.bindparam("tenant"), runs.c.idempotency_key == sa.bindparam("idempotency_key")
+)
+
+
+class Submissions(StoreBase):
+    """Where runs come from."""
+
+    def submit(self, new: NewRun) -> tuple[RunRecord, bool]:
+        """Keep a run and its first event; the run, and whether it is new.
+
+        An idempotency key that the tenant has used gives the run it made. Raises `ConflictError`
+        (`idempotency_mismatch`) if that run came from another body, and `QuotaExceededError` (`too_many_runs`).
+        """
+        if self.tenant is not None:
+            new = replace(new, tenant=self.tenant)
+        with self.database.begin() as connection:
+            most = self.max_unfinished_runs
+            if most:
+                stand_in_line(self.database, connection, new.tenant)
+            # In a session the key is looked up first, because taking a place changes the session.
+            known = _of_key(connection, new) if most or new.session_id is not None else None
+            if most and known is None:
+                require_room(connection, new.tenant, most)
+            run = self.insert(connection, new) if known is None else None
+            if run is None:
+                return _same(known or _of_key(connection, new), new.idempotency_key, new.body_hash), False
+            _refuse_used(connection, new.tenant, new.idempotency_key)
+            self._accept(connection, run)
+            self.audited(connection, run.id)
+        journal.accepted(run)
+        self.tell(run.id, 1)
+        return run, True
+
+    def request_cancel(self, run_id: str) -> RunRecord:
+        """Ask for a run's end; the next move ends it. Asking twice is once.
+
+        Raises `NotFoundError`, and `ConflictError` (`already_ended`) for a run with a final status.
+        """
+        with self.locked(run_id) as transaction:
+            run = transaction.run
+            if run.ended:
+                raise ConflictError(f"the run {run_id} has already ended: {run.status}", code="already_ended")
+            if run.cancel_requested_at is None:
+                transaction.change(cancel_requested_at=transaction.now, move_due_at=transaction.now)
+            self.audited(transaction.connection, run_id)
+            return transaction.run
+
+    def known(self, connection: Connection, tenant: str, key: str | None, body_hash: str | None) -> RunRecord | None:
+        """The run that the idempotency key has made, None if there is none; raises `ConflictError` for another body."""
+        if key is None:
+            return None
+        row = connection.execute(_BY_KEY, {"tenant": tenant, "idempotency_key": key}).first()
+        if row is None:
+            _refuse_used(connection, tenant, key)
+            return None
+        return _same(run_of(row), key, body_hash)
+
+    def insert(self, connection: Connection, new: NewRun) -> RunRecord | None:
+        """Write the row of a new run, None if its idempotency key is known."""
+        place = take_place(self.database, connection, new)
+        values = as_row(
+            new, status="queued", last_seq=1, created_at=now(), move_due_at=now(), tags=list(new.tags), **place
+        )
+        deadline = values.pop("deadline")
+        values["deadline_at"] = None if deadline is None else now() + deadline
+        statement = self.database.insert(runs).values(values)
+        if new.idempotency_key is not None:
+            statement = statement.on_conflict_do_nothing(
+                index_elements=["tenant", "idempotency_key"], index_where=sa.text("idempotency_key IS NOT NULL")
+            )
+        row = connection.execute(statement.returning(*RUN)).first()
+        return run_of(row) if row is not None else None
+
+    def _accept(self, connection: Connection, run: RunRecord) -> None:
+        data = {"task": run.task, "version": run.version}
+        connection.execute(
+            sa.insert(events),
+            {"run_id": run.id, "seq": 1, "type": "run.accepted", "at": run.created_at, "data": data},
+        )
+
+
+def _of_key(connection: Connection, new: NewRun) -> RunRecord | None:
+    """The run that the idempotency key has made, if there is one."""
+    if new.idempotency_key is None:
+        return None
+    row = connection.execute(_BY_KEY, {"tenant": new.tenant, "idempotency_key": new.idempotency_key}).first()
+    return run_of(row) if row is not None else None
+
+
+def _refuse_used(connection: Connection, tenant: str, key: str | None) -> None:
+    """Raise `ConflictError` for a key that was used for a request that made no run."""
+    other = None if key is None else used_for(connection, tenant, key)
+    if key is not None and other is not None:
+        raise mismatch(key, other)
+
+
+def _same(run: RunRecord | None, key: str | None, body_hash: str | None) -> RunRecord:
+    assert run is not None, "only a known key keeps a run from being written"
+    if run.body_hash != body_hash:
+        raise mismatch(str(key), run.id)
+    return run

@@ -1,0 +1,1 @@
+"""Upkeep of the record: gauges, inspection and deletion."""

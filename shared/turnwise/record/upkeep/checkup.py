@@ -1,0 +1,62 @@
+"""What is asked of a record by whoever looks whether an installation is well."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from turnwise.record.database.columns import now, word
+from turnwise.record.database.schema import asks, runs, workers
+from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.records import UNFINISHED
+
+_VERSIONS = (
+    sa.select(runs.c.version, sa.func.count())
+    .where(runs.c.status.in_([word(status) for status in UNFINISHED]))
+    .group_by(runs.c.version)
+)
+# A holder that is gone is noticed by a sweep within a second or two, one that is silent after its lease.
+_HELD_BY_NOBODY = (
+    sa.select(sa.func.count())
+    .select_from(asks)
+    .where(
+        asks.c.status == word("leased"),
+        ~sa.exists().where(
+            workers.c.id == asks.c.worker_id,
+            workers.c.lease_until > now() - sa.bindparam("patience", type_=sa.Double),
+        ),
+    )
+)
+_SILENT = (
+    sa.select(sa.func.count())
+    .select_from(workers)
+    .where(
+        workers.c.state == word("alive"),
+        workers.c.lease_until <= now() - sa.bindparam("patience", type_=sa.Double),
+    )
+)
+
+
+class Checkup(StoreBase):
+    """Looks without locks."""
+
+    def time(self) -> float:
+        """Seconds since the epoch by the database's clock."""
+        with self.database.read() as connection:
+            return self.database.now(connection)
+
+    def unfinished_versions(self) -> dict[str, int]:
+        """How many unfinished runs began with each version of the application."""
+        with self.database.read() as connection:
+            return {row[0]: row[1] for row in connection.execute(_VERSIONS)}
+
+    def count_silent(self, leases: float = 3.0) -> int:
+        """How many processes fell silent so many leases ago, and no sweep has noticed."""
+        with self.database.read() as connection:
+            given = {"patience": leases * self.lease_seconds}
+            return int(connection.execute(_SILENT, given).scalar_one())
+
+    def count_held_by_nobody(self, leases: float = 3.0) -> int:
+        """How many asks are held by processes that ended, or fell silent, so many leases ago."""
+        with self.database.read() as connection:
+            given = {"patience": leases * self.lease_seconds}
+            return int(connection.execute(_HELD_BY_NOBODY, given).scalar_one())

@@ -1,0 +1,1 @@
+"""Attempts at claimed asks: the agent, its calls and its budget."""

@@ -1,0 +1,132 @@
+"""A responder's answer to a claimed ask: a fresh agent, one call, and everything that the call changed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from turnwise.app import App
+from turnwise.base.cancellation import Cancellation
+from turnwise.errors import ApplicationError, DatabaseUnavailableError
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.wire import decode_document
+from turnwise.record.runs.outcomes import Reply
+from turnwise.record.runs.records import Claim
+from turnwise.record.store import Store
+from turnwise.serving.attempts.attempt import Attempt, Outcome
+from turnwise.serving.attempts.budget_gate import ServedGate, Spending
+from turnwise.serving.attempts.history_cache import HistoryCache
+from turnwise.serving.attempts.other_models import OtherModels
+from turnwise.serving.attempts.served_agent import Registry, ServedAgent, over_template
+from turnwise.serving.attempts.served_calls import Record, ServedCalls, StoreRecord
+from turnwise.serving.attempts.work_times import Work
+from turnwise.serving.moves.ending import error_record
+from turnwise.serving.moves.versions import explained
+
+logger = logging.getLogger(__name__)
+
+OnToken = Callable[[str], None]
+Find = Callable[[str], ChatDocument | None]
+
+
+class Answering:
+    """Answers claims of one application's runs, about so many `at_once`. Safe to use from many threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        app: App,
+        spending: Spending | None = None,
+        record: Record | None = None,
+        *,
+        at_once: int = 16,
+    ) -> None:
+        self._store = store
+        self._record = record if record is not None else StoreRecord(store)
+        self._app = app
+        self._spending = spending or Spending()
+        self._histories = HistoryCache(store, at_once)
+        self._models = OtherModels()
+
+    def answer(
+        self,
+        claim: Claim,
+        on_token: OnToken | None = None,
+        cancellation: Cancellation | None = None,
+        *,
+        text_wanted: bool = False,
+    ) -> Outcome | None:
+        """The reply to write, or why there is none: the ask is put off or parked, or `cancellation` cut the work short.
+
+        None if this process has to end without a word.
+
+        What the responder raised becomes a reply of kind error. Raises `DatabaseUnavailableError` alone: the record
+        could not be read, or the lease not be renewed, which is no fault of the application's; the ask may be given to
+        another then.
+
+        `on_token` is called with pieces of a model's text as they arrive, if its configuration streams, or leaves that
+        open and the text is wanted (`text_wanted`) when the answer begins.
+        """
+        work = Work(self._store.clock)
+        try:
+            served, find = self._served(claim, None if on_token is None else work.hearing(on_token), text_wanted)
+            document = claim.document
+            message = decode_document(document, served.registry, find) if document is not None else None
+            # A first claim follows nobody who could have left receipts.
+            before = self._store.receipts(claim.ask.run_id, claim.ask.id) if claim.token > 1 else ()
+        except DatabaseUnavailableError:
+            raise
+        except Exception as error:  # whatever an application raises ends its run, on record
+            logger.exception(
+                "The application of run %s failed",
+                claim.run.id,
+                extra={"action": "application_failed", "path": claim.ask.path},
+            )
+            record = error_record(error, place=claim.ask.path)
+            return Reply(kind="error", error=explained(record, claim.run, self._app))
+        attempt = Attempt(
+            claim=claim,
+            served=served,
+            handlers=ServedCalls(claim, served, before, self._record, find, work),
+            gate=ServedGate(self._store, claim, self._spending, work),
+            cancellation=cancellation or Cancellation(),
+            work=work,
+        )
+        outcome = attempt.outcome(message)
+        if isinstance(outcome, Reply) and (outcome.error or {}).get("code") == ApplicationError.code:
+            # What another version saved may be read as late as in the middle of a handler.
+            return replace(outcome, error=explained(outcome.error or {}, claim.run, self._app))
+        return outcome
+
+    def accepted(self, claim: Claim, reply: Reply) -> None:
+        """Remember a history that was just written, so that the next call need not read it again."""
+        self._histories.accepted(claim.run, claim.agent, reply)
+
+    def _served(self, claim: Claim, on_token: OnToken | None, text_wanted: bool) -> tuple[ServedAgent, Find]:
+        """The agent as the claim's record has it, and what looks up documents for it."""
+        tree = self._app.tree(claim.run.task)
+        registry = tree.registry()
+        find = self._finder(claim, registry)
+        template = tree.agents[claim.ask.agent]
+        load = partial(self._histories.load, claim.run, claim.agent)
+        served = over_template(template, claim.agent, registry, load)
+        if claim.run.model is not None:
+            self._models.give(served.agent, claim.run.model)
+            served.model = served.agent.llm
+        served.agent.lookup_in(find)
+        model = served.agent.llm
+        if model is not None and (text_wanted if model.config.stream is None else model.config.stream):
+            served.agent.token_watcher = on_token
+        return served, find
+
+    def _finder(self, claim: Claim, registry: Registry) -> Find:
+        """Looks up documents of the conversation, for tools that hand on what was said before."""
+        run = claim.run
+
+        def find(document_id: str) -> ChatDocument | None:
+            body = self._store.document(run.id, document_id) or self._store.earlier_document(run, document_id)
+            return decode_document(body, registry, find) if body is not None else None
+
+        return find

@@ -1,0 +1,234 @@
+"""One attempt at a claimed ask: the responder's call, and what its end means for the ask."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from asyncio import CancelledError
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from turnwise.agents.global_state import GlobalStateKept
+from turnwise.agents.human.terminal import unattended
+from turnwise.agents.tools.dispatch import asked, said
+from turnwise.agents.tools.handler_calls import Interruption
+from turnwise.base.cancellation import Cancellation
+from turnwise.base.contextual import Bound
+from turnwise.base.sync_async import run_sync
+from turnwise.errors import (
+    CallCancelledError,
+    DatabaseUnavailableError,
+    LimitReachedError,
+    TurnwiseError,
+)
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.entity import Entity
+from turnwise.messages.stop_reason import by_refusal
+from turnwise.messages.wire import encode_document
+from turnwise.models.budget.gate import through
+from turnwise.models.budget.wait import PutOff
+from turnwise.models.retry_policy import kind_of
+from turnwise.observability.display import quiet_mode
+from turnwise.record.runs.outcomes import Deferral, Parking, Release, Reply
+from turnwise.record.runs.records import Claim, Json, NewDocument, Usage
+from turnwise.serving.attempts.budget_gate import ServedGate, usage_of
+from turnwise.serving.attempts.served_agent import ServedAgent
+from turnwise.serving.attempts.served_calls import Ending, LeaseLate, OutcomeUnknown, ServedCalls, parking
+from turnwise.serving.attempts.served_tries import ServedTries, TryLater, deferral
+from turnwise.serving.attempts.work_times import Work
+from turnwise.serving.moves.ending import error_record
+
+logger = logging.getLogger(__name__)
+
+Outcome = Reply | Deferral | Release | Parking
+
+_AWAY = "database_away"
+# Seconds between two looks at most whether a provider is back. It is one call for all that wait, so it is cheap.
+_LONGEST_LOOK = 60.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """What answers one claimed ask: a fresh agent, its handlers' calls, what pays for it, and what may cut it short."""
+
+    claim: Claim
+    served: ServedAgent
+    handlers: ServedCalls
+    gate: ServedGate
+    cancellation: Cancellation
+    work: Work
+
+    def outcome(self, message: ChatDocument | None) -> Outcome | None:
+        """What becomes of the ask, with what was used on the way; None if this process has to end without a word."""
+        outcome = self._ended(message)
+        if isinstance(outcome, Release | Deferral):
+            outcome = self._left(outcome)
+        if outcome is None:
+            return None
+        return replace(outcome, usage=self._usage(), calls=self.gate.calls(), work=self.work.told())
+
+    def _ended(self, message: ChatDocument | None) -> Outcome | None:
+        try:
+            return self._reply(message)
+        except Interruption as interruption:
+            return self._interrupted(interruption)
+        except (Exception, CancelledError, SystemExit) as error:
+            # Leaving the program is the main thread's business (a worker is told so there); a handler that tries to
+            # has failed.
+            if isinstance(error, SystemExit) and threading.current_thread() is threading.main_thread():
+                raise
+            return self._cut(error) or self._failed(error)
+
+    def _reply(self, message: ChatDocument | None) -> Reply:
+        """The answer, and all that the call has changed."""
+        with GlobalStateKept() as shared:
+            value, refused = self._called(message)
+        shared.check()
+        document = said(self.served.agent, Entity.LLM if self.claim.ask.responder == "llm" else Entity.AGENT, value)
+        body = encode_document(document) if document is not None else None
+        record, state = self.served.record(), self.served.state()
+        keep, rows = self.served.history_changes()
+        handled = self.served.agent.tools_handled
+        return Reply(
+            kind="refused" if refused else ("answer" if document is not None else "nothing"),
+            error=_refusal(refused) if refused else None,
+            document=_new_document(document, body),
+            keep_history=keep,
+            history=rows,
+            record=record,
+            state=state,
+            data={"tools": handled} if handled else {},
+        )
+
+    def _called(self, message: ChatDocument | None) -> tuple[Any, LimitReachedError | None]:
+        """What the responder says, or which limit forbids that it is asked."""
+        ask, agent, gate = self.claim.ask, self.served.agent, self.gate
+        tries = ServedTries(ask, agent.id, gate.on_outage)
+        try:
+            # A task that a handler runs on the side has no business among a server's lines.
+            with (
+                closing(gate),
+                quiet_mode(),
+                Bound(unattended, True),
+                through(gate),
+                tries.open(),
+                self.handlers.open(),
+                self.cancellation.open(),
+            ):
+                if ask.responder == "llm":
+                    return agent.llm_response(message), None
+                return run_sync(asked(agent, message)), None
+        except LimitReachedError as error:
+            return None, error
+
+    def _interrupted(self, interruption: Interruption) -> Outcome | None:
+        if isinstance(interruption, TryLater):
+            model = self._model() if self.claim.ask.responder == "llm" else None
+            line = self.gate.unanswered(partial(_look_in, interruption)) if interruption.outage else None
+            return deferral(interruption, self.claim.ask, self._place, model, line)
+        if isinstance(interruption, OutcomeUnknown):
+            return self._parked(interruption)
+        if isinstance(interruption, LeaseLate):
+            return Release(reason="lease_late")
+        if isinstance(interruption, Ending):
+            return None
+        # Kept for the books only, because the ask is another's.
+        return Reply(kind="error", error={"type": type(interruption).__name__, "message": "the ask was taken over"})
+
+    def _parked(self, unknown: OutcomeUnknown) -> Parking:
+        if unknown.error is None:
+            return parking(unknown.call)
+        kept = self._record_of(unknown.error)
+        self._tell(unknown.error, kept)
+        return parking(unknown.call, self.claim.worker_id, kept)
+
+    def _cut(self, error: BaseException) -> Release | Deferral | None:
+        """What becomes of an ask whose call ended by no fault of its own; None if that is not so."""
+        if isinstance(error, DatabaseUnavailableError):
+            told = "Could not read for %s, it is given back: %s"
+            logger.warning(told, self.claim.ask.id, error, extra={"action": "record_unreadable"})
+            return Release(reason=_AWAY)
+        if isinstance(error, PutOff):
+            wait = error.wait
+            return Deferral(seconds=wait.seconds, waiting_for=wait.waiting_for, provider=wait.provider)
+        if isinstance(error, CallCancelledError) and error.origin is self.cancellation:
+            assert self.cancellation.cause is not None
+            return Release(reason=self.cancellation.cause.value)
+        return None
+
+    def _failed(self, error: BaseException) -> Reply:
+        """The error for the record: nothing of a failed call lasts but what it cost."""
+        kept = self._record_of(error)
+        if self.claim.ask.responder == "llm" and (kind := kind_of(error)) is not None:
+            kept |= {"kind": kind.value, "model": self._model()}
+        self._tell(error, kept)
+        return Reply(kind="error", error=kept)
+
+    def _tell(self, error: BaseException, kept: Json) -> None:
+        """Write the line of a failure: a model's refusal says all itself, what code has raised needs its traceback."""
+        ask, run = self.claim.ask, self.claim.run
+        place = {"run": run.id, "task": run.task, "tenant": run.tenant, "ask": ask.id, "path": ask.path}
+        extra = place | {"error": f"{kept['type']}: {kept['message']}"}
+        if "kind" in kept:
+            extra |= {"kind": kept["kind"], "model": kept["model"]}
+            logger.error("A model's call of run %s failed", run.id, extra={"action": "call_failed", **extra})
+            return
+        extra |= {"responder": ask.responder} | ({"tool": kept["tool"]} if "tool" in kept else {})
+        logger.error("A handler of run %s failed", run.id, extra={"action": "handler_failed", **extra}, exc_info=error)
+
+    def _record_of(self, error: BaseException) -> Json:
+        kept = error_record(error, place=self._place, tool=self.served.agent.tool_in_hand)
+        return kept | {"code": error.code} if isinstance(error, TurnwiseError) else kept
+
+    def _left(self, left: Release | Deferral) -> Outcome | None:
+        """Keep what handlers have done for another attempt; what may not be called twice is not simply given back."""
+        settle = self.handlers.put_off if isinstance(left, Deferral) else self.handlers.settle
+        try:
+            settle()
+        except Interruption as interruption:
+            return self._interrupted(interruption)
+        except TurnwiseError as error:  # what the calls left on the agent cannot be kept
+            return self._failed(error)
+        in_doubt = self.handlers.in_doubt
+        if in_doubt is None or isinstance(left, Deferral):  # what a handler raised is no doubt
+            return left
+        if left.reason == _AWAY:
+            return parking(in_doubt, self.claim.worker_id)
+        return replace(left, in_doubt=True)
+
+    @property
+    def _place(self) -> str:
+        return f"{self.claim.ask.path}:{self.claim.ask.responder}"
+
+    def _model(self) -> str | None:
+        """The name of the agent's model."""
+        model = self.served.agent.llm
+        return model.config.chat_model or model.config.type if model is not None else None
+
+    def _usage(self) -> Usage | None:
+        """What was used in this call, by the agent's model or in a handler; None if no model was called."""
+        used, agent = self.gate.used, self.served.agent
+        if not used.calls:
+            return None
+        # A handler seldom calls both; where it does, one name has to stand for all.
+        other = agent.other_model if self.claim.ask.responder == "agent" else None
+        return usage_of(other or self._model() or "", used)
+
+
+def _new_document(document: ChatDocument | None, body: Json | None) -> NewDocument | None:
+    if document is None or body is None:
+        return None
+    return NewDocument(id=document.metadata.id, body=body, parent_id=document.metadata.parent_id or None)
+
+
+def _look_in(later: TryLater, failed: int) -> float:
+    """Seconds until somebody looks again, after so many failed looks of all."""
+    return min(later.failure.outage_wait(failed, later.failure.agent), _LONGEST_LOOK)
+
+
+def _refusal(error: LimitReachedError) -> Json:
+    reason = by_refusal(error).as_json()
+    told = {name: reason[name] for name in ("limit", "scope", "value", "used", "why")}
+    return {"type": type(error).__name__, "message": str(error), **told}

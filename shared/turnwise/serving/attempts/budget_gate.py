@@ -1,0 +1,290 @@
+"""The gate of a served run: its budgets are in the record, so calls in any process share them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import partial
+from typing import TypeVar
+
+from turnwise.base.cancellation import check_cancelled, pause
+from turnwise.base.sync_async import Effect, Steps
+from turnwise.errors import CallCancelledError, DatabaseUnavailableError
+from turnwise.models.base import LLMTokenUsage
+from turnwise.models.budget.budget import Amount
+from turnwise.models.budget.call import Granted, ModelCall, Refusal
+from turnwise.models.budget.gate import Hold, as_usage
+from turnwise.models.budget.wait import PutOff, Wait
+from turnwise.models.limits.announcement import RateLimits
+from turnwise.models.limits.provider import ProviderWait
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS, ScopeLimits, period_end
+from turnwise.record.budgets.reservations import Answer, Stale, Take
+from turnwise.record.runs.outcomes import CallUsage, ProviderDown
+from turnwise.record.runs.records import Claim, Usage
+from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import NO_OWN_LIMITS, TenantLimits
+from turnwise.serving.attempts.provider_places import ServedProviders
+from turnwise.serving.attempts.work_times import Work
+
+T = TypeVar("T")
+
+# Seconds between two looks, while other calls under way hold what is missing: at first, and at most.
+_FIRST_LOOK, _LAST_LOOK = 0.5, 30.0
+# How long a run that waits for more budget is left alone; who raises a limit wakes it.
+_RECHECK = 3_600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spending:
+    """What an installation allows its runs together, and what becomes of those that reach a limit: end or wait.
+
+    `on_outage` is what becomes of those whose provider does not answer: wait, or fail.
+    """
+
+    limits: ScopeLimits = NO_SCOPE_LIMITS
+    providers: ServedProviders | None = None
+    on_limit: str = "end"
+    on_outage: str = "wait"
+
+    @classmethod
+    def of(cls, settings: ServiceSettings, providers: ServedProviders | None = None) -> Spending:
+        """As the settings say."""
+        return cls(
+            limits=ScopeLimits(
+                session=(settings.session_max_cost, settings.session_max_tokens),
+                tenant_day=(settings.tenant_day_max_cost, settings.tenant_day_max_tokens),
+                tenant_month=(settings.tenant_month_max_cost, settings.tenant_month_max_tokens),
+            ),
+            providers=providers,
+            on_limit=settings.on_limit,
+            on_outage=settings.on_outage,
+        )
+
+    def limits_of(self, own: TenantLimits) -> ScopeLimits:
+        """What is allowed to runs of a tenant with limits of its own."""
+        if own == NO_OWN_LIMITS:
+            return self.limits
+        day, month = self.limits.tenant_day, self.limits.tenant_month
+        return replace(
+            self.limits,
+            tenant_day=(_first(own.day_max_cost, day[0]), _first(own.day_max_tokens, day[1])),
+            tenant_month=(_first(own.month_max_cost, month[0]), _first(own.month_max_tokens, month[1])),
+        )
+
+
+def _first(own: T | None, setting: T | None) -> T | None:
+    return setting if own is None else own
+
+
+class ServedGate:
+    """What the calls under one claim are paid from; safe to use from many threads.
+
+    An ask of a model that has to wait is put off (`PutOff`). A handler is not, because it would have to begin again:
+    its calls wait where they are for other calls and for providers, and are refused where only more budget would help.
+    """
+
+    def __init__(self, store: Store, claim: Claim, spending: Spending, work: Work) -> None:
+        self._store, self._claim, self._spending, self._work = store, claim, spending, work
+        self._places = spending.providers.places(claim) if spending.providers is not None else None
+        self._in_handler = claim.ask.responder != "llm"
+        self.on_outage = spending.on_outage
+        self._waits = (claim.run.on_limit or spending.on_limit) == "wait"
+        self._lock = threading.Lock()
+        self._last = 0
+        # Calls that something was put aside for, by number; None for those under way.
+        self._calls: dict[int, CallUsage | None] = {}
+        self._held: dict[int, tuple[str, Amount]] = {}
+        self._written: set[int] = set()
+        # The others, by model and whether their price is known.
+        self._plain: dict[tuple[str, bool], LLMTokenUsage] = {}
+        # All that was used; its cost is unknown if that of one call is.
+        self.used = LLMTokenUsage()
+        # The call that was made last, and when it began.
+        self._call: ModelCall | None = None
+        self._began = 0.0
+
+    def calls(self) -> tuple[CallUsage, ...]:
+        """All calls, for the record; those that are still under way as lost."""
+        with self._lock:
+            plain = [CallUsage(usage=usage_of(model, usage)) for (model, _), usage in self._plain.items()]
+            return (*plain, *(self._outcome(no) for no in self._calls))
+
+    def reserving(self, call: ModelCall) -> Steps[Hold]:
+        """Put room aside in the record, if a limit is in force.
+
+        Raises `LimitReachedError`, `PutOff`, and `CallCancelledError` if the ask is another worker's by now.
+        """
+        self._call = call
+        take = self._take(call)
+        known = self._store.remembered_limits(self._claim.run.tenant)
+        if take is None and known is not None and not self._spending.limits_of(known).bind(self._claim.run):
+            return _Held(self, call, call.most)
+        with self._lock:
+            self._last += 1
+            no = self._last
+        looks = 0
+        again = False
+        while True:
+            check_cancelled()
+            reserve = partial(self._reserve, no, call, take, again)
+            try:
+                answer: Answer | None = yield Effect(sync=reserve, awaited=partial(asyncio.to_thread, reserve))
+            except DatabaseUnavailableError:
+                if not self._in_handler:  # nothing was called, so the ask can be given back
+                    raise
+                again, answer = True, Wait(seconds=_LAST_LOOK, waiting_for={})
+            if answer is None:
+                return _Held(self, call, call.most)
+            if isinstance(answer, Granted):
+                with self._lock:
+                    self._calls[no], self._held[no] = None, (call.model, answer.amount)
+                return _Held(self, call, answer.max_tokens, no)
+            wait = self._wait(answer, looks)
+            looks += 1
+            seconds = min(wait.seconds, _FIRST_LOOK * 2**looks, _LAST_LOOK)
+            part = self._work.begin(wait.waiting_for.get("kind", "database"), call.model)
+            yield Effect(sync=partial(pause, seconds), awaited=partial(asyncio.sleep, seconds))
+            self._work.end(part)
+
+    def count(self, usage: LLMTokenUsage, model: str = "") -> None:
+        """Count calls that nothing was put aside for."""
+        self._note(model, usage)
+
+    def unanswered(self, wait: Callable[[int], float]) -> tuple[ProviderWait, ProviderDown] | None:
+        """The line of the provider that did not answer the last call, and that it did not; None where there is none.
+
+        `wait` is that of `ProviderDown`.
+        """
+        call, target = self._call, self._call.target if self._call is not None else None
+        if call is None or target is None or self._places is None:
+            return None
+        down = self._places.down(target.provider, wait, self._store.clock.monotonic() - self._began)
+        return ProviderWait(target=target, tokens=call.likely_tokens if target.caps.any else 0), down
+
+    def close(self) -> None:
+        """The claim's work is over: no call follows."""
+        if self._places is not None:
+            self._places.close()
+
+    def _take(self, call: ModelCall) -> Take | None:
+        places = self._places
+        if places is None or not places.bind(call):
+            return None
+        return lambda transaction, call, _granted: places.take(transaction, call)
+
+    def _reserve(self, no: int, call: ModelCall, take: Take | None, again: bool) -> Answer | None:
+        """Ask the record, None if no limit is in force; what is known of earlier calls is settled on the way."""
+        run = self._claim.run
+        limits = self._spending.limits_of(self._store.tenant_limits(run.tenant))
+        if take is None and not limits.bind(run):
+            return None
+        with self._lock:
+            done = {n: made for n, made in self._calls.items() if made is not None and n not in self._written}
+        answer = self._store.reserve(self._claim, no, call, limits, done=tuple(done.values()), take=take, again=again)
+        with self._lock:
+            self._written |= set(done)
+        return answer
+
+    def _wait(self, answer: Refusal | Wait | Stale, looks: int) -> Wait:
+        """What a handler's call has to wait for; raises what else the answer means."""
+        if isinstance(answer, Stale):
+            raise CallCancelledError(
+                "the call was not made: its work was given to another worker, or its run has ended"
+            )
+        if isinstance(answer, Refusal):
+            answer = self._wait_for_budget(answer, looks)
+        if not self._in_handler:
+            raise PutOff(answer)
+        return answer
+
+    def _wait_for_budget(self, refusal: Refusal, looks: int) -> Wait:
+        scope = refusal.budget.scope
+        waiting_for = {"kind": "budget", "scope": scope, "limit": refusal.limit}
+        if scope != "run" and refusal.temporary:
+            # Other runs hold what is missing, and will hardly use all of it.
+            times = max(looks, self._claim.ask.deferrals)
+            return Wait(seconds=min(_FIRST_LOOK * 2 ** min(times, 10), _LAST_LOOK), waiting_for=waiting_for)
+        if not self._waits or self._in_handler or refusal.amount.cost is None:
+            raise refusal.error(self)
+        end = period_end((scope, refusal.budget.scope_id)) if scope != "run" else None
+        asked_at = self._claim.ask.claimed_at or self._claim.ask.created_at
+        return Wait(
+            seconds=_RECHECK if end is None else min(_RECHECK, max(1.0, end - asked_at)), waiting_for=waiting_for
+        )
+
+    def _note(self, model: str, usage: LLMTokenUsage, no: int | None = None, *, lost: bool = False) -> None:
+        with self._lock:
+            self.used = self.used.plus(usage)
+            if no is not None:
+                self._calls[no] = CallUsage(usage=usage_of(model, usage), call_no=no, lost=lost)
+                return
+            key = (model, usage.cost is None)
+            before = self._plain.get(key)
+            self._plain[key] = usage if before is None else before.plus(usage)
+
+    def _nothing_used(self, no: int | None) -> None:
+        if no is not None:
+            with self._lock:
+                model, _ = self._held[no]
+                self._calls[no] = CallUsage(usage=Usage(calls=0, cost=Decimal(0), model=model), call_no=no)
+
+    def _lost(self, no: int | None) -> None:
+        if no is not None:  # without a limit nothing was put aside, and nobody knows what was lost
+            model, amount = self._held[no]
+            self._note(model, as_usage(amount), no, lost=True)
+
+    def _outcome(self, no: int) -> CallUsage:
+        made = self._calls[no]
+        if made is not None:
+            return made
+        model, amount = self._held[no]
+        return CallUsage(usage=usage_of(model, as_usage(amount)), call_no=no, lost=True)
+
+
+class _Held:
+    def __init__(self, gate: ServedGate, call: ModelCall, max_tokens: int, no: int | None = None) -> None:
+        self.max_tokens = max_tokens
+        self._gate, self._call, self._no = gate, call, no
+        self._part = gate._work.begin("model", call.model)
+        gate._began = gate._store.clock.monotonic()
+
+    def settle(self, usage: LLMTokenUsage, announced: RateLimits | None = None) -> None:
+        self._gate._work.end(self._part)
+        self._gate._note(self._call.model, usage, self._no)
+        if (places := self._gate._places) is not None:
+            places.settled(self._call, usage.total_tokens, announced)
+
+    def refused(self, announced: RateLimits | None) -> None:
+        self._gate._work.end(self._part, "rate_limited")
+        self._gate._nothing_used(self._no)
+        if (places := self._gate._places) is not None:
+            places.refused(self._call, announced)
+
+    def lost(self, *, answered: bool = False) -> None:
+        self._gate._work.end(self._part, "failed")
+        self._gate._lost(self._no)
+        if (places := self._gate._places) is not None:
+            places.settled(self._call, self._call.likely_tokens, None, answered=answered)
+
+    def release(self, *, answered: bool = False) -> None:
+        self._gate._work.end(self._part, "failed")
+        self._gate._nothing_used(self._no)
+        if (places := self._gate._places) is not None:
+            places.released(self._call, answered=answered)
+
+
+def usage_of(model: str, usage: LLMTokenUsage) -> Usage:
+    """What calls of a model used, for the record."""
+    return Usage(
+        prompt_tokens=usage.prompt_tokens,
+        cached_tokens=usage.cached_tokens,
+        completion_tokens=usage.completion_tokens,
+        calls=usage.calls,
+        cost=usage.cost,
+        model=model or None,
+        doubt=usage.doubt,
+    )

@@ -1,0 +1,170 @@
+"""Agents of a served run: a fresh one for each ask, over the application's template and what was saved of it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from turnwise.agents.attributes import saving
+from turnwise.agents.attributes.unread import Unread
+from turnwise.agents.chat_agent import ChatAgent
+from turnwise.agents.history.history import History
+from turnwise.agents.kept_state import AgentRecord
+from turnwise.agents.output.format_setting import check_lasting
+from turnwise.agents.own_attributes import template_of
+from turnwise.errors import ConfigurationError
+from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.toolset import AgentFacts
+from turnwise.models.base import LanguageModel, LLMMessage, LLMTokenUsage, Role
+from turnwise.models.tokens.prompt_size import message_tokens
+from turnwise.record.runs import records
+from turnwise.record.runs.records import Json, NewHistory
+
+Registry = dict[str, type[ToolMessage]]
+LoadHistory = Callable[[], Sequence[LLMMessage]]
+
+
+def over_template(
+    template: ChatAgent, saved: records.AgentRecord, registry: Registry, load_history: LoadHistory | None = None
+) -> ServedAgent:
+    """An agent in the state `saved`; its history is read by `load_history` when somebody looks at it."""
+    agent = copy.copy(template)
+    # A copy through JSON takes a third of the time of a deep one.
+    record = AgentRecord.model_validate(template.record.dump() if saved.record is None else saved.record)
+    settings = _take_over(agent, template, record, registry)
+    agent.callbacks = copy.copy(template.callbacks)
+    agent.usage, agent.other_model = LLMTokenUsage(), None
+    if template.State is not None:  # else the name is the program's
+        agent.load_state(saved.state)
+    agent.history_source = lambda: _history(agent, saved, load_history)
+    agent.message_history_unread()
+    return ServedAgent(agent, template, saved, registry, settings, agent.llm)
+
+
+def _take_over(agent: ChatAgent, template: ChatAgent, record: AgentRecord, registry: Registry) -> Unread | None:
+    """Give the agent this record, with the attributes, the tools and the format that it names; returns its settings."""
+    agent.record = record
+    known = template_of(template, registry)
+    saving.begin(agent, known, record.attributes or {}, agent.lookup)
+    agent.config = copy.copy(template.config)
+    settings = saving.begin_settings(agent.config, known.settings, record.settings or {})
+    _ = template.toolbox.sets  # made once, and shared by all copies until one changes its tools
+    agent.toolbox = template.toolbox.copy()
+    if record.tools is not None:
+        agent.toolbox.load(record.tools, registry)
+    agent.restore_format(registry)
+    return settings
+
+
+def _history(agent: ChatAgent, saved: records.AgentRecord, load: LoadHistory | None) -> History:
+    """The stored messages, below a system message that is made anew for each call and not stored."""
+    stored = load() if load is not None and saved.history_len else []
+    if not stored:
+        return History()
+    messages = [agent.system_and_tools_message(), *stored]
+    return History(messages, unchanged=len(messages), fitted=agent.record.fitted, tokens=saved.history_tokens)
+
+
+@dataclass
+class ServedAgent:
+    """A fresh agent, and what it was made of."""
+
+    agent: ChatAgent
+    template: ChatAgent
+    saved: records.AgentRecord
+    registry: Registry
+    settings: Unread | None = None
+    # The client that the turn began with.
+    model: LanguageModel | None = None
+
+    def facts(self) -> AgentFacts:
+        """As the rules see it; the system message counts as part of a history that has begun."""
+        length = self.saved.history_len
+        return self.agent.facts()._replace(history_len=length + 1 if length else 0)
+
+    def record(self) -> Json | None:
+        """The framework's record, if it is not what was saved.
+
+        Raises `ConfigurationError` and `AttributeNotSavedError` for what cannot last.
+        """
+        agent = self.agent
+        check_lasting(agent.record.output_format, self.registry)
+        if agent.toolbox.sets is not self.template.toolbox.sets:
+            _check_tools(agent, self.registry)
+        history = agent.held_history()
+        if history is not None:
+            agent.record.fitted = history.fitted
+        tools = agent.toolbox.dump()
+        agent.record.tools = tools if tools != self.template.toolbox.dump() else None
+        known = template_of(self.template, self.registry)
+        known.check_shared(agent, self.model)
+        agent.record.attributes = saving.found(agent, known) or None
+        agent.record.settings = saving.found_settings(agent.config, known.settings, self.settings) or None
+        now = agent.record.dump()
+        before = self.saved.record if self.saved.record is not None else self.template.record.dump()
+        return now if now != before else None
+
+    def state(self) -> Json | None:
+        """The application's state, if it is not what was saved."""
+        now = self._state()
+        return now if now is not None and now != self.saved.state else None
+
+    def changes(self) -> tuple[Json | None, Json]:
+        """What the call has changed so far, whole: the application's state, and the framework's record and history."""
+        self.record()
+        keep, rows = self.history_changes()
+        kept = {"record": self.agent.record.dump(), "keep": keep, "history": [asdict(row) for row in rows]}
+        return self._state(), kept
+
+    def _state(self) -> Json | None:
+        return self.agent.dump_state() if self.agent.State is not None else None
+
+    def restore(self, state: Json | None, changes: Json | None) -> None:
+        """Make the agent what `changes` said that it was; None leaves what it is."""
+        if state is not None and self.agent.State is not None:
+            self.agent.load_state(state)
+        if changes is None:
+            return
+        agent = self.agent
+        agent.answer_format = self.template.answer_format
+        self.settings = _take_over(agent, self.template, AgentRecord.model_validate(changes["record"]), self.registry)
+        if changes["keep"] is not None or changes["history"]:
+            agent.message_history_unread()
+            history = agent.history()
+            system = 1 if history and history[0].role == Role.SYSTEM else 0
+            if changes["keep"] is not None:
+                del history[system + changes["keep"] :]
+            history.extend(LLMMessage.model_validate(row["body"]) for row in changes["history"])
+
+    def history_changes(self) -> tuple[int | None, tuple[NewHistory, ...]]:
+        """How many saved rows to keep (None: all), and the rows to append."""
+        history = self.agent.held_history()
+        if history is None:
+            return None, ()
+        system = 1 if history and history[0].role == Role.SYSTEM else 0
+        kept = max(0, history.unchanged - system)
+        added = tuple(_row(message) for message in history[system + kept :])
+        return (kept if kept < self.saved.history_len else None), added
+
+
+def _check_tools(agent: ChatAgent, registry: Registry) -> None:
+    """Raise `ConfigurationError` for a tool that other processes would not find by its name."""
+    for name, kind in agent.toolbox.known.items():
+        if registry.get(name) is not kind and name not in agent.toolbox.addressed:
+            raise ConfigurationError(
+                f"the tool {name!r} ({kind.__qualname__}) was enabled in a turn, but no agent of the application "
+                f"{'knows it' if name not in registry else 'knows that class by its name'}; enable it in the factory, "
+                "for instance with enable_message(..., use=False, handle=False)"
+            )
+
+
+def _row(message: LLMMessage) -> NewHistory:
+    body: dict[str, Any] = message.model_dump(mode="json", exclude_defaults=True)
+    return NewHistory(
+        role=message.role.value,
+        body=body,
+        tokens=message_tokens(message),
+        document_id=message.chat_document_id or None,
+    )

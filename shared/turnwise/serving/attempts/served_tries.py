@@ -1,0 +1,96 @@
+"""Tries of a served run: counted on record, and waited for by nobody."""
+
+from __future__ import annotations
+
+from turnwise.agents.retries import Failure, Tries
+from turnwise.agents.tools.handler_calls import Interruption
+from turnwise.errors import TurnwiseError
+from turnwise.models.limits.provider import ProviderWait
+from turnwise.models.retry_policy import ErrorKind
+from turnwise.record.runs.outcomes import Deferral, ProviderDown
+from turnwise.record.runs.records import AskRecord, Json
+from turnwise.serving.moves.ending import OUTAGE, error_record
+
+
+class TryLater(Interruption):
+    """The answer is put off: what failed is tried again when it is due, by whoever claims the ask then.
+
+    `failed` counts the failed tries by call and kind, this one included.
+    """
+
+    def __init__(self, seconds: float, failure: Failure, failed: dict[str, int], *, outage: bool = False) -> None:
+        super().__init__(f"{failure.kind.value}: {failure.error}")
+        self.seconds = seconds
+        self.failure = failure
+        self.failed = failed
+        self.outage = outage
+
+    @property
+    def attempt(self) -> int:
+        """How many tries have failed like this one."""
+        return self.failed[OUTAGE if self.outage else self.failure.key]
+
+
+class ServedTries(Tries):
+    """The tries of one claimed ask, which `agent` (its id) answers; `on_outage`: wait or fail.
+
+    What the agent's own model or handler failed at puts the ask off. What fails in a handler's own doing (another
+    agent's model, a task that it runs) is tried again in its place, because the handler would have to begin again.
+    """
+
+    def __init__(self, ask: AskRecord, agent: str, on_outage: str = "fail") -> None:
+        self._ask, self._agent, self._on_outage = ask, agent, on_outage
+        self._on_record: dict[str, int] = dict(ask.failures or {})
+
+    def next(self, failure: Failure, before: dict[ErrorKind, int]) -> float | None:
+        """None if there is no next try; raises `TryLater`."""
+        of_handler, asked_handler = bool(failure.call), self._ask.responder == "agent"
+        if failure.agent != self._agent or of_handler != asked_handler:
+            return super().next(failure, before)
+        if failure.waits_out(self._on_outage):
+            failed = self._on_record.get(OUTAGE, 0) + 1
+            look_in = failure.outage_wait(failed, f"{self._ask.id}.{OUTAGE}.{failed}")
+            raise TryLater(look_in, failure, self._on_record | {OUTAGE: failed}, outage=True)
+        failed = self._on_record.get(failure.key, 0) + 1
+        # Another for every ask, and the same for every process: that is as good as chance.
+        seconds = failure.wait(failed, f"{self._ask.id}.{failure.key}.{failed}")
+        if seconds is None:
+            return None
+        raise TryLater(seconds, failure, self._on_record | {failure.key: failed})
+
+
+def deferral(
+    later: TryLater,
+    ask: AskRecord,
+    place: str,
+    model: str | None,
+    line: tuple[ProviderWait, ProviderDown] | None = None,
+) -> Deferral:
+    """The ask put off until the next try; `model` is the one that was asked, if it was one.
+
+    `line` is that of a provider that did not answer.
+    """
+    failure = later.failure
+    error = error_record(failure.error, place=place, tool=failure.call.partition("#")[0] or None)
+    if isinstance(failure.error, TurnwiseError):
+        error["code"] = failure.error.code
+    error |= {"kind": failure.kind.value} | ({"model": model} if model else {})
+    attempt = later.attempt
+    waiting_for: Json = {
+        "kind": "outage" if later.outage else "retry",
+        "agent": ask.agent.rsplit("/", 1)[-1],
+        "error": {name: error[name] for name in ("type", "code", "message") if name in error},
+        "attempt": attempt,
+    }
+    data = {"error": error, "attempt": attempt, "wait": round(later.seconds, 3)}
+    provider, down = line or (None, None)
+    if later.outage:
+        waiting_for |= {"model": model} | ({} if provider is None else {"server": provider.target.provider.server})
+    return Deferral(
+        seconds=later.seconds,
+        waiting_for=waiting_for,
+        data=data,
+        failures=later.failed,
+        provider=provider,
+        down=down,
+    )

@@ -1,0 +1,1 @@
+"""Moves of served runs: one decision of the machine in one transaction."""

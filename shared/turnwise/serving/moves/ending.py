@@ -1,0 +1,59 @@
+"""How a run ends: the run's status for a task's, and errors as they are kept."""
+
+from __future__ import annotations
+
+import traceback
+
+from turnwise.messages.entity import StatusCode
+from turnwise.observability.redaction import redact
+from turnwise.record.runs.records import Json
+from turnwise.record.runs.transaction import RunTransaction
+
+# Under which tries are counted that failed in an outage, whatever kind each was.
+OUTAGE = "outage"
+_FAILED = (
+    StatusCode.STALLED,
+    StatusCode.MAX_TURNS,
+    StatusCode.INF_LOOP,
+    StatusCode.TIMEOUT,
+    StatusCode.ERROR,
+)
+
+
+def run_status(status: StatusCode) -> str:
+    """`completed` where there is a result, `cancelled` for KILL, else `failed`."""
+    if status is StatusCode.KILL:
+        return "cancelled"
+    return "failed" if status in _FAILED else "completed"
+
+
+def error_record(error: BaseException, *, place: str, tool: str | None = None) -> Json:
+    """The error as it is kept: type, message, where it happened, and the tool whose handler raised it; no secrets."""
+    record: Json = {"type": type(error).__name__, "message": redact(_words(error)), "place": place}
+    frames = traceback.extract_tb(error.__traceback__)
+    if frames:
+        last = frames[-1]
+        record["line"] = f"{last.name} ({last.filename.rsplit('/', 1)[-1]}:{last.lineno})"
+    if tool:
+        record["tool"] = tool
+    return record
+
+
+def no_provider(tx: RunTransaction) -> Json | None:
+    """The error of a run whose deadline passed while its provider did not answer; None if that was not so."""
+    waited_for, ask = tx.run.waiting_for or {}, tx.open_ask()
+    # The run itself may have been looking, after tries that failed: then it was to wait for the model alone.
+    looked = waited_for.get("kind") == "llm" and ask is not None and OUTAGE in (ask.failures or {})
+    if tx.reply() is not None or not (looked or waited_for.get("kind") == "outage"):
+        return None
+    last = (waited_for.get("error") or {}).get("message")
+    message = f"the deadline passed while the provider of {waited_for.get('model') or 'its model'} did not answer"
+    told = {"type": "ModelUnavailableError", "code": "model_unavailable", "kind": "unavailable"}
+    return told | {"message": f"{message}: {last}" if last else message}
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as broken:  # noqa: BLE001 - an application's exception may fail to say what it is
+        return f"(its text can not be had: {type(broken).__name__})"

@@ -1,0 +1,422 @@
+"""A move of a served run: the machine's next decision, written down in one transaction.
+
+The driver of the machine where the record is a database. It reads what was answered, lets the machine decide until
+somebody outside has to act, and leaves events, documents, frames and the next ask in the transaction. It decides
+nothing itself.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from turnwise.agents.global_state import GlobalStateKept
+from turnwise.app import App
+from turnwise.base.ids import new_id
+from turnwise.bus.envelope import AskEnvelope
+from turnwise.bus.routing import COORDINATOR_QUEUE, queue_for
+from turnwise.errors import AttributeNotSavedError, EnvironmentFault
+from turnwise.machine import stack
+from turnwise.machine.actions import Answer, Ask, Count, Counts, Edit, Finish, Look, Refused, Reply, Trace
+from turnwise.machine.facts import Facts
+from turnwise.machine.loops import loop_message
+from turnwise.machine.stack import Stack, StackMove
+from turnwise.machine.state import LLM, USER, document_ids, dump_state, load_state
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.entity import StatusCode
+from turnwise.messages.toolset import AgentFacts
+from turnwise.models.base import LLMMessage
+from turnwise.record.database.faults import DATABASE_ERRORS
+from turnwise.record.runs.records import Json, NewAsk, RunRecord
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.serving.attempts.served_agent import over_template
+from turnwise.serving.moves.ending import error_record, no_provider, run_status
+from turnwise.serving.moves.history_edits import apply_edit
+from turnwise.serving.moves.pausing import hold_if_paused
+from turnwise.serving.moves.run_documents import RunDocuments
+from turnwise.serving.moves.served_tasks import ServedTasks
+from turnwise.serving.moves.versions import end_for_others, end_undecided, explained, taken_over
+from turnwise.serving.tracing import MoveSpan
+from turnwise.tasks.entry import last_said
+from turnwise.tasks.tree import TaskTree
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """What a committed move leaves to be done and told: the ask to publish, the run as it is now, what happened.
+
+    `began` and `ended`: it was this move that did. `next_run` is the run of its session that waited for that. `at` is
+    the time of the move by the database's clock, `late` the seconds that it was due before then (None if no move was
+    due), and `queue` that of the ask whose answer was moved on: the coordinators' own where there was none.
+    """
+
+    run: RunRecord
+    ask: AskEnvelope | None = None
+    trace: tuple[Trace, ...] = ()
+    began: bool = False
+    ended: bool = False
+    next_run: str | None = None
+    at: float = 0.0
+    late: float | None = None
+    queue: str = COORDINATOR_QUEUE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mover:
+    """Makes moves for the runs of one application; the mappings dedicate queues to agents, as in the settings.
+
+    `pinned`: runs that began with another version of it are left alone.
+    """
+
+    app: App
+    llm_queues: dict[str, str]
+    agent_queues: dict[str, str]
+    max_attempts: int = 5
+    pinned: bool = False
+
+    def move(self, tx: RunTransaction, seen: MoveSpan | None = None) -> Moved:
+        """Make the run's next move, if there is something to go on; commits nothing itself. `seen` is told of it.
+
+        An error of the application's own rules, or of its factory, ends the run with ERROR and is on record. Errors of
+        the database propagate: the move is made again when it is back.
+        """
+        if tx.run.ended:
+            return Moved(run=tx.run)
+        is_new, due, waited_for = tx.run.started_at is None, tx.run.move_due_at, tx.run.waiting_for or {}
+        seen = seen or MoveSpan()
+        moved = self._moved(tx, seen)
+        seen.made(moved.run)
+        tx.mark()
+        moved = replace(
+            moved,
+            began=is_new and moved.run.started_at is not None,
+            at=tx.now,
+            late=max(0.0, tx.now - due) if due is not None else None,
+            queue=waited_for.get("queue") or COORDINATOR_QUEUE,
+        )
+        return replace(moved, ended=True, next_run=tx.run_after()) if moved.run.ended else moved
+
+    def _moved(self, tx: RunTransaction, seen: MoveSpan) -> Moved:
+        if self.pinned and tx.run.version != self.app.version:
+            end_for_others(tx)
+            return Moved(run=tx.run)
+        if tx.run.started_at is None and (before := tx.run_before()) is not None:
+            wait_in_line(tx, before)
+            return Moved(run=tx.run)
+        if tx.run.started_at is None and hold_if_paused(tx):
+            return Moved(run=tx.run)
+        try:
+            tree = self.app.tree(tx.run.task)
+            return _Move(self, tx, tree, seen).make()
+        except EnvironmentFault:
+            raise
+        except DATABASE_ERRORS:
+            raise
+        except Exception as error:  # an application's override may raise anything; it is recorded
+            logger.exception("The application of run %s failed", tx.run.id, extra={"action": "application_failed"})
+            seen.begin(tx)
+            record = error_record(error, place="move")
+            if isinstance(error, AttributeNotSavedError):
+                record |= {"code": error.code}
+            fail(tx, explained(record, tx.run, self.app))
+        return Moved(run=tx.run)
+
+
+def fail(tx: RunTransaction, error: Json, status: StatusCode = StatusCode.ERROR) -> None:
+    """End the run with an error on record."""
+    for frame in reversed(tx.frames()):
+        tx.pop_frame(frame.no)
+    tx.finish("failed", status.value, error=error)
+    tx.event("run.failed", data={"status": status.value, "error": error})
+
+
+def wait_in_line(tx: RunTransaction, before: str) -> None:
+    """Let a run of a session wait until the run before it has ended.
+
+    If it is to end it does so here, because the conversation is still the other's.
+    """
+    if tx.run.cancel_requested_at is not None:
+        end_undecided(tx, StatusCode.KILL)
+    elif out_of_time(tx):
+        end_undecided(tx, StatusCode.TIMEOUT)
+    else:
+        tx.change(waiting_for={"kind": "session", "run": before}, move_due_at=None)
+
+
+def out_of_time(tx: RunTransaction) -> bool:
+    """Whether the run's deadline has passed."""
+    return tx.run.deadline_at is not None and tx.now >= tx.run.deadline_at
+
+
+class _Move:
+    """One move: what was read, and what the machine has decided so far."""
+
+    def __init__(self, mover: Mover, tx: RunTransaction, tree: TaskTree, seen: MoveSpan) -> None:
+        self.mover = mover
+        self.tx = tx
+        self.seen = seen
+        self.tree = tree
+        self.registry = tree.registry()
+        self.documents = RunDocuments(tx, self.registry)
+        self.agents: dict[str, AgentFacts] = {}
+        self.tasks = ServedTasks(tx, tree, self.registry, self.documents)
+        self.shared = GlobalStateKept()
+        self.trace: list[Trace] = []
+        # Why a call was not made, where that is what was answered.
+        self.refusal: Json | None = None
+        # Why the run could not begin at once, until its first event tells of it.
+        self.waited_for: Json | None = None
+
+    def make(self) -> Moved:
+        with self.shared:
+            return self._made()
+
+    def _made(self) -> Moved:
+        tx = self.tx
+        move = self._first() if tx.run.started_at is None else self._next()
+        if move is None:
+            tx.change(move_due_at=None)
+            return Moved(run=tx.run)
+        if tx.run.ended:
+            return Moved(run=tx.run)
+        self._take_in(move)
+        while isinstance(move.action, Count):
+            counts = tx.count(move.frame, move.action.hash, move.action.n)
+            move = self._receive(move.stack, Counts(tuple(counts)), move.last_frame)
+            self._take_in(move)
+        # Before the run may end: the application's rules have all been asked.
+        self.shared.check()
+        self._save_stack(move.stack)
+        envelope = None
+        if isinstance(move.action, Finish):
+            self._finish(move.action)
+        elif isinstance(move.action, Ask):
+            envelope = self._ask(move.frame, move.action)
+        self.documents.save()
+        return Moved(run=tx.run, ask=envelope, trace=tuple(self.trace))
+
+    # --- what to go on ---
+
+    def _first(self) -> StackMove:
+        run = self.tx.run
+        self.seen.begin(self.tx)
+        if not self.tree.root.restart:
+            self.tx.take_up_conversation()
+        message = self.documents.decode(run.message) if run.message else self._last_said()
+        if (run.waiting_for or {}).get("kind") in ("session", "paused"):
+            self.waited_for = run.waiting_for
+        self.tx.change(status="running", started_at=self.tx.now)
+        return stack.start(self.tree.root, message, self._facts(), turns=run.turns or -1, said_before=not run.message)
+
+    def _last_said(self) -> ChatDocument | None:
+        """What a run without a message goes on from, as `Task.run` does: the last message of its conversation."""
+        root = self.tree.root
+        length = 0 if root.restart else self.tx.agent(root.agent).history_len
+        if not length:
+            return None
+        row = self.tx.history_row(root.agent, length - 1)
+        return last_said(LLMMessage.model_validate(row.body))
+
+    def _next(self) -> StackMove | None:
+        answer = self._answer()
+        if answer is None:
+            return None
+        frames = self.tx.frames()
+        self.documents.load([state_id for frame in frames for state_id in document_ids(frame.state)])
+        current = tuple(stack.Frame(frame.no, frame.path, load_state(frame.state, self.documents)) for frame in frames)
+        return self._receive(current, answer, self.tx.run.last_frame)
+
+    def _receive(self, current: Stack, answer: Answer, last_frame: int) -> StackMove:
+        return stack.receive(self.tree.root, current, answer, self._facts(), last_frame=last_frame)
+
+    def _answer(self) -> Answer | None:
+        """What was answered to the awaited ask; `Look` if the run was cancelled or is out of time.
+
+        None to wait, and for an error, which has then ended the run.
+        """
+        tx = self.tx
+        reply = tx.reply()
+        if reply is not None:
+            self.seen.begin(tx)
+            if reply.kind == "error":
+                fail(tx, reply.error or {})
+                return None
+            if reply.kind == "refused":
+                self.refusal = reply.error or {}
+                return Refused(self.refusal["limit"])
+            document = self.documents.find(reply.document_id) if reply.document_id else None
+            return Reply(document)
+        if tx.run.cancel_requested_at is not None or out_of_time(tx):
+            self.seen.begin(tx)
+            if tx.run.awaiting:
+                tx.close_ask(tx.run.awaiting, "cancelled")
+            return Look()
+        return None
+
+    def _facts(self) -> Facts:
+        run = self.tx.run
+        return Facts(
+            agent=self._agent,
+            new_id=lambda: new_id("doc"),
+            cost=run.cost,
+            tokens=run.prompt_tokens + run.completion_tokens,
+            max_cost=run.max_cost or Decimal(0),
+            max_tokens=run.max_tokens or 0,
+            max_turns=run.max_turns or 0,
+            killed=run.cancel_requested_at is not None,
+            out_of_time=out_of_time(self.tx),
+            overrides=self.tasks.overrides,
+        )
+
+    def _agent(self, key: str) -> AgentFacts:
+        facts = self.agents.get(key)
+        if facts is None:
+            served = over_template(self.tree.agents[key], self.tx.agent(key), self.registry)
+            facts = self.agents[key] = served.facts()
+        return facts
+
+    # --- what was decided ---
+
+    def _take_in(self, move: StackMove) -> None:
+        # Before the edits, as in one process: the tasks' own rules were asked to decide on them.
+        for key in self.tasks.save():
+            self.agents.pop(key, None)
+        for edit in move.edits:
+            self._edit(edit)
+        for item in move.trace:
+            self._event(item)
+        self.trace.extend(move.trace)
+
+    def _edit(self, edit: Edit) -> None:
+        apply_edit(self.tx, edit, self.tree.agents[edit.agent], self.registry)
+        self.agents.pop(edit.agent, None)
+
+    def _event(self, item: Trace) -> None:
+        kind = _EVENTS[item.kind]
+        data: dict[str, Any] = {}
+        if item.document is not None:
+            self.documents.put(item.document)
+            data["document"] = item.document.metadata.id
+        if item.kind == "started" and self.waited_for is not None:
+            data["waited_for"], self.waited_for = self.waited_for, None
+        if item.kind == "finished":
+            data["status"] = item.status.value if item.status is not None else None
+        elif item.responder:
+            data["responder"] = item.responder
+        if item.kind in ("passed", "null"):
+            data[item.kind] = True
+        self.tx.event(kind, path=item.path, turn=item.turn, data=data)
+
+    def _save_stack(self, new: Stack) -> None:
+        old = {frame.no: frame for frame in self.tx.frames()}
+        for frame in new:
+            state, documents = dump_state(frame.state)
+            for document in documents:
+                self.documents.put(document)
+            if frame.no not in old:
+                self.tx.push_frame(frame.path, state, frame.no)
+            elif old[frame.no].state != state:
+                self.tx.save_frame(frame.no, state)
+        kept = {frame.no for frame in new}
+        for no in sorted(old, reverse=True):
+            if no not in kept:
+                self.tx.pop_frame(no)
+
+    def _ask(self, frame: int, ask: Ask) -> AskEnvelope | None:
+        tx, run = self.tx, self.tx.run
+        spec = self.tree.root.at(ask.path)
+        name = self.tree.agents[spec.agent].config.name
+        ask_id = f"{run.id}.{frame}.{ask.turn}.{ask.attempt}"
+        message_id = ask.message.metadata.id if ask.message is not None else None
+        place: dict[str, Any] = {"path": ask.path, "turn": ask.turn, "try_no": ask.attempt, "ask_id": ask_id}
+        responder = "user" if ask.responder == USER else ("llm" if ask.responder == LLM else "agent")
+        queue = None
+        data = {"responder": ask.responder, **({"document": message_id} if message_id else {})}
+        data |= taken_over(run, self.mover.app)
+        extra: Json = {}
+        if responder == "user":
+            # For whoever takes the answer, which need not have this version of the application.
+            extra["default"] = spec.default_human_response
+            tx.event("human.asked", **place, data=data)
+            tx.change(status="waiting", waiting_for={"kind": "human", "question": ask_id, "task": ask.path})
+        else:
+            kind: Any = responder
+            queue = queue_for(kind, name, self.mover.llm_queues, self.mover.agent_queues)
+            tx.event("turn.asked", **place, data={**data, "queue": queue})
+            tx.change(status="running", waiting_for={"kind": responder, "agent": name, "queue": queue})
+        tx.add_ask(
+            NewAsk(
+                id=ask_id,
+                frame_no=frame,
+                path=ask.path,
+                agent=spec.agent,
+                responder=responder,  # type: ignore[arg-type]
+                queue=queue,
+                turn=ask.turn,
+                try_no=ask.attempt,
+                message_id=message_id,
+                priority=run.priority,
+                max_attempts=self.mover.max_attempts,
+                extra=extra,
+                traceparent=self.seen.traceparent,
+            )
+        )
+        tx.change(awaiting=ask_id, move_due_at=None)
+        if queue is None or responder == "user":
+            return None
+        return AskEnvelope(
+            ask=ask_id,
+            run=run.id,
+            queue=queue,
+            agent=name,
+            responder=responder,  # type: ignore[arg-type]
+            task=ask.path,
+            turn=ask.turn,
+            document=self.documents.body(message_id) if message_id else None,
+            traceparent=self.seen.traceparent,
+        )
+
+    def _whose_limit(self) -> Json:
+        """Whose limit was reached, and how; a call that went beyond its reservation did so by itself."""
+        if self.refusal is None:
+            return {"scope": "run"}
+        told = {name: self.refusal[name] for name in ("value", "used", "why") if self.refusal.get(name) is not None}
+        return {"scope": self.refusal.get("scope", "run"), "message": self.refusal.get("message"), **told}
+
+    def _finish(self, finish: Finish) -> None:
+        status = run_status(finish.status)
+        data: dict[str, Any] = {"status": finish.status.value}
+        result = None
+        if finish.result is not None:
+            self.documents.put(finish.result)
+            data["document"] = finish.result.metadata.id
+            result = self.documents.body(finish.result.metadata.id)
+        error = None
+        if finish.status is StatusCode.INF_LOOP:
+            error = {
+                "type": "InfiniteLoopException",
+                "message": loop_message(finish.path, finish.loop),
+            }
+            data["error"] = error
+        if finish.status is StatusCode.TIMEOUT and (away := no_provider(self.tx)) is not None:
+            data["error"] = error = away
+        if finish.status in (StatusCode.MAX_COST, StatusCode.MAX_TOKENS):
+            limit = "cost" if finish.status is StatusCode.MAX_COST else "tokens"
+            self.tx.event("limit.reached", path=finish.path, data={"limit": limit, **self._whose_limit()})
+        self.tx.finish(status, finish.status.value, result=result, error=error)
+        self.tx.event(f"run.{status}", path=finish.path, data=data)
+
+
+_EVENTS = {
+    "started": "task.started",
+    "rejected": "turn.rejected",
+    "taken": "turn.taken",
+    "passed": "turn.taken",
+    "null": "turn.taken",
+    "none": "turn.none",
+    "finished": "task.finished",
+}

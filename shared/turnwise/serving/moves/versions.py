@@ -1,0 +1,50 @@
+"""Runs that began with another version of the application than this process has.
+
+With the policy `adopt` this process goes on with them, and their events say so; with `pinned` it leaves them alone.
+"""
+
+from __future__ import annotations
+
+from turnwise.app import App
+from turnwise.messages.entity import StatusCode
+from turnwise.record.asks.sweep import FOREIGN_PATIENCE
+from turnwise.record.runs.records import Json, RunRecord
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.serving.moves.ending import run_status
+
+
+def taken_over(run: RunRecord, app: App) -> Json:
+    """What the data of an event says of a run that another version went on with: `version`, which one; else nothing."""
+    return {} if run.version == app.version else {"version": app.version}
+
+
+def explained(error: Json, run: RunRecord, app: App) -> Json:
+    """The record of an error, with the reason that another version may be for it."""
+    if run.version == app.version:
+        return error
+    reason = (
+        f"the run began with version {run.version} of the application and version {app.version} went on with it; keep "
+        "what runs of the old one need, or set TURNWISE_VERSION_POLICY=pinned and keep processes of that version"
+    )
+    return error | {"message": f"{error['message']} ({reason})", "version": app.version}
+
+
+def end_for_others(tx: RunTransaction) -> None:
+    """End a run of another version that was to end some time ago; else leave it alone.
+
+    Its own processes would have done it long before; if there are none, nobody else could.
+    """
+    asked, deadline = tx.run.cancel_requested_at, tx.run.deadline_at
+    if asked is not None and asked <= tx.now - FOREIGN_PATIENCE:
+        end_undecided(tx, StatusCode.KILL)
+    elif deadline is not None and deadline <= tx.now - FOREIGN_PATIENCE:
+        end_undecided(tx, StatusCode.TIMEOUT)
+
+
+def end_undecided(tx: RunTransaction, status: StatusCode) -> None:
+    """End the run without asking its application's rules."""
+    for frame in reversed(tx.frames()):
+        tx.pop_frame(frame.no)
+    ended = run_status(status)
+    tx.finish(ended, status.value)
+    tx.event(f"run.{ended}", data={"status": status.value})

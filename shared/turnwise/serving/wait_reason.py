@@ -1,0 +1,268 @@
+"""Why a run waits: for each situation one true sentence, and a cause that a program can read.
+
+kind        what has to happen
+move        a coordinator has to make the run's next move (`reason` says what came last)
+session     an earlier run of its session has to end
+llm, agent  a worker has to take the ask up, or is at it (`state`: queued, claimed, lapsed)
+human       a human has to answer a question
+retry       the time after an error has to pass
+outage      a provider that does not answer has to be back (`model`, `server`, `error` of the last try)
+provider    a provider's limit has to allow the call
+budget      a budget has to grow or begin anew
+parked      a person has to say what became of a call
+version     a process of the run's application version has to be started
+paused      a pause of its queue, task or tenant has to end (`scope`, `name`, `reason`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from turnwise.record.asks.pauses import PauseRecord
+from turnwise.record.runs.records import AskRecord, Json
+from turnwise.record.runs.wait_facts import COORDINATOR, Situation
+
+# Seconds after which a move that nobody makes is worth a remark: sweeps find one after two.
+_SOON = 10.0
+_LONGEST = 300
+
+
+def why_waiting(now: Situation) -> Json | None:
+    """The cause: `kind`, what belongs to it, `since` (seconds since the epoch) and the `sentence`; None once ended.
+
+    It begins with what the run itself has on record (`waiting_for`), and corrects what has changed since.
+    """
+    run = now.run
+    if run.ended:
+        return None
+    if run.cancel_requested_at is not None:
+        return _move(now, "cancelled", run.cancel_requested_at, "somebody asked for its end")
+    if run.deadline_at is not None and run.deadline_at <= now.now:
+        return _move(now, "deadline", run.deadline_at, "its deadline has passed")
+    if run.started_at is None and now.ask is None:
+        return _not_begun(now)
+    if now.ask is None or run.move_due_at is not None:
+        return _move(now, "answered", _last_change(now), "its last question has been answered")
+    return _asked(now, now.ask)
+
+
+def _not_begun(now: Situation) -> Json:
+    run = now.run
+    if now.before is None and now.pause is not None:
+        return _paused(now.pause)
+    if now.before is not None:
+        sentence = f"The run {now.before}, which is before it in its session, has to end first"
+        return _cause("session", sentence, run.created_at, run=now.before)
+    if (run.waiting_for or {}).get("kind") == "session":
+        return _move(now, "turn", run.created_at, "the run before it in its session has ended")
+    if (run.waiting_for or {}).get("kind") == "paused":
+        return _move(now, "resumed", None, "its pause has ended")
+    return _move(now, "accepted", run.created_at, "it was accepted")
+
+
+def _paused(pause: PauseRecord) -> Json:
+    why = f" ({_short(pause.reason)})" if pause.reason else ""
+    sentence = (
+        f"The {pause.kind} {pause.name} is paused since {_time(pause.since)}{why}; an operator ends that with "
+        f"turnwise resume {pause.kind} {pause.name}"
+    )
+    return _cause("paused", sentence, pause.since, scope=pause.kind, name=pause.name, reason=pause.reason)
+
+
+def _asked(now: Situation, ask: AskRecord) -> Json:
+    kind = (now.run.waiting_for or {}).get("kind", "")
+    if ask.status == "open":
+        sentence = f"A human has to answer the question of the task {ask.path}: turnwise answer {now.run.id} TEXT"
+        return _cause("human", sentence, ask.created_at, question=ask.id, task=ask.path)
+    if ask.status == "leased":
+        return _claimed(now, ask)
+    if ask.status == "parked" and kind == "parked":
+        return _parked(now, ask)
+    if ask.status != "runnable":
+        return _move(now, "answered", ask.closed_at, "its last question has been answered")
+    if now.pause is not None:
+        return _paused(now.pause)
+    if _is_put_off(now, ask):
+        return _PUT_OFF.get(kind, _put_off)(now, ask)
+    return _queued(now, ask)
+
+
+def _is_put_off(now: Situation, ask: AskRecord) -> bool:
+    if ask.due_at is not None:
+        return ask.due_at > now.now
+    # It stands in a provider's line: its time is when there is a place.
+    return now.run.status == "waiting" and ask.bucket is not None
+
+
+def _queued(now: Situation, ask: AskRecord) -> Json:
+    since = ask.due_at or ask.created_at
+    facts = _of_ask(ask) | {"state": "queued", "ahead": now.ahead}
+    if now.fleet is None:
+        return _cause(ask.responder, f"{_subject(ask)} waits for a worker", since, **facts)
+    if not _serving(now, ask.queue):
+        if any(ask.queue in one.queues for one in now.others):
+            return _other_version(now, f"no living worker of the queue {ask.queue} has it", since)
+        missing = f"no living worker serves the queue {ask.queue}: start `turnwise worker -Q {ask.queue}`"
+        return _cause(ask.responder, f"{_subject(ask)} waits, but {missing}", since, **facts, workers=0)
+    place = "" if now.ahead is None else f"; {now.ahead or 'no'} older or more urgent ones are in it"
+    again = f" (attempt {ask.attempts + 1} of {ask.max_attempts})" if ask.attempts else ""
+    sentence = f"{_subject(ask)} waits in the queue {ask.queue} for a worker since {_time(since)}{again}{place}"
+    return _cause(ask.responder, sentence, since, **facts, workers=_serving(now, ask.queue))
+
+
+def _claimed(now: Situation, ask: AskRecord) -> Json:
+    holder = now.holder
+    who = f"worker {holder.pid} on {holder.host}" if holder is not None else "a worker"
+    try_ = f"attempt {ask.attempts} of {ask.max_attempts}"
+    known = {"id": holder.id, "host": holder.host, "pid": holder.pid} if holder is not None else None
+    facts = _of_ask(ask) | {"attempt": ask.attempts, "worker": known}
+    if holder is not None and holder.state == "alive" and holder.lease_until > now.now:
+        busy = "is asking the model" if ask.responder == "llm" else "is running the tool handlers"
+        sentence = f"{_big(who)} {busy} of {_name(ask)} since {_time(ask.claimed_at)} ({try_})"
+        return _cause(ask.responder, sentence, ask.claimed_at, **facts, state="claimed")
+    after = "no coordinator is running that would" if not _coordinators(now) else "a sweep will"
+    sentence = f"{_big(who)} took the ask of {_name(ask)} and fell silent ({try_}); {after} give it to another"
+    since = holder.beat_at if holder is not None else ask.claimed_at
+    return _cause(ask.responder, sentence, since, **facts, state="lapsed")
+
+
+def _retry(now: Situation, ask: AskRecord) -> Json:
+    kept = now.run.waiting_for or {}
+    error = kept.get("error") or {}
+    what = ": ".join(str(error[name]) for name in ("type", "message") if error.get(name)) or "an error"
+    attempt = kept.get("attempt") or ask.attempts
+    sentence = f"{_subject(ask)} is tried again at {_time(ask.due_at)}, after attempt {attempt}: {_short(what)}"
+    return _as_kept(now, ask, sentence)
+
+
+def _outage(now: Situation, ask: AskRecord) -> Json:
+    kept = now.run.waiting_for or {}
+    error = kept.get("error") or {}
+    where = f" at {kept['server']}" if kept.get("server") else ""
+    told = f" ({_short(str(error['message']))})" if error.get("message") else ""
+    # In the line of the provider one call at a time looks, and its answer lets all go on.
+    look = f"tries again at {_time(ask.due_at)}" if ask.due_at else "goes on as soon as a call of any run is answered"
+    sentence = (
+        f"The provider of {kept.get('model') or 'its model'}{where} does not answer{told}; {_name(ask)} {look}, until "
+        "the run's deadline"
+    )
+    return _as_kept(now, ask, sentence)
+
+
+def _provider(now: Situation, ask: AskRecord) -> Json:
+    kept = now.run.waiting_for or {}
+    limit = {"requests": "requests per minute", "tokens": "tokens per minute", "concurrency": "calls at a time"}
+    what, model = limit.get(str(kept.get("limit")), "calls"), kept.get("model") or "its model"
+    due_at = ask.due_at or kept.get("due_at")
+    then = f"goes on at {_time(due_at)}" if due_at and due_at > now.now else "is next in line, or soon"
+    sentence = f"The provider's limit on {what} of {model} is used up; {_name(ask)} {then}"
+    return _as_kept(now, ask, sentence)
+
+
+def _budget(now: Situation, ask: AskRecord) -> Json:
+    kept = now.run.waiting_for or {}
+    of = {"run": "the run", "session": "its session", "tenant_day": "its tenant today"}
+    whose = of.get(str(kept.get("scope")), "its tenant this month")
+    limit = f"the limit on {kept.get('limit') or 'spending'} of {whose}"
+    # Reached, or held for calls that are under way: what those do not use is free again.
+    sentence = (
+        f"Too little is left of {limit} for the next call of {_name(ask)}, which looks again at {_time(ask.due_at)}"
+    )
+    return _as_kept(now, ask, sentence)
+
+
+def _put_off(now: Situation, ask: AskRecord) -> Json:
+    return _as_kept(now, ask, f"{_subject(ask)} was put off until {_time(ask.due_at)}", kind=ask.responder)
+
+
+_PUT_OFF: dict[str, Callable[[Situation, AskRecord], Json]] = {
+    "retry": _retry,
+    "outage": _outage,
+    "provider": _provider,
+    "budget": _budget,
+}
+
+
+def _parked(now: Situation, ask: AskRecord) -> Json:
+    kept = now.run.waiting_for or {}
+    what = f"A call of the tool {kept['tool']} by {_name(ask)}" if kept.get("tool") else f"The ask of {_name(ask)}"
+    reason = _short(str(kept.get("reason") or "nobody knows what became of it"))
+    sentence = f"{what} is parked ({reason}): a person has to say how to go on, turnwise resolve {ask.id}"
+    facts = {"ask": ask.id, "agent": _name(ask), "tool": kept.get("tool"), "reason": kept.get("reason")}
+    return _cause("parked", sentence, ask.parked_at, **facts)
+
+
+def _move(now: Situation, reason: str, since: float | None, what: str) -> Json:
+    if now.fleet is None:
+        return _cause("move", f"{_big(what)} at {_time(since)}; a coordinator has to go on", since, reason=reason)
+    coordinators = _coordinators(now)
+    facts: dict[str, Any] = {"reason": reason, "coordinators": coordinators}
+    begun = f"{_big(what)} at {_time(since)}"
+    if not coordinators:
+        if any(one.kind == COORDINATOR for one in now.others):
+            return _other_version(now, "no living coordinator has it", since)
+        sentence = f"{begun}, but no coordinator is running that could go on: start `turnwise coordinator`"
+        return _cause("move", sentence, since, **facts)
+    late = since is not None and now.now - since > _SOON
+    then = "none of the coordinators has gone on yet: look at their logs" if late else "a coordinator goes on with it"
+    return _cause("move", f"{begun}; {then}", since, **facts)
+
+
+def _other_version(now: Situation, what: str, since: float | None) -> Json:
+    version = now.run.version
+    sentence = f"It is pinned to version {version} of the application, and {what}: start processes of that version"
+    return _cause("version", sentence, since, version=version)
+
+
+def _as_kept(now: Situation, ask: AskRecord, sentence: str, **changes: Any) -> Json:
+    kept = {"agent": _name(ask), **(now.run.waiting_for or {})} | changes
+    kept["due_at"] = ask.due_at or kept.get("due_at")
+    kind = kept.pop("kind")
+    return _cause(kind, sentence, kept.pop("since", None), **kept)
+
+
+def _cause(kind: str, sentence: str, since: float | None, **facts: Any) -> Json:
+    return {"kind": kind, **facts, "since": since, "sentence": f"{sentence}."}
+
+
+def _of_ask(ask: AskRecord) -> Json:
+    return {"agent": _name(ask), "queue": ask.queue}
+
+
+def _serving(now: Situation, queue: str | None) -> int:
+    return sum(queue in one.queues for one in now.fleet or ())
+
+
+def _coordinators(now: Situation) -> int:
+    """How many live; one that sweeps may be of a program that does not sign on."""
+    found = sum(one.kind == COORDINATOR for one in now.fleet or ())
+    return found or int(now.sweeping and not now.others)
+
+
+def _last_change(now: Situation) -> float | None:
+    return now.run.move_due_at or now.run.started_at
+
+
+def _name(ask: AskRecord) -> str:
+    return ask.agent.rsplit("/", 1)[-1]
+
+
+def _subject(ask: AskRecord) -> str:
+    return (
+        f"The question to the model of {_name(ask)}" if ask.responder == "llm" else f"The ask of {_name(ask)}'s tools"
+    )
+
+
+def _big(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def _time(at: float | None) -> str:
+    return "some time" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,160 @@
+"""The HTTP side of the fake model; loads FastAPI."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+from pydantic import ValidationError
+from starlette.types import Receive, Scope, Send
+
+from turnwise.testing.fake_llm import wire
+from turnwise.testing.fake_llm.answer import Answer, Fault
+from turnwise.testing.fake_llm.embeddings import EMBEDDING_MODEL, EmbeddingRequest, embeddings
+from turnwise.testing.fake_llm.limits import Decision, Gate, Limits
+from turnwise.testing.fake_llm.request import ChatRequest
+from turnwise.testing.fake_llm.script import Answerer
+from turnwise.testing.fake_llm.stats import Stats
+from turnwise.testing.fake_llm.strict import schema_faults
+
+MODEL = "turnwise-fake"
+
+
+def create_app(answerer: Answerer, stats: Stats, limits: Limits | None = None) -> FastAPI:
+    """The server of `answerer`: models, chat completions (within `limits`), embeddings, and `GET /stats`."""
+    app = FastAPI(title="turnwise fake-llm", openapi_url=None)
+    gate = Gate(limits)
+
+    async def models() -> dict[str, object]:
+        about = {"object": "model", "created": 0, "owned_by": "turnwise"}
+        return {"object": "list", "data": [{"id": MODEL, **about}, {"id": EMBEDDING_MODEL, **about}]}
+
+    async def chat(http: Request) -> Response:
+        try:
+            request = ChatRequest.model_validate_json(await http.body())
+        except ValidationError as error:
+            return _error(Fault(status=400, message=f"not a chat request: {_faults(error)}"))
+        if wrong := schema_faults(request):
+            return _error(Fault(status=400, message="; ".join(wrong)))
+        customer = (request.model, http.headers.get("authorization", ""))
+        decision = gate.enter(customer, request)
+        if decision.call is None:
+            stats.limited()
+            return _refused(decision)
+        tokens = None
+        try:
+            with stats.call(request):
+                answer = _ask(answerer, request)
+                if answer.delay and await _hung_up(http, answer.delay):
+                    stats.hung_up()
+                    return Response(status_code=499)  # nobody reads it
+            response = _respond(request, answer)
+            tokens = _used(request, answer)
+        finally:
+            gate.leave(customer, decision.call, tokens)
+        response.headers.update(decision.headers)
+        return response
+
+    async def embed(http: Request) -> Response:
+        try:
+            request = EmbeddingRequest.model_validate_json(await http.body())
+        except ValidationError as error:
+            return _error(Fault(status=400, message=f"not an embeddings request: {_faults(error)}"))
+        stats.embedded(len(request.texts))
+        return JSONResponse(await asyncio.to_thread(embeddings, request))
+
+    async def counts() -> dict[str, int]:
+        return stats.snapshot()
+
+    app.add_api_route("/v1/models", models, methods=["GET"])
+    app.add_api_route("/v1/chat/completions", chat, methods=["POST"], response_model=None)
+    app.add_api_route("/v1/embeddings", embed, methods=["POST"], response_model=None)
+    app.add_api_route("/stats", counts, methods=["GET"])
+    return app
+
+
+async def _hung_up(http: Request, seconds: float) -> bool:
+    """Wait, as a slow model would; whether the client has closed the connection meanwhile."""
+    try:
+        # After the body of the request, all that can come is its end.
+        await asyncio.wait_for(http.receive(), seconds)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _faults(error: ValidationError) -> str:
+    return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+
+
+def _ask(answerer: Answerer, request: ChatRequest) -> Answer:
+    try:
+        answer: object = answerer(request)  # what a user's function really returns is seen here
+    except Exception as error:  # noqa: BLE001 - a script may raise anything; its caller is told
+        message = f"the script's answer() raised {type(error).__name__}: {error}"
+        return Answer(fault=Fault(status=400, message=message))
+    if isinstance(answer, str):
+        return Answer(content=answer)
+    if isinstance(answer, Answer):
+        return answer
+    message = f"the script's answer() returned {type(answer).__name__}; expected an Answer or a string"
+    return Answer(fault=Fault(status=400, message=message))
+
+
+def _respond(request: ChatRequest, answer: Answer) -> Response:
+    if isinstance(answer.fault, Fault):
+        return _error(answer.fault)
+    if request.stream:
+        lines = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in wire.chunks(request, answer)]
+        if answer.fault == "disconnect":
+            return _Broken(lines[: len(lines) // 2], "text/event-stream", answer.pace)
+        lines.append(b"data: [DONE]\n\n")
+        if answer.pace:
+            return StreamingResponse(_paced(lines, answer.pace), media_type="text/event-stream")
+        return Response(b"".join(lines), media_type="text/event-stream")
+    body = wire.completion(request, answer)
+    if answer.fault == "disconnect":
+        return _Broken([json.dumps(body).encode()[:20]], "application/json")
+    return JSONResponse(body)
+
+
+async def _paced(lines: Iterable[bytes], pace: float) -> AsyncIterator[bytes]:
+    for line in lines:
+        await asyncio.sleep(pace)
+        yield line
+
+
+def _used(request: ChatRequest, answer: Answer) -> int:
+    """The tokens that an answer counts; one that could not be given counts none."""
+    return 0 if answer.fault is not None else int(wire.completion(request, answer)["usage"]["total_tokens"])
+
+
+def _refused(decision: Decision) -> Response:
+    error = {"message": decision.why, "type": "requests", "param": None, "code": "rate_limit_exceeded"}
+    return JSONResponse({"error": error}, status_code=429, headers=decision.headers)
+
+
+def _error(fault: Fault) -> Response:
+    headers = {} if fault.retry_after is None else {"retry-after": f"{fault.retry_after:g}"}
+    error = {"message": fault.message, "type": "fake_llm", "param": None, "code": None}
+    return JSONResponse({"error": error}, status_code=fault.status, headers=headers)
+
+
+class _Broken(Response):
+    """A response that stops in the middle: the server then closes the connection."""
+
+    def __init__(self, parts: Iterable[bytes], media_type: str, pace: float = 0.0) -> None:
+        super().__init__(media_type=media_type)
+        self._parts = list(parts)
+        self._pace = pace
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(b"content-type", (self.media_type or "").encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        for part in self._parts:
+            if self._pace:
+                await asyncio.sleep(self._pace)
+            await send({"type": "http.response.body", "body": part, "more_body": True})
