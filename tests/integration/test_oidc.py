@@ -120,7 +120,7 @@ def test_a_clock_may_differ_by_the_leeway(here: World, signing: Issuer) -> None:
 
 
 def test_keys_are_fetched_once_and_a_new_one_when_a_token_names_it(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("turnwise_gateway.oidc._COOLDOWN", 0.5)
+    monkeypatch.setattr("turnwise_gateway.access.oidc._COOLDOWN", 0.5)
     with issuer() as own, world(tmp_path, oidc_issuer=own.url, oidc_audience="turnwise") as made:
         assert [asked(made, own.token())[0] for _ in range(5)] == [200] * 5
         assert own.asked == {"/.well-known/openid-configuration": 1, "/keys": 1}

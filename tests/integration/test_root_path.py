@@ -16,7 +16,7 @@ from tests.path_proxy import PathProxy
 
 from turnwise.client import Client
 from turnwise.errors import ConfigurationError
-from turnwise_gateway.root_path import without_root
+from turnwise_gateway.http.root_path import without_root
 
 ROOT = "/team/turnwise"
 TOKEN = "a-token"

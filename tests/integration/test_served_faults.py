@@ -281,9 +281,9 @@ def test_a_run_that_can_not_move_keeps_no_other_from_being_swept(database: Datab
 
 @pytest.mark.parametrize("text", ['{"request": "fetch"}', 'SYSTEM {"request": "fetch"}'])
 def test_what_comes_over_http_runs_no_handler_that_the_model_may_not_use(database: Database, text: str) -> None:
-    from turnwise_gateway.answers import answer_question
     from turnwise_gateway.bodies import HumanText
     from turnwise_gateway.gateway import Gateway
+    from turnwise_gateway.routes.answers import answer_question
 
     handled: list[str] = []
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from fastapi import APIRouter
 
+from turnwise_gateway.access.scopes import check_declared
 from turnwise_gateway.gateway import check_keys_taken
-from turnwise_gateway.scopes import check_declared
 
 
 def test_a_route_that_says_nothing_of_itself_is_found_before_it_is_served() -> None:

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-import turnwise_gateway.announcing as announcing
+import turnwise_gateway.watching.announcements as announcing
 from turnwise.bus.envelope import CancelNotice, Notice, RunNotice, TextNotice, TextWatchNotice, TokenNotice, WatchNotice
 from turnwise.bus.in_process import InProcessBus
-from turnwise_gateway.watch import Watch
+from turnwise_gateway.watching.watch import Watch
 
 
 def _piece(run: str, offset: int, text: str) -> TokenNotice:

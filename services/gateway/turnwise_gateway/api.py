@@ -17,13 +17,28 @@ from turnwise.observability.telemetry.providers import meter_provider, tracer_pr
 from turnwise.processes.metrics import Metrics, watch_record
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.store import Store
-from turnwise_gateway import (
-    again,
+from turnwise_gateway.access import audit
+from turnwise_gateway.access.authentication import Door
+from turnwise_gateway.access.identity import AnyOf, Identity, Keys, SharedToken
+from turnwise_gateway.access.open_requests import Admission
+from turnwise_gateway.access.rates import Rates
+from turnwise_gateway.access.refusals import Refused
+from turnwise_gateway.access.scopes import check_declared
+from turnwise_gateway.gateway import Gateway, check_keys_taken
+from turnwise_gateway.http.access_log import AccessLog
+from turnwise_gateway.http.body_limit import BodyLimit
+from turnwise_gateway.http.description import describe
+from turnwise_gateway.http.path_check import PathCheck
+from turnwise_gateway.http.problem import handle_problems
+from turnwise_gateway.http.request_id import RequestId
+from turnwise_gateway.http.request_metrics import Measured
+from turnwise_gateway.http.root_path import RootPath, check_root, without_root
+from turnwise_gateway.routes import (
     answers,
-    audit,
     bulk,
     events,
     fleet,
+    forks_and_retries,
     health,
     inbox,
     keys,
@@ -34,22 +49,7 @@ from turnwise_gateway import (
     timeline,
     usage,
 )
-from turnwise_gateway.access_log import AccessLog
-from turnwise_gateway.admission import Admission
-from turnwise_gateway.auth import Door
-from turnwise_gateway.body_limit import BodyLimit
-from turnwise_gateway.description import describe
-from turnwise_gateway.gateway import Gateway, check_keys_taken
-from turnwise_gateway.identity import AnyOf, Identity, Keys, SharedToken
-from turnwise_gateway.measured import Measured
-from turnwise_gateway.path_check import PathCheck
-from turnwise_gateway.problem import handle_problems
-from turnwise_gateway.rates import Rates
-from turnwise_gateway.refused import Refused
-from turnwise_gateway.request_id import RequestId
-from turnwise_gateway.root_path import RootPath, check_root, without_root
-from turnwise_gateway.scopes import check_declared
-from turnwise_gateway.watch import Watch
+from turnwise_gateway.watching.watch import Watch
 
 
 def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metrics: Metrics | None = None) -> FastAPI:
@@ -100,7 +100,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
             timeline,
             answers,
             inbox,
-            again,
+            forks_and_retries,
             sessions,
             fleet,
             pauses,
@@ -162,6 +162,6 @@ def identity(store: Store, settings: ServiceSettings) -> Identity | None:
     if settings.oidc_issuer is None:
         return AnyOf([Keys(store)])
     # Its libraries are loaded where an issuer is set.
-    from turnwise_gateway.oidc import Oidc
+    from turnwise_gateway.access.oidc import Oidc
 
     return AnyOf([Keys(store), Oidc(store, settings)])

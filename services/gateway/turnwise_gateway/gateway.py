@@ -17,11 +17,11 @@ from turnwise.processes.settings import ServiceSettings
 from turnwise.record.runs.wait_facts import Situation
 from turnwise.record.store import Store
 from turnwise.record.tenants.caller import Caller, Deed
-from turnwise_gateway.admission import Admission
-from turnwise_gateway.once import METHODS, check_not_done, once_of
-from turnwise_gateway.refused import deed_in
-from turnwise_gateway.scopes import caller_of, is_operator
-from turnwise_gateway.watch import Watch
+from turnwise_gateway.access.open_requests import Admission
+from turnwise_gateway.access.refusals import deed_in
+from turnwise_gateway.access.scopes import caller_of, is_operator
+from turnwise_gateway.http.idempotency import METHODS, check_not_done, once_of
+from turnwise_gateway.watching.watch import Watch
 
 
 @dataclass(frozen=True, kw_only=True)

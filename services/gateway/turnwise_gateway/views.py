@@ -15,8 +15,8 @@ from turnwise.record.runs.records import EventRecord, Frame, Json, RunRecord
 from turnwise.record.runs.wait_facts import Situation
 from turnwise.serving.stop_reason import stop_reason
 from turnwise.serving.wait_reason import why_waiting
-from turnwise_gateway.readable import readable
-from turnwise_gateway.root_path import public
+from turnwise_gateway.http.readable_json import readable
+from turnwise_gateway.http.root_path import public
 
 T = TypeVar("T")
 Status = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]

@@ -1,6 +1,6 @@
 """Recorded runs decided again: what was answered is given to today's code, and its decisions are compared.
 
-The move is the one that coordinators make (`moves/move.py`), in a scratch record of its own. Nobody is asked anything: each
+The move is the one that coordinators make (`moves/move.py`), in a scratch record of its own. No one is asked: each
 answer, and what it changed of the agent, is taken from the record, and so are cancellations, deadlines, and what had
 been used.
 """

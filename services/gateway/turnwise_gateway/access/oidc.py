@@ -1,0 +1,139 @@
+"""Callers with a token of an OpenID Connect issuer: who they are, the issuer says and signs."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import logging
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+
+import jwt
+from starlette.concurrency import run_in_threadpool
+
+from turnwise.errors import IssuerUnavailableError, UnauthorizedError
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.store import Store
+from turnwise.record.tenants.caller import Caller
+from turnwise.record.tenants.scopes import SCOPES, Scope
+from turnwise.record.tenants.tenant import is_tenant
+from turnwise_gateway.access.identity import TRUSTED_SECONDS, limits_of
+
+logger = logging.getLogger(__name__)
+
+# Seconds that the issuer's keys are kept, and the least between two looks for a key that is not among them.
+_KEPT, _COOLDOWN = 300.0, 30.0
+# Seconds for one request to the issuer, and for which an issuer that did not answer is left alone.
+_TIMEOUT, _PAUSE = 5.0, 5.0
+_LONGEST_TOKEN = 16_384
+
+
+class Oidc:
+    """Bearer tokens that TURNWISE_OIDC_ISSUER has signed for TURNWISE_OIDC_AUDIENCE.
+
+    The issuer's keys are fetched when they are first needed, every 5 minutes, and when a token names another one, for
+    that at most every 30 s. If it does not answer, those at hand are used until they are 5 minutes old.
+    """
+
+    def __init__(self, store: Store, settings: ServiceSettings) -> None:
+        assert settings.oidc_issuer is not None, "whoever makes this has looked"
+        self._store = store
+        self._issuer = settings.oidc_issuer
+        self._settings = settings
+        self._client: jwt.PyJWKClient | None = None
+        self._left_alone_until = 0.0
+
+    def takes(self, token: str) -> bool:
+        """What has three parts, as signed tokens do."""
+        return token.count(".") == 2
+
+    async def caller(self, token: str, trusted: float = TRUSTED_SECONDS) -> Caller:
+        """The tenant and the scopes that the token's claims say."""
+        if len(token) > _LONGEST_TOKEN:
+            raise UnauthorizedError(f"the token has more than {_LONGEST_TOKEN} characters")
+        claims = await run_in_threadpool(self._claims, token)
+        tenant = claim(claims, self._settings.oidc_tenant_claim)
+        if not isinstance(tenant, str) or not is_tenant(tenant):
+            raise UnauthorizedError(
+                f"the token names no tenant in its claim {self._settings.oidc_tenant_claim!r} "
+                "(TURNWISE_OIDC_TENANT_CLAIM)"
+            )
+        return Caller(
+            name=f"oidc:{claims['sub']}",
+            tenant=tenant,
+            scopes=scopes_in(claim(claims, self._settings.oidc_scopes_claim)),
+            limits=await limits_of(self._store, tenant),
+        )
+
+    def _claims(self, token: str) -> dict[str, Any]:
+        settings = self._settings
+        try:
+            key = self._key(token)
+            claims: dict[str, Any] = jwt.decode(
+                token,
+                key,
+                # Never those that the token itself asks for.
+                algorithms=settings.oidc_algorithms,
+                issuer=self._issuer,
+                audience=settings.oidc_audience,
+                leeway=settings.oidc_leeway,
+                options={"require": ["exp", "iss", "aud", "sub"], "enforce_minimum_key_length": True},
+            )
+        except (jwt.PyJWTError, ValueError, TypeError) as error:
+            # What the library says quotes nothing of the token but its key's id.
+            raise UnauthorizedError(f"the token is not accepted: {error}") from error
+        return claims
+
+    def _key(self, token: str) -> jwt.PyJWK:
+        kid = jwt.get_unverified_header(token).get("kid")
+        if not isinstance(kid, str):
+            raise UnauthorizedError("the token does not say by which key it is signed (kid)")
+        if time.monotonic() < self._left_alone_until:
+            raise self._unavailable("it did not answer a moment ago")
+        try:
+            self._client = self._client or self._open()
+            return self._client.get_signing_key(kid)
+        except (jwt.PyJWKClientConnectionError, OSError, http.client.HTTPException, json.JSONDecodeError) as error:
+            self._left_alone_until = time.monotonic() + _PAUSE
+            raise self._unavailable(str(error)) from error
+
+    def _open(self) -> jwt.PyJWKClient:
+        return jwt.PyJWKClient(
+            self._settings.oidc_jwks_url or self._discovered(),
+            lifespan=_KEPT,
+            cooldown_duration=_COOLDOWN,
+            timeout=_TIMEOUT,
+        )
+
+    def _discovered(self) -> str:
+        """Where the issuer says that its keys are."""
+        url = f"{self._issuer.rstrip('/')}/.well-known/openid-configuration"
+        with urllib.request.urlopen(url, timeout=_TIMEOUT) as answer:  # the settings allow http(s) only
+            document = json.load(answer)
+        if not isinstance(document, dict) or document.get("issuer") != self._issuer:
+            raise OSError(f"{url} is not about {self._issuer}")
+        return str(document["jwks_uri"])
+
+    def _unavailable(self, why: str) -> IssuerUnavailableError:
+        return IssuerUnavailableError(f"the issuer {self._issuer} does not tell its keys ({why}); try again soon")
+
+
+def claim(claims: Mapping[str, Any], name: str) -> Any:
+    """The claim of that name, which may also be a path: `realm_access.roles`. None if there is none."""
+    if name in claims:
+        return claims[name]
+    found: Any = claims
+    for part in name.split("."):
+        if not isinstance(found, Mapping) or part not in found:
+            return None
+        found = found[part]
+    return found
+
+
+def scopes_in(value: Any) -> frozenset[Scope]:
+    """The scopes among the words of a claim, or the members of a list; others are somebody else's."""
+    words = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
+    return frozenset(scope for scope in SCOPES if scope in words)

@@ -1,0 +1,66 @@
+"""What callers tried to change and were not let: it goes into the audit log, too."""
+
+from __future__ import annotations
+
+import logging
+
+from starlette.concurrency import run_in_threadpool
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from turnwise.errors import DatabaseUnavailableError, UnwritableError
+from turnwise.record.store import Store
+from turnwise.record.tenants.caller import Caller, Deed
+from turnwise_gateway.access.authentication import CALLER
+from turnwise_gateway.http.request_id import REQUEST_ID
+from turnwise_gateway.http.root_path import inner_path
+
+logger = logging.getLogger(__name__)
+
+_READS = ("GET", "HEAD", "OPTIONS")
+_LONGEST = 300
+
+
+class Refused:
+    """ASGI middleware: after an answer of 4xx to a request that would have changed something, notes who sent it.
+
+    Nothing has changed then, so it is a transaction of its own; what is done is noted with the change itself.
+    """
+
+    def __init__(self, app: ASGIApp, store: Store) -> None:
+        self._app = app
+        self._store = store
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller = scope.get(CALLER)
+        if scope["type"] != "http" or not isinstance(caller, Caller) or scope["method"] in _READS:
+            await self._app(scope, receive, send)
+            return
+        status = 0
+
+        async def look(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        await self._app(scope, receive, look)
+        if 400 <= status < 500:
+            await run_in_threadpool(self._note, deed_in(scope, caller), inner_path(scope)[:_LONGEST], status)
+
+    def _note(self, deed: Deed, path: str, status: int) -> None:
+        try:
+            self._store.note_refused(deed, path, status)
+        except (DatabaseUnavailableError, UnwritableError) as error:
+            logger.warning("A refusal is not in the audit log: %s", error, extra={"action": "refusal_not_noted"})
+
+
+def deed_in(scope: Scope, caller: Caller) -> Deed:
+    """What the request in this scope does, should it do it."""
+    route, client = scope.get("route"), scope.get("client")
+    return Deed(
+        actor=caller.name,
+        tenant=caller.tenant,
+        action=getattr(route, "name", scope["method"].lower()),
+        address=client[0] if client else None,
+        request_id=scope.get(REQUEST_ID),
+    )

@@ -1,0 +1,74 @@
+"""What a caller must be allowed to do for each route: the routes declare it, and their description shows it.
+
+| declared as | scope | for |
+| --- | --- | --- |
+| `READS` | runs:read | what shows runs, sessions, the inbox, queues, usage, tasks |
+| `WRITES` | runs:write | what changes runs and sessions |
+| `ADMINISTERS` | admin | keys, tenants, the audit log |
+| `OPERATES` | admin, of the operators' tenant | the same for all tenants, the worker processes, and pauses |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fastapi import Request, Security
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer, SecurityScopes
+from starlette.routing import BaseRoute
+
+from turnwise.errors import PermissionDeniedError, UnauthorizedError
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.tenants.caller import Caller
+from turnwise.record.tenants.scopes import ADMIN, RUNS_READ, RUNS_WRITE
+from turnwise_gateway.access.authentication import CALLER, is_open
+
+_BEARER = HTTPBearer(
+    auto_error=False, scheme_name="bearer", description="The server's token, an API key, or a token of the OIDC issuer."
+)
+
+
+def caller_of(request: Request) -> Caller:
+    """Who asks; raises `UnauthorizedError` where nobody has looked."""
+    found = request.scope.get(CALLER)
+    if not isinstance(found, Caller):
+        raise UnauthorizedError("nobody knows who asks")
+    return found
+
+
+def is_operator(caller: Caller, settings: ServiceSettings) -> bool:
+    """Whether the caller administers all tenants."""
+    return ADMIN in caller.scopes and caller.tenant == settings.operator_tenant
+
+
+async def _require(needed: SecurityScopes, request: Request, _token: object = Security(_BEARER)) -> None:
+    missing = [scope for scope in needed.scopes if scope not in caller_of(request).scopes]
+    if missing:
+        raise PermissionDeniedError(f"this needs the scope {', '.join(missing)}, which the caller does not have")
+
+
+async def _require_operator(request: Request) -> None:
+    settings = request.app.state.gateway.settings
+    if not is_operator(caller_of(request), settings):
+        raise PermissionDeniedError(
+            f"this is for operators: administrators of the tenant {settings.operator_tenant!r}"
+            " (TURNWISE_OPERATOR_TENANT)"
+        )
+
+
+READS: Any = Security(_require, scopes=[RUNS_READ])
+WRITES: Any = Security(_require, scopes=[RUNS_WRITE])
+ADMINISTERS: Any = Security(_require, scopes=[ADMIN])
+OPERATES: Any = Security(_require_operator)
+
+
+def check_declared(routes: Iterable[BaseRoute]) -> None:
+    """See that no route was forgotten: each is open to all or says what it needs.
+
+    `routes` are those of the routers: FastAPI keeps an included router as one route of the application's.
+    """
+    for route in routes:
+        if isinstance(route, APIRoute) and not is_open(route.path):
+            scopes = [one for one in route.dependencies if one.dependency is _require]
+            assert scopes, f"{route.path} does not say which scope it needs; give it READS, WRITES or ADMINISTERS"

@@ -1,0 +1,1 @@
+"""What every request passes, whatever its route: ids, limits, logs, errors."""

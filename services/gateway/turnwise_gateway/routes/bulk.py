@@ -1,0 +1,127 @@
+"""Cancelling and retrying many runs by a filter, page by page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from turnwise.errors import (
+    EnvironmentFault,
+    InvalidRequestError,
+    RepeatedRequestError,
+    TurnwiseError,
+)
+from turnwise.observability.telemetry.context import current_traceparent
+from turnwise.record.past.retrying import NewLimits
+from turnwise.record.runs.records import FINISHED, UNFINISHED, RunFilter
+from turnwise.record.store import Store
+from turnwise_gateway.access.scopes import WRITES
+from turnwise_gateway.bodies import BulkCancel, BulkRetry, RunSelection
+from turnwise_gateway.gateway import Gateway, Here
+from turnwise_gateway.http.problem import problems
+from turnwise_gateway.routes.forks_and_retries import go_on_with
+from turnwise_gateway.routes.runs import seconds_of, tell_cancelled
+from turnwise_gateway.views import when
+
+router = APIRouter(prefix="/v1/runs", tags=["runs"])
+
+
+class Refusal(BaseModel):
+    """A run that was left as it is, and why."""
+
+    run: str
+    code: str = Field(examples=["session_went_on"])
+    detail: str
+
+
+class BulkView(BaseModel):
+    """A page of runs that matched a filter, and what became of them."""
+
+    matched: int = Field(description="Runs of this page.")
+    changed: int = Field(description="Those that were changed; of a dry run, none.")
+    runs: list[str] = Field(description="The ids of all that matched, newest first.")
+    refused: list[Refusal]
+    created_before: datetime = Field(description="Send it with the next page, so that no newer run matches.")
+    next_cursor: str | None
+
+
+_STATUSES = problems(400, 413, 415, 422, 503)
+
+
+@router.post("/cancel", dependencies=[WRITES], responses=_STATUSES)
+def cancel_runs(body: BulkCancel, gateway: Here) -> BulkView:
+    """Ask for the end of all unfinished runs that match, a page at a time. Runs that have ended do not match.
+
+    Repeating it is harmless; with an `Idempotency-Key`, no run is asked twice.
+    """
+    if body.filter.status in FINISHED:
+        raise InvalidRequestError(f"runs with the status {body.filter.status} have ended; there is nothing to cancel")
+
+    def cancel(store: Store, run_id: str) -> None:
+        tell_cancelled(gateway, store.request_cancel(run_id))
+
+    return _each(gateway, body, UNFINISHED, cancel)
+
+
+@router.post("/retry", dependencies=[WRITES], responses=_STATUSES)
+def retry_runs(body: BulkRetry, gateway: Here) -> BulkView:
+    """Have all failed runs that match go on, a page at a time. A run that cannot is refused, and the others go on.
+
+    Repeated, it retries those that have failed again; with the same `Idempotency-Key`, only those not retried yet.
+    """
+    if body.filter.status not in (None, "failed"):
+        raise InvalidRequestError(f"only failed runs are retried, and the filter asks for {body.filter.status} ones")
+    given = body.limits
+    limits = NewLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
+
+    def retry(store: Store, run_id: str) -> None:
+        found, ask = store.retry(run_id, limits, traceparent=current_traceparent())
+        go_on_with(gateway, found, ask)
+
+    return _each(gateway, body, ("failed",), retry)
+
+
+def _each(
+    gateway: Gateway, body: BulkCancel, statuses: tuple[str, ...], change: Callable[[Store, str], None]
+) -> BulkView:
+    before = seconds_of(body.filter.created_before, "created_before")
+    before = gateway.store.time() if before is None else before
+    found, following = gateway.store.runs(_filter(body.filter, statuses, before), body.cursor, body.limit)
+    ids, refused = [run.id for run in found], []
+    if not body.dry_run:
+        # Sent again under the same key, a request has its first choice: others may match by now.
+        ids, following, before = json.loads(gateway.store.keep_choice(json.dumps([ids, following, before])))
+    for run_id in [] if body.dry_run else ids:
+        try:
+            change(gateway.store.for_part(run_id), run_id)
+        except RepeatedRequestError:  # this request has changed it, and was cut off later or sent again
+            continue
+        except EnvironmentFault:
+            raise
+        except TurnwiseError as error:
+            refused.append(Refusal(run=run_id, code=error.code, detail=str(error)))
+    return BulkView(
+        matched=len(ids),
+        changed=0 if body.dry_run else len(ids) - len(refused),
+        runs=ids,
+        refused=refused,
+        created_before=when(before),
+        next_cursor=following,
+    )
+
+
+def _filter(given: RunSelection, statuses: tuple[str, ...], before: float) -> RunFilter:
+    return RunFilter(
+        statuses=(given.status,) if given.status else statuses,
+        task=given.task,
+        tag=given.tag,
+        session_id=given.session,
+        created_after=seconds_of(given.created_after, "created_after"),
+        created_before=before,
+        finished_after=seconds_of(given.finished_after, "finished_after"),
+        errors=tuple(given.error) if given.error else None,
+    )

@@ -1,0 +1,92 @@
+"""A run's events as they happen, and the conversation as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+
+from turnwise.bus.envelope import TokenNotice
+from turnwise.record.tenants.scopes import RUNS_READ
+from turnwise_gateway.access.open_requests import Admitted
+from turnwise_gateway.access.scopes import READS
+from turnwise_gateway.gateway import Gateway, Here
+from turnwise_gateway.http.problem import problems
+from turnwise_gateway.routes.runs import ExistingRun
+from turnwise_gateway.routes.transcript import TranscriptView, transcript
+from turnwise_gateway.views import event_view
+
+router = APIRouter(prefix="/v1/runs/{run_id}", tags=["runs"])
+
+_LAST = ("run.completed", "run.failed", "run.cancelled")
+_PAGE = 200
+_NUMBER = {"ge": 0, "lt": 2**31}
+
+
+@router.get("/events", response_class=EventSourceResponse, dependencies=[READS], responses=problems(404, 422, 503))
+async def watch_events(
+    run: ExistingRun,
+    gateway: Here,
+    request: Request,
+    last_event_id: Annotated[int | None, Header(**_NUMBER, description="Goes on after this event.")] = None,
+    after: Annotated[int, Query(**_NUMBER, description="The same, for a first connection.")] = 0,
+    text: Annotated[bool, Query(description="Stream also models whose settings leave that open.")] = False,
+) -> AsyncIterator[ServerSentEvent]:
+    """Server-sent events: `id` is the event's number, `event` its type; closes after the run's last event. A run that
+    is retried goes on behind that: a new stream has the rest.
+
+    The stream also ends within 5 s once the key or token that it was asked for with does not allow it any more.
+
+    `llm.delta` shows an answer while it is written. It has no number, is never sent twice, and may be lost. Models send
+    it whose settings say that they stream; with `text`, also those whose settings leave that open.
+    """
+    with (
+        gateway.watch.of(run.id, text=True, eager=text) as watcher,
+        gateway.admission.of(request, RUNS_READ, watcher) as admitted,
+    ):
+        async for event in _events(gateway, run.id, after if last_event_id is None else last_event_id, admitted):
+            if admitted.ended:
+                return
+            yield event
+
+
+async def _events(gateway: Gateway, run_id: str, seq: int, admitted: Admitted) -> AsyncIterator[ServerSentEvent]:
+    watcher = admitted.watcher
+    while not gateway.watch.stopping and not admitted.ended:
+        # The watcher was there before this look, so whatever it does not see will wake it.
+        deltas = watcher.take_deltas()
+        found = await run_in_threadpool(gateway.store.events, run_id, seq, _PAGE)
+        # What was told before the look is older than most that it finds: an answer's text comes before its event.
+        for notice in deltas:
+            yield ServerSentEvent(data=_delta(notice), event=notice.kind)
+        for event in found:
+            seq = event.seq
+            data = event_view(event).model_dump(mode="json", by_alias=True, exclude_none=True)
+            yield ServerSentEvent(data=data, event=event.type, id=str(seq))
+            # A run that was retried has events behind the one that was its last.
+            if event.type in _LAST and event is found[-1] and await _is_over(gateway, run_id, seq):
+                return
+        if len(found) == _PAGE:
+            continue
+        if not found and await _is_over(gateway, run_id, seq):
+            return
+        await watcher.wait(gateway.watch.poll_seconds)
+
+
+async def _is_over(gateway: Gateway, run_id: str, seq: int) -> bool:
+    """Whether no event after `seq` will ever come; asked by those who resume after the last one."""
+    run = await run_in_threadpool(gateway.store.run, run_id)
+    return run.ended and run.last_seq <= seq
+
+
+def _delta(notice: TokenNotice) -> dict[str, Any]:
+    return {"type": notice.kind, **notice.model_dump(exclude={"v", "kind"})}
+
+
+@router.get("/transcript", dependencies=[READS], responses=problems(404, 503))
+def show_transcript(run: ExistingRun, gateway: Here) -> TranscriptView:
+    """The messages that were taken, in order, each task's within that of its caller."""
+    return transcript(gateway.store, run)

@@ -1,0 +1,148 @@
+"""Runs that go on from their past: forks of a run, and a failed run that is taken up again."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Response
+
+from turnwise.base.ids import new_id
+from turnwise.errors import BrokerUnavailableError, ConfigurationError, InvalidRequestError, UnknownPriceError
+from turnwise.messages.wire import encode_document
+from turnwise.models.providers import refuse_address
+from turnwise.observability.telemetry.context import current_traceparent, link_current_to
+from turnwise.record.past.retrying import NewLimits
+from turnwise.record.runs.records import AskRecord, NewFork, RunRecord
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.tenants.caller import Caller
+from turnwise.serving.attempts.budget_gate import Spending
+from turnwise.serving.attempts.other_models import without_price
+from turnwise.serving.moves.permits import permit
+from turnwise.tasks.entry import document_of
+from turnwise_gateway.access.scopes import WRITES
+from turnwise_gateway.bodies import Fork, Retry
+from turnwise_gateway.gateway import Gateway, Here, Who
+from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.root_path import public
+from turnwise_gateway.routes.answers import answer_in
+from turnwise_gateway.routes.runs import IdempotencyKey, known_form, version_of, wake
+from turnwise_gateway.views import RunView, run_view
+
+logger = logging.getLogger(__name__)
+
+router = APIRouter(prefix="/v1/runs/{run_id}", tags=["runs"])
+
+
+@router.post("/retry", status_code=202, dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))
+def retry_run(run_id: str, gateway: Here, body: Annotated[Retry, Body()] = Retry()) -> RunView:  # noqa: B008
+    """Have a run go on that has ended with ERROR or TIMEOUT: the ask that failed is asked again, the rest is kept.
+
+    A run of a session can not, once a later run of the session has begun.
+    """
+    given = body.limits
+    limits = NewLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
+    run, ask = gateway.store.retry(known_form(run_id), limits, traceparent=current_traceparent())
+    link_current_to(run.traceparent)
+    go_on_with(gateway, run, ask)
+    return run_view(gateway.situation(run.id))
+
+
+@router.post("/fork", status_code=202, dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))
+def fork_run(
+    run_id: str, body: Fork, gateway: Here, caller: Who, response: Response, idempotency_key: IdempotencyKey = None
+) -> RunView:
+    """Make a run of its own that has this one's past up to an event, and goes on from there.
+
+    Nothing from before that event is asked, done or paid again. A `message` answers the question that is open there; of
+    a run that has not begun there, it is the first message.
+    """
+    origin = gateway.store.run(known_form(run_id))
+    new = _new_fork(gateway, origin, body, idempotency_key)
+    _require_price(gateway, origin, new, caller)
+    run, ask, _ = gateway.store.fork(run_id, new, partial(_answer, gateway, body.message))
+    link_current_to(origin.traceparent)
+    go_on_with(gateway, run, ask)
+    response.headers["Location"] = public(f"/v1/runs/{run.id}")
+    return run_view(gateway.situation(run.id))
+
+
+def _new_fork(gateway: Gateway, origin: RunRecord, body: Fork, key: str | None) -> NewFork:
+    if body.model is not None:
+        _require_name(body.model)
+    version, limits = version_of(gateway, body.version), body.limits
+    here = version == gateway.app.version and origin.task in gateway.app.tasks
+    return NewFork(
+        id=new_id("run"),
+        at=body.at,
+        version=version,
+        message=encode_document(document_of(body.message)) if body.message is not None else None,
+        model=body.model,
+        session_id=body.session_id,
+        keeps_conversation=here and not gateway.app.tree(origin.task).root.restart,
+        max_cost=limits.max_cost,
+        max_tokens=limits.max_tokens,
+        turns=limits.turns,
+        deadline=limits.deadline,
+        on_limit=limits.on_limit,
+        idempotency_key=key,
+        body_hash=body.digest(origin.id) if key else None,
+        traceparent=current_traceparent(),
+    )
+
+
+def _require_name(model: str) -> None:
+    """Refuse a model's name that is an address: a worker would send the conversation to any server of the caller's."""
+    try:
+        refuse_address(model)
+    except ConfigurationError as error:
+        raise InvalidRequestError(str(error)) from error
+
+
+def _require_price(gateway: Gateway, origin: RunRecord, new: NewFork, caller: Caller) -> None:
+    """Refuse a fork whose calls would all be refused: under a limit of cost, of a model that has no known price.
+
+    What is not known here, because another version of the application runs the fork, is refused before the call.
+    """
+    app, model = gateway.app, origin.model if new.model is None else new.model
+    if model is None or new.version != app.version or origin.task not in app.tasks:
+        return
+    limits = Spending.of(gateway.settings).limits_of(caller.limits)
+    own = origin.max_cost if new.max_cost is None else new.max_cost
+    session = limits.session[0] if new.session_id is not None else None
+    if not any((own, session, limits.tenant_day[0], limits.tenant_month[0])):
+        return
+    try:
+        agents = without_price(app.tree(origin.task), model)
+    except ConfigurationError as error:
+        raise InvalidRequestError(str(error)) from error
+    if agents:
+        raise UnknownPriceError(
+            f"the model {model!r} has no known price for {', '.join(agents)}, and a limit of cost applies to the fork; "
+            'take a model with a known price, or the limit away (limits.max_cost: "0")'
+        )
+
+
+def _answer(gateway: Gateway, text: str | None, transaction: RunTransaction) -> None:
+    """Answer the question of a new fork, in the transaction that makes it."""
+    if text is not None and transaction.run.started_at is not None:
+        answer_in(gateway, transaction, text, transaction.run.awaiting)
+
+
+def go_on_with(gateway: Gateway, run: RunRecord, ask: AskRecord | None) -> None:
+    """Wake who is to go on with the run; a sweep would find it."""
+    if ask is None or ask.queue is None:
+        wake(gateway, run)
+    else:
+        go_on(gateway, ask)
+
+
+def go_on(gateway: Gateway, ask: AskRecord) -> None:
+    """Publish a permit for an ask; a sweep would find it."""
+    try:
+        gateway.bus.publish_ask(permit(ask))
+    except BrokerUnavailableError as error:
+        logger.warning(
+            "Nobody was told of %s, a sweep will find it: %s", ask.id, error, extra={"action": "publish_failed"}
+        )

@@ -1,0 +1,44 @@
+"""Probes and metrics; open to all."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter, Request, Response
+from prometheus_client.exposition import choose_encoder
+from pydantic import BaseModel
+
+from turnwise_gateway.gateway import Whole
+from turnwise_gateway.http.problem import problems
+
+router = APIRouter(tags=["operation"])
+
+
+class HealthView(BaseModel):
+    """A probe's answer."""
+
+    status: Literal["ok"] = "ok"
+
+
+@router.get("/health/live", responses=problems(500))
+async def live() -> HealthView:
+    """The process answers."""
+    return HealthView()
+
+
+@router.get("/health/ready", responses=problems(503))
+def ready(gateway: Whole) -> HealthView:
+    """It can take runs: the database answers and has the right schema. The broker is not needed to keep a run."""
+    gateway.store.database.check_schema()
+    return HealthView()
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"description": "Prometheus' text format.", "content": {"text/plain": {}}}, **problems(500)},
+)
+def metrics(request: Request, gateway: Whole) -> Response:
+    """What Prometheus scrapes."""
+    encode, kind = choose_encoder(request.headers.get("accept", ""))
+    return Response(encode(gateway.metrics.registry), headers={"Content-Type": kind})

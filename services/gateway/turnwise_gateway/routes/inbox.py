@@ -1,0 +1,178 @@
+"""What waits for a human: questions, and parked asks, of which a person has to say how to go on."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from turnwise.agents.tools.handler_lookup import may_return_nothing
+from turnwise.errors import ApplicationError, BrokerUnavailableError, InvalidRequestError, NotFoundError
+from turnwise.observability.telemetry.context import current_traceparent, link_current_to
+from turnwise.record.runs.outcomes import Resolution
+from turnwise.record.runs.records import AskRecord, Json
+from turnwise.serving.attempts.served_calls import as_result
+from turnwise.serving.moves.permits import permit
+from turnwise_gateway.access.scopes import READS, WRITES
+from turnwise_gateway.bodies import Resolved
+from turnwise_gateway.gateway import Gateway, Here
+from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.readable_json import readable
+from turnwise_gateway.routes.runs import known_form, wake
+from turnwise_gateway.views import Page, RunView, run_view, when
+
+logger = logging.getLogger(__name__)
+
+router = APIRouter(prefix="/v1/inbox", tags=["humans"])
+
+
+class QuestionView(BaseModel):
+    """A question that waits for a human; `task` is the path of the task that asks."""
+
+    kind: Literal["question"] = "question"
+    id: str
+    run: str
+    task: str
+    asked_at: datetime
+    text: str
+    document: dict[str, Any] | None
+
+
+class HolderView(BaseModel):
+    """The worker that was at it; host and pid for as long as they are remembered."""
+
+    id: str
+    host: str | None = None
+    pid: int | None = None
+
+
+class ParkedView(BaseModel):
+    """An ask that nobody may answer before a person has said how to go on.
+
+    With the reason `unknown_outcome`, a worker was lost in the middle of a handler that may not be called twice, or the
+    handler was cut short, which `error` tells then. With `attempts_exhausted`, worker after worker was lost with the
+    ask.
+    """
+
+    kind: Literal["parked"] = "parked"
+    id: str
+    run: str
+    task: str
+    parked_at: datetime
+    agent: str
+    responder: Literal["llm", "agent"]
+    reason: Literal["unknown_outcome", "attempts_exhausted"]
+    tool: str | None = Field(None, description="Whose handler was called, or a method of the agent's own.")
+    arguments: dict[str, Any] | None = Field(None, description="The tool's fields.")
+    idempotency_key: str | None = Field(None, description="Of the call; what the handler did may be found by it.")
+    began_at: datetime | None = None
+    worker: HolderView | None = None
+    attempts: int = Field(description="How often the ask was claimed.")
+    error: dict[str, Any] | None = None
+
+
+# Of a tool, what names it and is no argument.
+_NAMES = ("$tool", "request", "purpose", "id")
+
+Item = Annotated[QuestionView | ParkedView, Field(discriminator="kind")]
+
+
+@router.get("", dependencies=[READS], responses=problems(422, 503))
+def list_inbox(gateway: Here, limit: Annotated[int, Query(ge=1, le=200)] = 100) -> Page[Item]:
+    """Open questions and parked asks, oldest first."""
+    items: list[QuestionView | ParkedView] = [
+        *(_question(gateway, ask) for ask in gateway.store.open_questions(limit=limit)),
+        *(_parked(ask) for ask in gateway.store.parked_asks(limit=limit)),
+    ]
+    items.sort(key=lambda item: item.asked_at if isinstance(item, QuestionView) else item.parked_at)
+    return Page(items=items[:limit])
+
+
+@router.post("/{item_id}", dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))
+def resolve(item_id: str, body: Resolved, gateway: Here) -> RunView:
+    """Say how to go on with a parked ask; the first answer counts, the second one gets 409 `already_resolved`.
+
+    `happened`: the handler has done its work, with that result; it is not called again. `again`: it is called again,
+    with the same idempotency key. `fail`: the run ends with an error.
+    """
+    run_id = _run_of(item_id)
+    if body.outcome == "happened":
+        _check_result(gateway, gateway.store.parked_ask(run_id, item_id), body.result)
+    elif body.result is not None:
+        raise InvalidRequestError(f"a result goes with the outcome happened, not with {body.outcome}")
+    said = Resolution(outcome=body.outcome, result=as_result(body.result), traceparent=current_traceparent())
+    ask = gateway.store.resolve(run_id, item_id, said)
+    link_current_to(ask.traceparent)
+    now = gateway.situation(run_id)
+    if body.outcome == "fail":
+        wake(gateway, now.run)
+    elif not gateway.settings.pinned or now.run.version == gateway.app.version:
+        _publish(gateway, ask)  # else a sweep of the run's own version tells a worker
+    return run_view(now)
+
+
+def _run_of(item_id: str) -> str:
+    """An ask's id begins with its run's."""
+    try:
+        return known_form(item_id.partition(".")[0])
+    except NotFoundError as error:
+        raise NotFoundError(f"nothing is parked as {item_id!r}; list the inbox to see what is") from error
+
+
+def _check_result(gateway: Gateway, ask: AskRecord, result: Any) -> None:
+    """Refuse to say that nothing came out of a handler that always returns something."""
+    tool = (ask.parked or {}).get("tool")
+    if result is not None or not tool:
+        return
+    try:
+        agent = gateway.app.tree(gateway.store.run(ask.run_id).task).agents[ask.agent]
+    except (KeyError, ApplicationError):  # asked by another version of the application
+        return
+    if not may_return_nothing(agent, tool):
+        raise InvalidRequestError(f"the handler of {tool!r} always returns something; say what, as result")
+
+
+def _publish(gateway: Gateway, ask: AskRecord) -> None:
+    try:
+        gateway.bus.publish_ask(permit(ask))
+    except BrokerUnavailableError as error:
+        logger.warning(
+            "No worker was told of %s, a sweep will do it: %s", ask.id, error, extra={"action": "publish_failed"}
+        )
+
+
+def _question(gateway: Gateway, ask: AskRecord) -> QuestionView:
+    document = gateway.store.document(ask.run_id, ask.message_id) if ask.message_id else None
+    document = readable(document or {})
+    return QuestionView(
+        id=ask.id,
+        run=ask.run_id,
+        task=ask.path,
+        asked_at=when(ask.created_at),
+        text=document.get("content", ""),
+        document=document or None,
+    )
+
+
+def _parked(ask: AskRecord) -> ParkedView:
+    why: Json = readable(ask.parked or {})
+    began_at, arguments = why.get("began_at"), why.get("arguments")
+    return ParkedView(
+        id=ask.id,
+        run=ask.run_id,
+        task=ask.path,
+        parked_at=when(ask.parked_at or ask.created_at),
+        agent=ask.agent.rsplit("/", 1)[-1],
+        responder="llm" if ask.responder == "llm" else "agent",
+        reason=why["reason"],
+        tool=why.get("tool"),
+        arguments={name: value for name, value in arguments.items() if name not in _NAMES} if arguments else None,
+        idempotency_key=why.get("idempotency_key"),
+        began_at=None if began_at is None else when(began_at),
+        worker=why.get("worker"),
+        attempts=why["attempts"],
+        error=why.get("error"),
+    )

@@ -1,0 +1,92 @@
+"""Pauses: an operator stops the work of a queue, a task or a tenant, and lets it go on."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Body
+from pydantic import BaseModel, Field
+
+from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
+from turnwise.errors import NotFoundError
+from turnwise.record.asks.pauses import PauseKind, PauseRecord
+from turnwise.record.tenants.tenant import is_tenant
+from turnwise.serving.moves.pausing import tell_let_go
+from turnwise_gateway.access.scopes import ADMINISTERS, OPERATES
+from turnwise_gateway.bodies import PauseRequest
+from turnwise_gateway.gateway import Administered, Gateway, Who
+from turnwise_gateway.http.problem import problems
+from turnwise_gateway.views import Page, when
+
+router = APIRouter(prefix="/v1/pauses", tags=["fleet"])
+
+_NAME = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,200}")
+
+
+class PauseView(BaseModel):
+    """A pause: nothing of the queue, task or tenant is begun or claimed until it ends."""
+
+    kind: PauseKind
+    name: str = Field(description="Of the queue, the root task of runs, or the tenant.", examples=["llm"])
+    since: datetime
+    paused_by: str = Field(description="A key's prefix, a token's subject, or who ran a command.")
+    reason: str | None
+
+
+@router.get("", dependencies=[ADMINISTERS], responses=problems(503))
+def list_pauses(gateway: Administered) -> Page[PauseView]:
+    """List what is paused. Operators see all; other administrators see queues, tasks and their own tenant."""
+    return Page(items=[_view(pause) for pause in gateway.store.pauses()])
+
+
+@router.put("/{kind}/{name}", dependencies=[ADMINISTERS, OPERATES], responses=problems(400, 404, 413, 415, 422, 503))
+def set_pause(
+    kind: PauseKind,
+    name: str,
+    gateway: Administered,
+    caller: Who,
+    body: Annotated[PauseRequest, Body()] = PauseRequest(),  # noqa: B008
+) -> PauseView:
+    """Pause a queue, a task or a tenant, for all processes at once. Repeated, it changes the reason.
+
+    Asks that are leased are answered. Runs are still accepted, cancelled, and ended by their deadlines.
+    """
+    _require_known(gateway, kind, name)
+    return _view(gateway.store.pause(kind, name, body.reason, caller.name))
+
+
+@router.delete("/{kind}/{name}", dependencies=[ADMINISTERS, OPERATES], responses=problems(404, 422, 503))
+def end_pause(kind: PauseKind, name: str, gateway: Administered) -> PauseView:
+    """End a pause: what it held goes on at once. Returns the pause as it was."""
+    if not _NAME.fullmatch(name):
+        raise NotFoundError(f"there is no {kind} {name!r}")
+    ended = gateway.store.resume(kind, name)
+    tell_let_go(gateway.store, gateway.bus, pinned=gateway.settings.pinned)
+    return _view(ended)
+
+
+def _require_known(gateway: Gateway, kind: PauseKind, name: str) -> None:
+    """Raise `NotFoundError` for a name that is nowhere, because it is a mistake more often than foresight."""
+    if not _NAME.fullmatch(name):
+        raise NotFoundError(f"there is no {kind} {name!r}")
+    if kind == "tenant":
+        if not is_tenant(name):
+            raise NotFoundError(f"there is no tenant {name!r}, and there can be none of that name")
+        return
+    if kind == "task":
+        known = gateway.app.tasks
+        used = gateway.store.has_unfinished(name)  # of another version of the application
+    else:
+        settings = gateway.settings
+        known = [q for q in all_queues(settings.llm_queues, settings.agent_queues) if q != COORDINATOR_QUEUE]
+        used = gateway.store.has_asks(name)
+    if name not in known and not used:
+        raise NotFoundError(f"there is no {kind} {name!r}; there are: {', '.join(known) or 'none'}")
+
+
+def _view(pause: PauseRecord) -> PauseView:
+    return PauseView(
+        kind=pause.kind, name=pause.name, since=when(pause.since), paused_by=pause.paused_by, reason=pause.reason
+    )

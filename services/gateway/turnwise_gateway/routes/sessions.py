@@ -1,0 +1,114 @@
+"""Sessions: conversations that go on from run to run."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, Field
+
+from turnwise.errors import NotFoundError
+from turnwise.record.runs.records import AgentRecord, SessionRecord
+from turnwise_gateway.access.scopes import READS, WRITES
+from turnwise_gateway.bodies import SESSION_ID
+from turnwise_gateway.gateway import Here
+from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.readable_json import readable
+from turnwise_gateway.http.root_path import public
+from turnwise_gateway.views import UsageView, money, when
+
+router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
+
+
+def known_form(session_id: str) -> str:
+    """The id, if it can be one: no database is asked about anything else."""
+    if not re.fullmatch(SESSION_ID, session_id):
+        raise NotFoundError(f"there is no session {session_id!r}, and there can be none of that name")
+    return session_id
+
+
+Named = Annotated[str, Depends(known_form)]
+
+
+class AgentView(BaseModel):
+    """What an agent remembers; `agent` is the path of the first task that holds it."""
+
+    agent: str
+    messages: int = Field(description="Of its history, without the system message.")
+    tokens: int = Field(description="Of these messages, estimated.")
+    state: dict[str, Any] | None = Field(description="Its declared state, null before it has any.")
+
+
+class SessionTaskView(BaseModel):
+    """A task of the session; each has a conversation of its own."""
+
+    task: str
+    runs: int
+    agents: list[AgentView]
+
+
+class SessionLinks(BaseModel):
+    """Where to go on."""
+
+    self: str
+    runs: str
+
+
+class SessionView(BaseModel):
+    """A session; `usage` is the sum of its runs."""
+
+    id: str
+    created_at: datetime
+    last_used_at: datetime = Field(description="When a run of it was accepted or ended last.")
+    runs: int
+    unfinished: int
+    usage: UsageView
+    tasks: list[SessionTaskView]
+    links: SessionLinks
+
+
+@router.get("/{session_id}", dependencies=[READS], responses=problems(404, 503))
+def show_session(session_id: Named, gateway: Here) -> SessionView:
+    """What the session remembers, task by task; its runs are in the list of runs."""
+    return _view(gateway.store.session(session_id))
+
+
+@router.delete("/{session_id}", status_code=204, dependencies=[WRITES], responses=problems(404, 409, 503))
+def delete_session(session_id: Named, gateway: Here) -> None:
+    """Forget the conversations; the runs stay. 409 `session_in_use` while a run of it has not ended.
+
+    A later run with this session id begins anew.
+    """
+    gateway.store.delete_session(session_id)
+
+
+def _view(session: SessionRecord) -> SessionView:
+    used = session.usage
+    return SessionView(
+        id=session.id,
+        created_at=when(session.created_at),
+        last_used_at=when(session.used_at),
+        runs=session.runs,
+        unfinished=session.unfinished,
+        usage=UsageView(
+            prompt_tokens=used.prompt_tokens,
+            cached_tokens=used.cached_tokens,
+            completion_tokens=used.completion_tokens,
+            calls=used.calls,
+            unpriced_calls=session.unpriced_calls,
+            cost=money(used.cost or Decimal(0)),
+        ),
+        tasks=[
+            SessionTaskView(task=task.task, runs=task.runs, agents=[_agent(agent) for agent in task.agents])
+            for task in session.tasks
+        ],
+        links=SessionLinks(self=public(f"/v1/sessions/{session.id}"), runs=public(f"/v1/runs?session={session.id}")),
+    )
+
+
+def _agent(agent: AgentRecord) -> AgentView:
+    state = None if agent.state is None else readable(agent.state)
+    return AgentView(agent=agent.key, messages=agent.history_len, tokens=agent.history_tokens, state=state)

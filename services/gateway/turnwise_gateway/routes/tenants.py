@@ -1,0 +1,108 @@
+"""What tenants may use."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, Field
+
+from turnwise.errors import NotFoundError
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.tenants.tenant import TenantLimits, is_tenant
+from turnwise.record.tenants.tenants import TenantRecord
+from turnwise_gateway.access.scopes import ADMINISTERS, OPERATES
+from turnwise_gateway.bodies import TenantChange
+from turnwise_gateway.gateway import Administered
+from turnwise_gateway.http.problem import problems
+from turnwise_gateway.routes.keys import After, Limit
+from turnwise_gateway.views import Page, money, when
+
+router = APIRouter(prefix="/v1/tenants", tags=["access"])
+
+
+class TenantLimitsView(BaseModel):
+    """Money is US dollars; null is no limit."""
+
+    day_max_cost: str | None
+    day_max_tokens: int | None
+    month_max_cost: str | None
+    month_max_tokens: int | None
+    requests_per_minute: int | None
+    max_unfinished_runs: int | None
+
+
+class TenantView(BaseModel):
+    """A tenant: its own limits, where null takes the installation's setting, and those that are in force."""
+
+    id: str
+    own_limits: TenantLimitsView
+    limits: TenantLimitsView
+    updated_at: datetime | None = Field(description="When it was given limits of its own; null if it never was.")
+
+
+def known_form(tenant_id: str) -> str:
+    """The tenant's name, if a tenant can be called so."""
+    if not is_tenant(tenant_id):
+        raise NotFoundError(f"there is no tenant {tenant_id!r}, and there can be none of that name")
+    return tenant_id
+
+
+Named = Annotated[str, Depends(known_form)]
+
+
+@router.get("", dependencies=[ADMINISTERS], responses=problems(422, 503))
+def list_tenants(gateway: Administered, cursor: After = None, limit: Limit = 100) -> Page[TenantView]:
+    """Tenants that have limits of their own, by name; operators see all, other administrators theirs."""
+    found = gateway.store.tenants(cursor, limit + 1)
+    return Page(
+        items=[_view(one, gateway.settings) for one in found[:limit]],
+        next_cursor=found[limit - 1].id if len(found) > limit else None,
+    )
+
+
+@router.get("/{tenant_id}", dependencies=[ADMINISTERS], responses=problems(404, 503))
+def show_tenant(tenant_id: Named, gateway: Administered) -> TenantView:
+    """What the tenant may use. A tenant that has no limits of its own has those of the installation."""
+    if not gateway.store.has(tenant_id):
+        raise NotFoundError(f"there is no tenant {tenant_id!r} that you administer")
+    found = gateway.store.of(tenant_id).tenants()
+    return _view(found[0], gateway.settings) if found else _unset(tenant_id, gateway.settings)
+
+
+@router.put("/{tenant_id}", dependencies=[ADMINISTERS, OPERATES], responses=problems(400, 404, 413, 415, 422, 503))
+def set_tenant(tenant_id: Named, body: TenantChange, gateway: Administered) -> TenantView:
+    """Give a tenant limits of its own, in the place of those that it had; in force everywhere within 5 s."""
+    limits = TenantLimits(**{name: getattr(body, name) for name in type(body).model_fields})
+    return _view(gateway.store.set_tenant_limits(tenant_id, limits), gateway.settings)
+
+
+def _view(tenant: TenantRecord, settings: ServiceSettings) -> TenantView:
+    return TenantView(
+        id=tenant.id,
+        own_limits=_limits(tenant.limits),
+        limits=_in_force(tenant.limits, settings),
+        updated_at=when(tenant.updated_at),
+    )
+
+
+def _unset(name: str, settings: ServiceSettings) -> TenantView:
+    none = TenantLimits()
+    return TenantView(id=name, own_limits=_limits(none), limits=_in_force(none, settings), updated_at=None)
+
+
+def _in_force(own: TenantLimits, settings: ServiceSettings) -> TenantLimitsView:
+    found = {}
+    for name in TenantLimitsView.model_fields:
+        mine = getattr(own, name)
+        found[name] = (getattr(settings, f"tenant_{name}") if mine is None else mine) or None
+    return _limits(TenantLimits(**found))
+
+
+def _limits(limits: TenantLimits) -> TenantLimitsView:
+    found = {name: getattr(limits, name) for name in TenantLimitsView.model_fields}
+    return TenantLimitsView.model_validate(
+        {name: money(value) if isinstance(value, Decimal) else value for name, value in found.items()}
+    )

@@ -1,0 +1,77 @@
+"""What a tenant has spent."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from turnwise.errors import InvalidRequestError, PermissionDeniedError
+from turnwise.record.budgets.usage import UsageRow
+from turnwise.record.tenants.tenant import TENANT_ID
+from turnwise_gateway.access.scopes import READS, is_operator
+from turnwise_gateway.gateway import Here, Who
+from turnwise_gateway.http.problem import problems
+from turnwise_gateway.views import UsageView, money
+
+router = APIRouter(prefix="/v1/usage", tags=["access"])
+
+_MOST_DAYS = 366
+
+
+class UsageRowView(UsageView):
+    """What one model was used for runs of one task in one day."""
+
+    day: date
+    task: str = Field(description="The root task of the runs.")
+    model: str = Field(description="Empty where it is not known.")
+
+
+class UsageReport(BaseModel):
+    """The tenant's use between two days (UTC), both included; `cost` is in US dollars."""
+
+    tenant: str
+    first: date
+    last: date
+    total: UsageView
+    items: list[UsageRowView]
+
+
+@router.get("", dependencies=[READS], responses=problems(422, 503))
+def show_usage(
+    gateway: Here,
+    caller: Who,
+    first: Annotated[date | None, Query(description="The first of this month, if left out.")] = None,
+    last: Annotated[date | None, Query(description="Today, if left out.")] = None,
+    tenant: Annotated[
+        str | None, Query(pattern=TENANT_ID, description="For operators; the caller's own if left out.")
+    ] = None,
+) -> UsageReport:
+    """Spend by day, task and model. It is counted as runs go on, and stays when they are deleted."""
+    if tenant not in (None, caller.tenant) and not is_operator(caller, gateway.settings):
+        raise PermissionDeniedError("only an operator sees the usage of another tenant")
+    until = last or datetime.now(UTC).date()
+    since = first or until.replace(day=1)
+    if not 0 <= (until - since).days < _MOST_DAYS:
+        raise InvalidRequestError(f"{since} to {until} is no time of 1 to {_MOST_DAYS} days")
+    whose = tenant or caller.tenant
+    rows = gateway.store.of(whose).usage(since, until)
+    return UsageReport(tenant=whose, first=since, last=until, total=_sums(rows), items=[_view(row) for row in rows])
+
+
+def _view(row: UsageRow) -> UsageRowView:
+    return UsageRowView(day=date.fromisoformat(row.day), task=row.task, model=row.model, **_sums([row]).model_dump())
+
+
+def _sums(rows: list[UsageRow]) -> UsageView:
+    return UsageView(
+        prompt_tokens=sum(row.prompt_tokens for row in rows),
+        cached_tokens=sum(row.cached_tokens for row in rows),
+        completion_tokens=sum(row.completion_tokens for row in rows),
+        calls=sum(row.calls for row in rows),
+        unpriced_calls=sum(row.unpriced_calls for row in rows),
+        cost=money(sum((row.cost for row in rows), Decimal(0))),
+    )

@@ -1,0 +1,1 @@
+"""Watchers of runs: subscriptions to the bus, and their announcements."""
