@@ -49,7 +49,7 @@ def promtool(*arguments: str | Path, text: str | None = None) -> subprocess.Comp
         input=text,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 
