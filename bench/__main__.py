@@ -14,8 +14,8 @@ from pathlib import Path
 _ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(_ROOT))
 
-from tests.brokers import BrokerMissing, fresh_rabbitmq  # noqa: E402
-from tests.databases import NoPostgresError, fresh_postgres  # noqa: E402
+from tests.support.brokers import BrokerMissing, fresh_rabbitmq  # noqa: E402
+from tests.support.databases import NoPostgresError, fresh_postgres  # noqa: E402
 
 from bench import distributed, embedded, in_process  # noqa: E402 - the path had to come first
 from bench.ping_pong import two_hop_ping_pong  # noqa: E402

@@ -21,10 +21,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.brokers import BrokerMissing
-from tests.databases import NoPostgresError
 from tests.e2e.waiting import until
 from tests.scaling.rules import Behavior, Policy, Rules
+from tests.support.brokers import BrokerMissing
+from tests.support.databases import NoPostgresError
 
 from bench.installation import Installation, installation
 from bench.scaled_pool import Look, ScaledPool

@@ -15,9 +15,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.brokers import BrokerMissing
-from tests.databases import NoPostgresError
 from tests.e2e.waiting import until
+from tests.support.brokers import BrokerMissing
+from tests.support.databases import NoPostgresError
 
 from bench.installation import Installation, installation
 from bench.processes import cpu_seconds, peak_memory

@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from tests.brokers import fresh_rabbitmq
-from tests.databases import fresh_postgres
 from tests.e2e.processes import Process, environment, free_port
 from tests.e2e.waiting import until
+from tests.support.brokers import fresh_rabbitmq
+from tests.support.databases import fresh_postgres
 
 from bench.slow_loop import slow_message
 from turnwise.base.ids import new_id

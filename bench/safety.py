@@ -31,8 +31,8 @@ _PROBE = """
 import json, os, sys
 sys.path.insert(0, ".")
 from bench import distributed, embedded, in_process, served
-from tests.brokers import AMQP_URL, fresh_rabbitmq
-from tests.databases import fresh_postgres
+from tests.support.brokers import AMQP_URL, fresh_rabbitmq
+from tests.support.databases import fresh_postgres
 from turnwise.processes.bootstrap import open_parts
 from turnwise.record.database.database import Database
 from turnwise.processes.settings import load_settings

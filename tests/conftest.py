@@ -6,7 +6,7 @@ import gc
 from collections.abc import Generator
 
 import pytest
-from tests.services import on_build_server, refused_skip
+from tests.support.services import on_build_server, refused_skip
 
 pytest_plugins = ["turnwise.testing.plugin"]
 

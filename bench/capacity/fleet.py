@@ -15,9 +15,9 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 import psycopg
-from tests.brokers import fresh_rabbitmq
 from tests.chaos.servers import RabbitMQ
-from tests.databases import fresh_postgres
+from tests.support.brokers import fresh_rabbitmq
+from tests.support.databases import fresh_postgres
 
 from bench.capacity.application import FOLDER, LATENCY
 from bench.processes import cpu_seconds

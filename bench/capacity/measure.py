@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psycopg
-from tests.databases import fresh_postgres
+from tests.support.databases import fresh_postgres
 
 from bench.capacity.fleet import Fleet, Plan, fleet, own_broker
 from bench.capacity.measurements import Measurements

@@ -14,7 +14,7 @@ import psycopg
 from tests.chaos.fleet import Fleet
 from tests.chaos.record import Record
 from tests.chaos.servers import Server
-from tests.tcp_proxy import TcpProxy
+from tests.support.tcp_proxy import TcpProxy
 
 Kind = Literal["kill", "database stop", "database crash", "broker stop", "broker crash", "cut", "half-open", "delay"]
 KILLS: tuple[Kind, ...] = ("kill",)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.chaos.servers import Server
 from tests.e2e.processes import Process, environment, free_port
-from tests.tcp_proxy import TcpProxy
+from tests.support.tcp_proxy import TcpProxy
 
 _APP = "tests.chaos.application:app"
 _ARGUMENTS: Mapping[str, list[str]] = {

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import yaml
 from tests.chart.fake_kubernetes import FakeKubernetes, Object
-from tests.services import missing
+from tests.support.services import missing
 
 CHART = Path(__file__).parents[2] / "helm" / "turnwise"
 NAMESPACE = "office"

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.brokers import BrokerMissing, fresh_rabbitmq
 from tests.chart.engine import Engine, Release, render
-from tests.databases import NoPostgresError, fresh_postgres
 from tests.e2e.processes import Process, free_port
-from tests.services import missing
+from tests.support.brokers import BrokerMissing, fresh_rabbitmq
+from tests.support.databases import NoPostgresError, fresh_postgres
+from tests.support.services import missing
 
 from turnwise.client import Client
 from turnwise.demo.tickets import outcome_of

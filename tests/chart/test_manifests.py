@@ -13,7 +13,7 @@ import yaml
 from tests.chart import resources
 from tests.chart.conftest import values_of
 from tests.chart.engine import Engine, Release, install
-from tests.monitoring import DASHBOARDS, RULES, dashboard
+from tests.support.monitoring import DASHBOARDS, RULES, dashboard
 
 from turnwise.processes.setting_names import OTHER_NAMES
 from turnwise.processes.settings import load_settings

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.chart.engine import Release
-from tests.gateway_parts import served
-from tests.store_parts import new_worker
+from tests.support.gateway_parts import served
+from tests.support.store_parts import new_worker
 
 pytestmark = pytest.mark.helm
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from tests.chart.conftest import values_of
 from tests.chart.engine import Release
-from tests.monitoring import RULES, promtool
+from tests.support.monitoring import RULES, promtool
 
 pytestmark = pytest.mark.helm
 

@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy as sa
 import yaml
 from tests.chart.engine import Release
-from tests.monitoring import promtool
-from tests.services import migrated_postgres
-from tests.store_parts import asked_run, new_worker
+from tests.support.monitoring import promtool
+from tests.support.services import migrated_postgres
+from tests.support.store_parts import asked_run, new_worker
 
 from turnwise.processes.metrics import RecordCollector
 from turnwise.record.asks.pauses import PauseKind

@@ -17,7 +17,7 @@ import pytest
 from kombu.connection import Connection
 from kombu.message import Message
 from kombu.messaging import Consumer
-from tests.brokers import BrokerMissing, fresh_rabbitmq, fresh_redis
+from tests.support.brokers import BrokerMissing, fresh_rabbitmq, fresh_redis
 
 from turnwise.bus.base import Bus
 from turnwise.bus.broker.topology import work_queue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.either_database import database, postgres_url
+from tests.support.either_database import database, postgres_url
 
 from turnwise.record.database.database import Database
 from turnwise.record.store import Store

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.contract.brokers import an_ask, broker, until
-from tests.tcp_proxy import TcpProxy, address_in
+from tests.support.tcp_proxy import TcpProxy, address_in
 
 from turnwise.bus.celery_bus import CeleryBus
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from tests.contract.brokers import broker, until
-from tests.tcp_proxy import TcpProxy, address_in
+from tests.support.tcp_proxy import TcpProxy, address_in
 
 from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.envelope import Notice, RunNotice

@@ -8,9 +8,9 @@ import psycopg
 import pytest
 from psycopg import sql
 from sqlalchemy.engine import make_url
-from tests.cli import Terminal, terminal
-from tests.databases import NoPostgresError, postgres_server
-from tests.services import missing
+from tests.support.cli import Terminal, terminal
+from tests.support.databases import NoPostgresError, postgres_server
+from tests.support.services import missing
 
 from turnwise.base.ids import new_id
 from turnwise.errors import ConfigurationError, DatabaseUnavailableError

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.databases import fresh_sqlite
 from tests.e2e.waiting import until
-from tests.store_parts import asked_run, new_queue, new_run, new_worker
+from tests.support.databases import fresh_sqlite
+from tests.support.store_parts import asked_run, new_queue, new_run, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.record.runs.outcomes import Parking

@@ -7,7 +7,7 @@ import time
 from decimal import Decimal
 
 import pytest
-from tests.store_parts import asked_run, new_queue, new_worker
+from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.record.database.database import Database
 from turnwise.record.runs.outcomes import Deferral, Reply

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 import sqlalchemy as sa
-from tests.store_parts import begun_run, new_run, remembered
+from tests.support.store_parts import begun_run, new_run, remembered
 
 from turnwise.base.ids import new_id
 from turnwise.record.database.schema import agent_states, histories

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.past_parts import Stage, told
+from tests.support.past_parts import Stage, told
 
 from turnwise import ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig, Task
 from turnwise.base.ids import new_id

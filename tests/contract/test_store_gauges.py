@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.e2e.waiting import until
-from tests.store_parts import asked_run, begun_run, new_queue, new_run, new_worker
+from tests.support.store_parts import asked_run, begun_run, new_queue, new_run, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.record.runs.outcomes import Parking

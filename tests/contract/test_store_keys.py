@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.store_parts import new_run
+from tests.support.store_parts import new_run
 
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, NotFoundError

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from tests.store_parts import asked_run, begun_run, new_queue, new_run, new_worker
+from tests.support.store_parts import asked_run, begun_run, new_queue, new_run, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.errors import NotFoundError, QuotaExceededError

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from tests.store_parts import asked_run, new_queue, new_worker
+from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.base.sync_async import run_sync

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.store_parts import asked_run, new_queue, new_worker
+from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.record.runs.outcomes import Deferral
 from turnwise.record.store import Store

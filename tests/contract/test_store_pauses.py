@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.store_parts import asked_run, new_queue, new_run, new_worker
+from tests.support.store_parts import asked_run, new_queue, new_run, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.errors import NotFoundError

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from tests.store_parts import asked_run, new_queue, new_worker
+from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.models.limits.announcement import Quota, RateLimits

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.services import migrated_postgres
-from tests.store_parts import asked_run, begun_run, new_ask, new_queue, new_run, new_worker, remembered
+from tests.support.services import migrated_postgres
+from tests.support.store_parts import asked_run, begun_run, new_ask, new_queue, new_run, new_worker, remembered
 
 from turnwise.base.ids import new_id
 from turnwise.errors import NotFoundError

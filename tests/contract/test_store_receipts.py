@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.store_parts import asked_run, new_queue, new_worker
+from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.record.runs.outcomes import Deferral, Parking, Receipt, Reply, Resolution

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.store_parts import asked_run, new_queue, new_worker
+from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.models.budget.budget import Amount

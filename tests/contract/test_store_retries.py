@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.past_parts import TASK, Stage, told
+from tests.support.past_parts import TASK, Stage, told
 
 from turnwise import ChatAgent, ChatAgentConfig, ChatDocument, LLMResponse, MockLMConfig, Task, ToolMessage
 from turnwise.base.ids import new_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from tests.store_parts import asked_run, new_ask, new_queue, new_run
+from tests.support.store_parts import asked_run, new_ask, new_queue, new_run
 
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError

@@ -11,7 +11,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from tests.databases import fresh_postgres
+from tests.support.databases import fresh_postgres
 
 from turnwise.errors import AlreadyServedError, ConfigurationError, DatabaseUnavailableError, SchemaVersionError
 from turnwise.record.database.database import Database

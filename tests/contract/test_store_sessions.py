@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import pytest
-from tests.store_parts import asked_run, begun_run, new_queue, new_run, new_worker, remembered
+from tests.support.store_parts import asked_run, begun_run, new_queue, new_run, new_worker, remembered
 
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, NotFoundError

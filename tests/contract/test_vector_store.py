@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from tests.databases import NoPostgresError, fresh_postgres, pgvector_server
-from tests.services import missing
-from tests.vector_stores import PAGES, FixedEmbedder, documents, sqlite_config
+from tests.support.databases import NoPostgresError, fresh_postgres, pgvector_server
+from tests.support.services import missing
+from tests.support.vector_stores import PAGES, FixedEmbedder, documents, sqlite_config
 
 from turnwise import (
     Document,

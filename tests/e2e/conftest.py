@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.brokers import fresh_rabbitmq, fresh_redis
 from tests.e2e.installation import Distributed, Embedded, distributed_on
 from tests.e2e.model import answer
+from tests.support.brokers import fresh_rabbitmq, fresh_redis
 
 from turnwise.client import Client
 from turnwise.testing.fake_llm.server import FakeLLMServer

@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Literal
 
-from tests.brokers import BrokerMissing
-from tests.databases import NoPostgresError, fresh_postgres
 from tests.e2e.processes import APP, Process, environment, free_port, run_command
-from tests.services import missing
+from tests.support.brokers import BrokerMissing
+from tests.support.databases import NoPostgresError, fresh_postgres
+from tests.support.services import missing
 
 Role = Literal["gateway", "coordinator", "llm", "agent", "worker"]
 EACH_APART: tuple[Role, ...] = ("gateway", "coordinator", "llm", "agent")

@@ -11,12 +11,12 @@ import psycopg
 import pytest
 from psycopg import sql
 from sqlalchemy.engine import make_url
-from tests.brokers import fresh_redis
 from tests.e2e import served
 from tests.e2e.expected import assert_same, expected, scenario_named
 from tests.e2e.installation import ONE_WORKER, Embedded, distributed_on
 from tests.e2e.waiting import until
-from tests.services import require
+from tests.support.brokers import fresh_redis
+from tests.support.services import require
 
 from turnwise.client import Client
 from turnwise.errors import NotFoundError

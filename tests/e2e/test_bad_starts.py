@@ -9,10 +9,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.databases import NoPostgresError, fresh_postgres
 from tests.e2e.installation import Distributed, Embedded
 from tests.e2e.processes import APP, environment, free_port, run_command
-from tests.services import missing
+from tests.support.databases import NoPostgresError, fresh_postgres
+from tests.support.services import missing
 
 from turnwise.record.database.database import Database
 

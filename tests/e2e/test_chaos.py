@@ -8,7 +8,7 @@ from tests.chaos.faults import Fault, Kind
 from tests.chaos.folder import run_folder
 from tests.chaos.servers import ServerMissingError
 from tests.chaos.stage import Broker, Setting
-from tests.services import missing
+from tests.support.services import missing
 
 _SIZES = {"gateway": 1, "coordinator": 1, "llm": 2, "agent": 1}
 

@@ -13,13 +13,13 @@ from urllib.error import HTTPError
 import pytest
 from kombu.connection import Connection
 from kombu.messaging import Consumer
-from tests.brokers import fresh_rabbitmq
 from tests.e2e import side_effects
 from tests.e2e.installation import Distributed, Role, distributed_on
 from tests.e2e.processes import Process, environment, free_port
 from tests.e2e.served import status_once
 from tests.e2e.waiting import until
-from tests.tcp_proxy import TcpProxy, address_in
+from tests.support.brokers import fresh_rabbitmq
+from tests.support.tcp_proxy import TcpProxy, address_in
 
 from turnwise.bus.broker.topology import work_queue
 from turnwise.client import Client

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.brokers import fresh_rabbitmq
 from tests.e2e import kept_attributes
 from tests.e2e.installation import ONE_WORKER, Distributed, Embedded, Role, distributed_on
 from tests.e2e.kept_attributes import SCENARIOS, WAITS_IN_A_HANDLER
@@ -26,6 +25,7 @@ from tests.rules import in_process
 from tests.rules.cast import Cast
 from tests.rules.scenario import Scenario
 from tests.rules.transcript import fits
+from tests.support.brokers import fresh_rabbitmq
 
 from turnwise import Settings, Task, temporary_settings
 from turnwise.agents.attributes.encoding import NotDataError

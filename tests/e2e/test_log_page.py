@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
-from tests.browser import chromium
+from tests.support.browser import chromium
 
 from turnwise import ChatAgent, ChatAgentConfig, MockLMConfig, Task, TaskConfig, ToolMessage
 

@@ -10,14 +10,14 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from tests.brokers import fresh_rabbitmq
 from tests.e2e import side_effects
 from tests.e2e.installation import ONE_WORKER, Distributed, distributed_on
 from tests.e2e.model import failing
 from tests.e2e.served import status_once
 from tests.e2e.waiting import until
-from tests.monitoring import DASHBOARDS, Expression, dashboard, expressions, known_samples, promtool
-from tests.prometheus import Prometheus, prometheus_at
+from tests.support.brokers import fresh_rabbitmq
+from tests.support.monitoring import DASHBOARDS, Expression, dashboard, expressions, known_samples, promtool
+from tests.support.prometheus import Prometheus, prometheus_at
 
 from turnwise.client import Client
 from turnwise.testing.fake_llm.answer import Fault

@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from psycopg import sql
-from tests.brokers import AMQP_URL
 from tests.e2e.processes import environment, free_port
-from tests.services import require
+from tests.support.brokers import AMQP_URL
+from tests.support.services import require
 
 PAGE = Path(__file__).parents[2] / "docs" / "operators-hour.md"
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)

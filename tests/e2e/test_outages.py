@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.brokers import fresh_rabbitmq
 from tests.e2e.conftest import DISTRIBUTED
 from tests.e2e.installation import Distributed, Embedded, distributed_on
 from tests.e2e.processes import free_port
 from tests.e2e.waiting import until
+from tests.support.brokers import fresh_rabbitmq
 
 from turnwise.client import Client
 from turnwise.testing.fake_llm.server import FakeLLMServer

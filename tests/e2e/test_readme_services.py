@@ -16,11 +16,11 @@ import psycopg
 import pytest
 from psycopg import sql
 from sqlalchemy.engine import make_url
-from tests.brokers import BrokerMissing, fresh_rabbitmq
-from tests.databases import NoPostgresError, postgres_server
 from tests.e2e.processes import free_port
 from tests.e2e.waiting import until
-from tests.services import missing
+from tests.support.brokers import BrokerMissing, fresh_rabbitmq
+from tests.support.databases import NoPostgresError, postgres_server
+from tests.support.services import missing
 
 from turnwise.base.ids import new_id
 from turnwise.client import Client

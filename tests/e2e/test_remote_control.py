@@ -9,12 +9,12 @@ from typing import Any
 from urllib.error import HTTPError
 
 import pytest
-from tests.brokers import fresh_rabbitmq, fresh_redis
 from tests.e2e import side_effects
 from tests.e2e.installation import Distributed, distributed_on
 from tests.e2e.processes import Process, environment, free_port
 from tests.e2e.served import status_once
 from tests.e2e.waiting import until
+from tests.support.brokers import fresh_rabbitmq, fresh_redis
 
 from turnwise.bus.worker.celery_app import make_celery
 from turnwise.client import Client

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from tests.brokers import fresh_rabbitmq
 from tests.e2e.expected import assert_same
 from tests.e2e.installation import Embedded, distributed_on
 from tests.e2e.served import follow
@@ -15,6 +14,7 @@ from tests.rules import in_process
 from tests.rules.catalogue import scenarios
 from tests.rules.outcome import comparable
 from tests.rules.scenario import Scenario, not_over_http
+from tests.support.brokers import fresh_rabbitmq
 
 from turnwise.base.ids import new_id
 from turnwise.client import Client

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.cli import Terminal
 from tests.e2e import served
 from tests.e2e.application import app
 from tests.e2e.expected import scenario_named
 from tests.e2e.installation import Distributed, Embedded
 from tests.e2e.scenarios import SCENARIOS, Scenario
+from tests.support.cli import Terminal
 
 from turnwise import InfiniteLoopException, TaskConfig
 from turnwise.client import Client

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.brokers import fresh_rabbitmq
 from tests.e2e import side_effects
 from tests.e2e.installation import Embedded, distributed_on
 from tests.e2e.served import status_once
 from tests.e2e.waiting import until
+from tests.support.brokers import fresh_rabbitmq
 
 from turnwise.base.ids import new_id
 from turnwise.client import Client

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.brokers import fresh_rabbitmq
 from tests.e2e import served
 from tests.e2e.expected import scenario_named
 from tests.e2e.installation import Distributed, distributed_on
 from tests.e2e.scenarios import Scenario
 from tests.e2e.test_kills import SLOW, SlowCall
 from tests.e2e.waiting import until
-from tests.telemetry import Collector, SeenSpan, connected
+from tests.support.brokers import fresh_rabbitmq
+from tests.support.telemetry import Collector, SeenSpan, connected
 
 from turnwise.client import Client
 from turnwise.testing.fake_llm.server import FakeLLMServer

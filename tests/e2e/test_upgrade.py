@@ -10,15 +10,15 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.brokers import BrokerMissing, fresh_rabbitmq
-from tests.databases import NoPostgresError, fresh_postgres
 from tests.e2e import in_process, old_version, served
 from tests.e2e.expected import assert_same, expected, scenario_named
 from tests.e2e.installation import ONE_WORKER, Distributed
 from tests.e2e.processes import environment, run_command
 from tests.e2e.scenarios import PAGES
 from tests.e2e.waiting import until
-from tests.services import missing
+from tests.support.brokers import BrokerMissing, fresh_rabbitmq
+from tests.support.databases import NoPostgresError, fresh_postgres
+from tests.support.services import missing
 
 from turnwise.client import Client
 from turnwise.record.database.schema import SCHEMA_VERSION

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.brokers import fresh_redis
 from tests.e2e.installation import Distributed, distributed_on
 from tests.e2e.waiting import until
+from tests.support.brokers import fresh_redis
 
 from turnwise.client import Client
 from turnwise.errors import InvalidRequestError

@@ -19,8 +19,8 @@ from deploy.without_docker.__main__ import main
 from tests.chaos.folder import run_folder
 from tests.e2e.processes import free_port
 from tests.e2e.waiting import until
-from tests.monitoring import program
-from tests.services import missing
+from tests.support.monitoring import program
+from tests.support.services import missing
 
 from turnwise.client import Client
 from turnwise.demo.app import app

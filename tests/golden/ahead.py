@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from unittest import mock
 
-from tests.brokers import fresh_rabbitmq, fresh_redis
 from tests.e2e.installation import Embedded, distributed_on
+from tests.support.brokers import fresh_rabbitmq, fresh_redis
 
 from turnwise.client import Client
 from turnwise.record.database.database import Database

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.databases import fresh_sqlite
+from tests.support.databases import fresh_sqlite
 
 from turnwise.record.store import Store
 

@@ -7,8 +7,19 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.access_parts import ALL, MISSING, OPERATOR, OWNER, RIVAL, Example, Operation, World, operations, world
-from tests.issuer import Issuer, issuer
+from tests.support.access_parts import (
+    ALL,
+    MISSING,
+    OPERATOR,
+    OWNER,
+    RIVAL,
+    Example,
+    Operation,
+    World,
+    operations,
+    world,
+)
+from tests.support.issuer import Issuer, issuer
 
 from turnwise.record.tenants.scopes import Scope
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 import schemathesis
-from tests.access_parts import ALL, OPERATOR, World, world
-from tests.conformance import check_that_all_can_be_shown, description, labels, owned_names, send
-from tests.property_settings import examples
+from tests.support.access_parts import ALL, OPERATOR, World, world
+from tests.support.conformance import check_that_all_can_be_shown, description, labels, owned_names, send
+from tests.support.property_settings import examples
 
 _anything = description(systematic=True, other_methods=True)
 _existing = description(systematic=True).include(path_regex=r"\{")

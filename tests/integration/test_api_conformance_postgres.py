@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 import schemathesis
-from tests.access_parts import ALL, OPERATOR, World, world
-from tests.conformance import check_that_all_can_be_shown, description, labels, owned_names, send
-from tests.either_database import postgres_url
-from tests.property_settings import examples
+from tests.support.access_parts import ALL, OPERATOR, World, world
+from tests.support.conformance import check_that_all_can_be_shown, description, labels, owned_names, send
+from tests.support.either_database import postgres_url
+from tests.support.property_settings import examples
 
 from turnwise.record.database.database import Database
 

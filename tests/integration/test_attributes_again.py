@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel, Field, PrivateAttr
-from tests.databases import fresh_sqlite
 from tests.e2e.waiting import until
-from tests.past_parts import Stage
 from tests.rules.cast import ScriptedModel
-from tests.served_parts import Desk
+from tests.support.databases import fresh_sqlite
+from tests.support.past_parts import Stage
+from tests.support.served_parts import Desk
 
 from turnwise import (
     App,

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from pydantic import BaseModel
-from tests.either_database import database, postgres_url
-from tests.gateway_parts import Served, served
-from tests.served_parts import Desk
+from tests.support.either_database import database, postgres_url
+from tests.support.gateway_parts import Served, served
+from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.base.json_bounds import MAX_DEPTH, MAX_STORED_DEPTH, MAX_VALUES, fault_in

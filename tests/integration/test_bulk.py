@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.cli import Terminal, terminal
-from tests.gateway_parts import Served, served
-from tests.store_parts import new_run
+from tests.support.cli import Terminal, terminal
+from tests.support.gateway_parts import Served, served
+from tests.support.store_parts import new_run
 
 from turnwise.client import Client
 from turnwise.errors import InvalidRequestError

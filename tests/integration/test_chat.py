@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 
 import pytest
-from tests.cli import Terminal, terminal
+from tests.support.cli import Terminal, terminal
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
 from turnwise.cli.commands.chat import Chat

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli import Terminal, terminal
 from tests.e2e.waiting import until
+from tests.support.cli import Terminal, terminal
 
 from turnwise import App, ChatAgent, ChatAgentConfig, ChatDocument, Entity, MockLMConfig, Role, Task
 from turnwise.cli.embedded import EmbeddedServer

@@ -14,12 +14,12 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 from kombu.connection import Connection
-from tests.brokers import BrokerMissing, fresh_rabbitmq, fresh_redis
-from tests.cli import Terminal, terminal
-from tests.databases import fresh_sqlite
 from tests.e2e.processes import free_port
-from tests.services import migrated_postgres, missing
-from tests.store_parts import asked_run, new_run, new_worker
+from tests.support.brokers import BrokerMissing, fresh_rabbitmq, fresh_redis
+from tests.support.cli import Terminal, terminal
+from tests.support.databases import fresh_sqlite
+from tests.support.services import migrated_postgres, missing
+from tests.support.store_parts import asked_run, new_run, new_worker
 
 from turnwise.bus.broker.topology import WORK_EXCHANGE, work_queue
 from turnwise.bus.celery_bus import CeleryBus

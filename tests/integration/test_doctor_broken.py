@@ -20,10 +20,10 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 from alembic import command
 from sqlalchemy.engine import make_url
-from tests.brokers import AMQP_URL, REDIS_URL
-from tests.cli import Terminal, terminal
-from tests.databases import fresh_sqlite, postgres_server
 from tests.e2e.processes import free_port
+from tests.support.brokers import AMQP_URL, REDIS_URL
+from tests.support.cli import Terminal, terminal
+from tests.support.databases import fresh_sqlite, postgres_server
 
 from turnwise.cli.doctor import examine
 from turnwise.record.database.database import Database

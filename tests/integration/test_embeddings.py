@@ -16,7 +16,7 @@ import httpx2
 import openai
 import pytest
 from pydantic import SecretStr
-from tests.vector_stores import documents, sqlite_config
+from tests.support.vector_stores import documents, sqlite_config
 
 from turnwise import HashingEmbedder, OpenAIEmbedder
 from turnwise.errors import ConfigurationError, ModelRequestError, ModelUnavailableError

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
-from tests.databases import fresh_sqlite
-from tests.served_parts import Desk
-from tests.vector_stores import FixedEmbedder, documents, sqlite_config
+from tests.support.databases import fresh_sqlite
+from tests.support.served_parts import Desk
+from tests.support.vector_stores import FixedEmbedder, documents, sqlite_config
 
 from turnwise import (
     App,

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.databases import fresh_sqlite
 from tests.e2e.waiting import until
-from tests.served_parts import Desk
+from tests.support.databases import fresh_sqlite
+from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
 from turnwise.base.cancellation import cancelled

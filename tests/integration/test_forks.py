@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from tests.databases import fresh_sqlite
-from tests.machine_team import Member, build_team
-from tests.past_parts import Stage, told
-from tests.property_settings import examples
-from tests.unit.test_machine_properties import openings, teams
+from tests.support.databases import fresh_sqlite
+from tests.support.machine_team import Member, build_team
+from tests.support.past_parts import Stage, told
+from tests.support.property_settings import examples
+from tests.unit.machine.test_machine_properties import openings, teams
 
 from turnwise import Task
 from turnwise.record.past.private_record import Scratch

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from tests.gateway_parts import Served, served
+from tests.support.gateway_parts import Served, served
 
 from turnwise.bus.in_process import InProcessBus
 from turnwise.errors import AddressInUseError, BrokerUnavailableError

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.gateway_parts import Served, served
+from tests.support.gateway_parts import Served, served
 
 from turnwise.bus.envelope import Notice, TokenNotice
 from turnwise.bus.in_process import InProcessBus

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.gateway_parts import Served, served
-from tests.store_parts import new_ask, new_worker
+from tests.support.gateway_parts import Served, served
+from tests.support.store_parts import new_ask, new_worker
 
 from turnwise.bus.in_process import InProcessBus
 from turnwise.client import Client

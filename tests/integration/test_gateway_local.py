@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.gateway_parts import Served, served
+from tests.support.gateway_parts import Served, served
 
 GOOD = {"task": "desk", "message": "hello"}
 

@@ -14,7 +14,7 @@ from turnwise.client import Client
 
 _PROGRAM = """
 import sys
-from tests.gateway_parts import make_app
+from tests.support.gateway_parts import make_app
 from turnwise.bus.in_process import InProcessBus
 from turnwise.record.database.database import Database
 from turnwise.record.store import Store

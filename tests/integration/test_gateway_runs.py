@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 import pytest
-from tests.gateway_parts import Served, served
+from tests.support.gateway_parts import Served, served
 
 from turnwise.record.runs.records import WorkerInfo
 

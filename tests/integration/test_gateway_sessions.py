@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.gateway_parts import Served, served
+from tests.support.gateway_parts import Served, served
 
 from turnwise.client import Client
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError

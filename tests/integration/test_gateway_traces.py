@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from tests.e2e.waiting import until
-from tests.gateway_parts import Served, served
-from tests.store_parts import new_ask, new_worker
-from tests.telemetry import Memory, SeenSpan, in_memory
+from tests.support.gateway_parts import Served, served
+from tests.support.store_parts import new_ask, new_worker
+from tests.support.telemetry import Memory, SeenSpan, in_memory
 
 from turnwise.client import Client
 from turnwise.record.runs.outcomes import Parking, Receipt

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.either_database import postgres_url
-from tests.gateway_parts import make_app, served
-from tests.property_settings import examples
-from tests.served_parts import Desk
+from tests.support.either_database import postgres_url
+from tests.support.gateway_parts import make_app, served
+from tests.support.property_settings import examples
+from tests.support.served_parts import Desk
 
 from turnwise.bus.broker.protocol import ANSWER_TASK, MOVE_TASK
 from turnwise.bus.envelope import AskEnvelope, CancelNotice, MoveEnvelope

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, SecretStr
-from tests.either_database import postgres_url
-from tests.gateway_parts import Served, served
-from tests.property_settings import examples
-from tests.raw_model import RawAnswer, completion, raw_model
-from tests.served_parts import Desk
+from tests.support.either_database import postgres_url
+from tests.support.gateway_parts import Served, served
+from tests.support.property_settings import examples
+from tests.support.raw_model import RawAnswer, completion, raw_model
+from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task, ToolMessage
 from turnwise.models.retry_policy import RetryPolicy

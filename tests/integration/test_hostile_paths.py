@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.access_parts import ALL, OPERATOR, Operation, World, operations, world
-from tests.either_database import postgres_url
 from tests.integration.test_access import EXAMPLES
+from tests.support.access_parts import ALL, OPERATOR, Operation, World, operations, world
+from tests.support.either_database import postgres_url
 
 from turnwise.record.database.database import Database
 

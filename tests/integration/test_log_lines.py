@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.databases import fresh_sqlite
-from tests.gateway_parts import served
-from tests.served_parts import Desk
-from tests.store_parts import asked_run, new_worker
+from tests.support.databases import fresh_sqlite
+from tests.support.gateway_parts import served
+from tests.support.served_parts import Desk
+from tests.support.store_parts import asked_run, new_worker
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.errors import DatabaseUnavailableError

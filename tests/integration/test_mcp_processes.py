@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.databases import fresh_sqlite
-from tests.served_parts import Desk
+from tests.support.databases import fresh_sqlite
+from tests.support.served_parts import Desk
 
 from turnwise import (
     App,

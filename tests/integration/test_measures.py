@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry
-from tests.brokers import fresh_rabbitmq
-from tests.databases import fresh_sqlite
 from tests.e2e.waiting import until
-from tests.gateway_parts import served
-from tests.served_parts import Desk
-from tests.tcp_proxy import TcpProxy, address_in
+from tests.support.brokers import fresh_rabbitmq
+from tests.support.databases import fresh_sqlite
+from tests.support.gateway_parts import served
+from tests.support.served_parts import Desk
+from tests.support.tcp_proxy import TcpProxy, address_in
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.bus.celery_bus import CeleryBus

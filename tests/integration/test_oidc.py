@@ -14,8 +14,8 @@ from typing import Any
 import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from tests.access_parts import OWNER, World, world
-from tests.issuer import Issuer, issuer
+from tests.support.access_parts import OWNER, World, world
+from tests.support.issuer import Issuer, issuer
 
 from turnwise.record.tenants.tenant import TenantLimits
 

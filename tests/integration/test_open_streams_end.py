@@ -11,10 +11,10 @@ from pathlib import Path
 import httpx2
 import pytest
 import sqlalchemy as sa
-from tests.access_parts import ALL, OWNER, World, world
-from tests.either_database import database, postgres_url
-from tests.gateway_parts import served
-from tests.issuer import issuer
+from tests.support.access_parts import ALL, OWNER, World, world
+from tests.support.either_database import database, postgres_url
+from tests.support.gateway_parts import served
+from tests.support.issuer import issuer
 
 from turnwise.record.database.access_schema import api_keys
 from turnwise.record.database.database import Database

@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 from pydantic import SecretStr
-from tests.cli import Terminal, terminal
 from tests.e2e.waiting import until
+from tests.support.cli import Terminal, terminal
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
 from turnwise.cli.embedded import EmbeddedServer

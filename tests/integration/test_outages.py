@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.databases import fresh_sqlite
 from tests.e2e.waiting import until
 from tests.integration.test_retries import FAILING, HOURS, Model, agent_of, app_of, deferrals, ended, serving
-from tests.served_parts import Desk
-from tests.store_parts import new_worker
+from tests.support.databases import fresh_sqlite
+from tests.support.served_parts import Desk
+from tests.support.store_parts import new_worker
 
 from turnwise import RetryPolicy, StatusCode, Task
 from turnwise.errors import ModelUnavailableError

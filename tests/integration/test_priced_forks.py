@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
-from tests.either_database import database, postgres_url
-from tests.gateway_parts import Served, served
-from tests.raw_model import completion, raw_model
-from tests.served_parts import Desk
+from tests.support.either_database import database, postgres_url
+from tests.support.gateway_parts import Served, served
+from tests.support.raw_model import completion, raw_model
+from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
 from turnwise.base.ids import new_id

@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 from pydantic import SecretStr
-from tests.either_database import database, postgres_url
-from tests.fleet import Fleet
+from tests.support.either_database import database, postgres_url
+from tests.support.fleet import Fleet
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
 from turnwise.base.ids import new_id

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from prometheus_client import CollectorRegistry
-from tests.cli import Terminal, terminal
-from tests.databases import fresh_sqlite
 from tests.e2e.processes import environment
 from tests.e2e.waiting import until
-from tests.store_parts import new_run
+from tests.support.cli import Terminal, terminal
+from tests.support.databases import fresh_sqlite
+from tests.support.store_parts import new_run
 
 from turnwise.processes.metrics import Metrics
 from turnwise.processes.settings import load_settings

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.access_parts import ALL, OPERATOR, World, world
-from tests.brokers import fresh_redis
-from tests.store_parts import asked_run, new_worker
+from tests.support.access_parts import ALL, OPERATOR, World, world
+from tests.support.brokers import fresh_redis
+from tests.support.store_parts import asked_run, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.client import Client

@@ -10,11 +10,11 @@ from typing import Any
 import httpx2
 import pytest
 import sqlalchemy as sa
-from tests.access_parts import ALL, OPERATOR, OWNER, Example, Operation, World, operations, world
-from tests.either_database import database, postgres_url
-from tests.gateway_parts import Served, make_app, served
 from tests.integration.test_access import EXAMPLES
-from tests.served_parts import Desk
+from tests.support.access_parts import ALL, OPERATOR, OWNER, Example, Operation, World, operations, world
+from tests.support.either_database import database, postgres_url
+from tests.support.gateway_parts import Served, make_app, served
+from tests.support.served_parts import Desk
 
 from turnwise.record.database.access_schema import api_keys, idempotency_keys
 from turnwise.record.database.database import Database

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from pydantic import BaseModel, SecretStr
-from tests.databases import fresh_sqlite
 from tests.e2e.waiting import until
-from tests.served_parts import Desk
-from tests.store_parts import new_worker
+from tests.support.databases import fresh_sqlite
+from tests.support.served_parts import Desk
+from tests.support.store_parts import new_worker
 
 from turnwise import (
     App,

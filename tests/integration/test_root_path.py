@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.gateway_parts import Served, served
-from tests.path_proxy import PathProxy
+from tests.support.gateway_parts import Served, served
+from tests.support.path_proxy import PathProxy
 
 from turnwise.client import Client
 from turnwise.errors import ConfigurationError

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.cli import Terminal, terminal
+from tests.support.cli import Terminal, terminal
 
 from turnwise import App, ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig, Task
 from turnwise.cli.embedded import EmbeddedServer

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 import pytest
 from pydantic import BaseModel, Field
-from tests.databases import fresh_sqlite
-from tests.either_database import database, postgres_url
-from tests.served_parts import Desk
+from tests.support.databases import fresh_sqlite
+from tests.support.either_database import database, postgres_url
+from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, StatusCode, Task, ToolMessage
 from turnwise.base.ids import new_id

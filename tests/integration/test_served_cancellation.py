@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
-from tests.databases import fresh_sqlite
 from tests.e2e.waiting import until
-from tests.served_parts import Desk
+from tests.support.databases import fresh_sqlite
+from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
 from turnwise.bus.envelope import AskEnvelope, CancelNotice

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.either_database import database, postgres_url
-from tests.served_parts import Desk
+from tests.support.either_database import database, postgres_url
+from tests.support.served_parts import Desk
 
 from turnwise import (
     App,

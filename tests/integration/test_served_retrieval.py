@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
-from tests.databases import NoPostgresError, fresh_postgres, fresh_sqlite, pgvector_server
-from tests.served_parts import Desk
-from tests.services import missing
-from tests.vector_stores import documents, sqlite_config
+from tests.support.databases import NoPostgresError, fresh_postgres, fresh_sqlite, pgvector_server
+from tests.support.served_parts import Desk
+from tests.support.services import missing
+from tests.support.vector_stores import documents, sqlite_config
 
 from turnwise import (
     App,

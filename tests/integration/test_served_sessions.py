@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pydantic import BaseModel
-from tests.either_database import database, postgres_url
-from tests.served_parts import Desk
-from tests.store_parts import remembered
+from tests.support.either_database import database, postgres_url
+from tests.support.served_parts import Desk
+from tests.support.store_parts import remembered
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Entity, MockLMConfig, RewindTool, Task, ToolMessage
 from turnwise.base.ids import new_id

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from tests.databases import fresh_sqlite
-from tests.served_parts import Desk
+from tests.support.databases import fresh_sqlite
+from tests.support.served_parts import Desk
 
 from turnwise import (
     App,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from pydantic import Field
-from tests.databases import fresh_sqlite
-from tests.served_parts import Desk
+from tests.support.databases import fresh_sqlite
+from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, ResultTool, Task, ToolMessage, XMLToolMessage
 from turnwise.record.runs.records import RunRecord

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.databases import fresh_sqlite
-from tests.served_parts import Desk
-from tests.telemetry import Memory, SeenSpan, connected, in_memory, tree
+from tests.support.databases import fresh_sqlite
+from tests.support.served_parts import Desk
+from tests.support.telemetry import Memory, SeenSpan, connected, in_memory, tree
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.observability.logs import configure_logging

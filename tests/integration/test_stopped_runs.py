@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli import Terminal, terminal
+from tests.support.cli import Terminal, terminal
 
 from turnwise import App, ChatAgent, ChatAgentConfig, ChatDocument, MockLMConfig, OpenAIGPTConfig, Task
 from turnwise.cli.embedded import EmbeddedServer

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.contract.brokers import broker
 from tests.e2e.waiting import until
-from tests.gateway_parts import served
-from tests.served_parts import Desk
+from tests.support.gateway_parts import served
+from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
 from turnwise.bus.base import Bus

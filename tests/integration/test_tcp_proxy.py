@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from tests.e2e.processes import free_port
 from tests.e2e.waiting import until
-from tests.tcp_proxy import TcpProxy
+from tests.support.tcp_proxy import TcpProxy
 
 
 def _echo(listener: socket.socket) -> None:

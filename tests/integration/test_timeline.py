@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.e2e.waiting import until
-from tests.either_database import database, postgres_url  # noqa: F401
-from tests.served_parts import Desk
-from tests.store_parts import new_worker
+from tests.support.either_database import database, postgres_url  # noqa: F401
+from tests.support.served_parts import Desk
+from tests.support.store_parts import new_worker
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, RetryPolicy, Task, ToolMessage
 from turnwise.errors import ModelUnavailableError

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import redis
 import sqlalchemy as sa
-from tests.certificates import Authority, Certificate
 from tests.chaos.servers import Postgres, RabbitMQ, Redis, Server, ServerMissingError
 from tests.contract.brokers import an_ask, until
-from tests.services import missing
+from tests.support.certificates import Authority, Certificate
+from tests.support.services import missing
 
 from turnwise.bus.broker.url import TLSFiles
 from turnwise.bus.celery_bus import CeleryBus

@@ -12,9 +12,9 @@ import pytest
 import sqlalchemy as sa
 from pydantic import SecretStr
 from sqlalchemy import exc
-from tests.either_database import database, postgres_url
-from tests.raw_model import completion, raw_model
-from tests.served_parts import Desk
+from tests.support.either_database import database, postgres_url
+from tests.support.raw_model import completion, raw_model
+from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, OpenAIGPTConfig, Task, ToolMessage
 from turnwise.errors import DatabaseUnavailableError, UnwritableError

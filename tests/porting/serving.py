@@ -10,8 +10,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from unittest import mock
 
-from tests.brokers import fresh_rabbitmq
 from tests.e2e.installation import ONE_WORKER, distributed_on
+from tests.support.brokers import fresh_rabbitmq
 
 from turnwise.testing.fake_llm.server import FakeLLMServer
 

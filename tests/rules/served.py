@@ -13,7 +13,7 @@ from tests.e2e.transcript import Transcript, from_events
 from tests.rules.cast import Cast, Prompts
 from tests.rules.outcome import Outcome, outcome, result_text, typed
 from tests.rules.scenario import Scenario
-from tests.served_parts import Desk
+from tests.support.served_parts import Desk
 
 from turnwise import App, Task
 from turnwise.agents.kept_state import AgentRecord

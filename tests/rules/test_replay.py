@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.databases import fresh_sqlite
 from tests.rules.catalogue import scenarios
 from tests.rules.scenario import SERVED, Scenario
 from tests.rules.served import ServedPlayer, application, serving
+from tests.support.databases import fresh_sqlite
 
 from turnwise.machine import after_step, done, step
 from turnwise.record.past.private_record import Scratch

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.databases import fresh_sqlite
 from tests.rules import in_process
 from tests.rules.catalogue import scenarios
 from tests.rules.outcome import Outcome
 from tests.rules.scenario import RUN, RUN_ASYNC, SERVED, Scenario
 from tests.rules.served import ServedPlayer, serving
 from tests.rules.transcript import fits
+from tests.support.databases import fresh_sqlite
 
 from turnwise.record.store import Store
 

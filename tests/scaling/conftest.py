@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 from bench.installation import Installation, installation
-from tests.brokers import BrokerMissing
-from tests.databases import NoPostgresError
-from tests.services import missing
+from tests.support.brokers import BrokerMissing
+from tests.support.databases import NoPostgresError
+from tests.support.services import missing
 
 
 @pytest.fixture(scope="package")

@@ -1,0 +1,157 @@
+"""Two tenants behind one gateway that asks for keys, and an example of a request for each of its operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from tests.support.gateway_parts import Served, make_app, served
+from tests.support.store_parts import asked_run, new_ask, new_run
+
+from turnwise.bus.in_process import InProcessBus
+from turnwise.processes.settings import load_settings
+from turnwise.record.asks.parking import park_ask
+from turnwise.record.database.database import Database
+from turnwise.record.runs.outcomes import Parking
+from turnwise.record.store import Store
+from turnwise.record.tenants.keys import KeyRecord, NewKey
+from turnwise.record.tenants.scopes import SCOPES, Scope
+from turnwise_gateway.api import create_api
+
+OWNER, RIVAL, OPERATOR = "acme-1", "rival", "default"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """An operation of the OpenAPI document; `scope` is None for one that is open to all."""
+
+    id: str
+    method: str
+    path: str
+    scope: Scope | None
+    statuses: frozenset[int]
+
+
+def described(**settings: Any) -> dict[str, Any]:
+    """The OpenAPI document."""
+    database = Database("sqlite:///nowhere.db")  # never opened
+    return create_api(Store(database), InProcessBus(), make_app(), load_settings(**settings)).openapi()
+
+
+def operations(**settings: Any) -> list[Operation]:
+    """All operations of the API, from its own description."""
+    found = []
+    for path, methods in described(**settings)["paths"].items():
+        for method, operation in methods.items():
+            scopes = [scope for way in operation.get("security", ()) for scope in way["bearer"]]
+            assert len(scopes) <= 1, path
+            found.append(
+                Operation(
+                    id=operation["operationId"],
+                    method=method.upper(),
+                    path=path,
+                    scope=scopes[0] if scopes else None,
+                    statuses=frozenset(int(status) for status in operation["responses"]),
+                )
+            )
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """A request that is fine; `named` says what of the owner's the path names, `operators` who may send it at all.
+
+    `parts` are parameters of the path that name nothing of the owner's.
+    """
+
+    named: str | None = None
+    parts: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    params: Mapping[str, str] = field(default_factory=dict)
+    operators: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """A gateway, and what the owner has behind it, by kind."""
+
+    gateway: Served
+    owned: Mapping[str, str]
+
+    def key(self, tenant: str, *scopes: Scope, lifetime: float | None = None) -> tuple[KeyRecord, str]:
+        """A new key, and its secret."""
+        new = NewKey(tenant=tenant, name="test", scopes=scopes, lifetime=lifetime, created_by="test")
+        record, secret = self.gateway.store.create_key(new)
+        return record, secret.text
+
+    def send(
+        self, operation: Operation, example: Example, bearer: str | None, *, missing: bool = False
+    ) -> httpx2.Response:
+        """The example's request; `missing`: about something that nobody has."""
+        path = operation.path.format(**example.parts) if example.parts else operation.path
+        if example.named is not None:
+            name = path[path.index("{") + 1 : path.index("}")]
+            path = path.replace(f"{{{name}}}", MISSING[example.named] if missing else self.owned[example.named])
+        headers = {} if bearer is None else {"Authorization": f"Bearer {bearer}"}
+        return self.gateway.http.request(
+            operation.method, path, json=example.body, params=dict(example.params), headers=headers
+        )
+
+    def possessions(self) -> str:
+        """All that the owner has, as text."""
+        store = self.gateway.store.of(OWNER)
+        runs, _ = store.runs(limit=200)
+        [key] = [key for key in store.api_keys() if key.id == self.owned["key"]]
+        return repr((runs, store.session(self.owned["session"]), key, store.tenants(), store.parked_asks()))
+
+
+# Ids of the right form that name nothing.
+MISSING = {
+    "waiting": "run_0",
+    "ended": "run_0",
+    "parked": "run_0.1.1.1",
+    "session": "nothing-1",
+    "key": "key_0",
+    "tenant": "nobody-1",
+}
+ALL: tuple[Scope, ...] = SCOPES
+
+
+@contextmanager
+def world(directory: Path, **settings: Any) -> Iterator[World]:
+    """Two tenants, one of which has something of everything."""
+    with served(directory, **({"auth": "keys"} | settings)) as gateway:
+        store = gateway.store.of(OWNER)
+        made = World(gateway=gateway, owned={})
+        waiting, ended = store.submit(new_run())[0].id, store.submit(new_run(session_id="talk-1"))[0].id
+        gateway.ask_human(waiting)
+        gateway.finish(ended, "the secret of acme")
+        parked = asked_run(gateway.store, "llm", run={"tenant": OWNER}, id="later")
+        parked_id = f"{parked.id}.1.2.1"
+        _park(gateway.store, parked.id, parked_id)
+        record, _ = made.key(OWNER, *ALL)
+        gateway.store.pause("tenant", "paused-1", "flood", "test")
+        owned = {
+            "waiting": waiting,
+            "ended": ended,
+            "parked": parked_id,
+            "session": "talk-1",
+            "key": record.id,
+            "tenant": OWNER,
+        }
+        yield World(gateway=gateway, owned=owned)
+
+
+def _park(store: Store, run_id: str, ask_id: str) -> None:
+    with store.locked(run_id) as transaction:
+        transaction.close_ask("later", "answered")
+        transaction.add_ask(new_ask("llm", turn=2, id=ask_id))
+        transaction.change(awaiting=ask_id)
+    with store.locked(run_id) as transaction:
+        ask = transaction.ask(ask_id)
+        assert ask is not None
+        park_ask(transaction, ask, Parking(reason="attempts_exhausted"))

@@ -1,0 +1,91 @@
+"""Requests that schemathesis makes out of the API's own description, and the checks of their answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import schemathesis
+from schemathesis.checks import not_a_server_error
+from schemathesis.schemas import BaseSchema
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+    unsupported_method,
+)
+from tests.support.access_parts import ALL, OPERATOR, World, described, operations
+
+# What is taken and what is refused is tested by name; here it is the form of the answers.
+_checks = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    unsupported_method,
+]
+
+
+def description(*, systematic: bool, other_methods: bool = False) -> BaseSchema:
+    """The API's description, to make requests of.
+
+    `systematic` adds those with each wrong and each extreme value in turn, which are thousands. `other_methods` adds
+    those with methods that a path does not have.
+    """
+    schema = schemathesis.openapi.from_dict(described(auth="keys"))
+    schema.config.phases.coverage.enabled = systematic
+    if not other_methods:
+        schema.config.phases.coverage.unexpected_methods = set()
+    return schema
+
+
+def send(case: schemathesis.Case[Any], here: World, bearer: str) -> None:
+    """Send it, and check the answer's form."""
+    query: dict[str, Any] = case.query or {}
+    if isinstance(query.get("wait"), int | float):
+        query["wait"] = 0  # nobody works on these runs
+    case.call_and_validate(
+        base_url=here.gateway.base_url, headers={"Authorization": f"Bearer {bearer}"}, checks=_checks, timeout=20
+    )
+
+
+def labels() -> set[str]:
+    """The names that schemathesis gives to the operations."""
+    return {f"{operation.method} {operation.path}" for operation in operations(auth="keys")}
+
+
+def owned_names(here: World) -> dict[str, str]:
+    """Make what the operator has, and say it by the names of parameters."""
+    gateway = here.gateway
+    store = gateway.store.of(OPERATOR)
+    headers = {"Authorization": f"Bearer {here.key(OPERATOR, *ALL)[1]}"}
+    body = {"task": "desk", "message": "hello", "session_id": "talk-2"}
+    run = gateway.http.post("/v1/runs", json=body, headers=headers).json()["id"]
+    gateway.finish(run)
+    key, _ = here.key(OPERATOR, "runs:read")
+    assert store.run(run).ended
+    names = {"run_id": run, "session_id": "talk-2", "key_id": key.id, "tenant_id": "acme-1", "item_id": f"{run}.1.1.1"}
+    return names | {"kind": "tenant", "name": "paused-1"}
+
+
+def check_that_all_can_be_shown(here: World, bearer: str) -> None:
+    """Read every list and every run in it, and start one more run."""
+    http, headers = here.gateway.http, {"Authorization": f"Bearer {bearer}"}
+    for operation in operations(auth="keys"):
+        if operation.method == "GET" and "{" not in operation.path:
+            answer = http.get(operation.path, headers=headers)
+            assert answer.status_code == 200, f"{operation.path}: {answer.text}"
+    cursor: str | None = None
+    while True:
+        page = http.get(
+            "/v1/runs", params={"limit": 20} | ({"cursor": cursor} if cursor else {}), headers=headers
+        ).json()
+        for run in page["items"]:
+            for path in ("", "/transcript"):
+                assert http.get(f"/v1/runs/{run['id']}{path}", headers=headers).status_code == 200, run
+            here.gateway.store.export(run["id"])
+        if (cursor := page["next_cursor"]) is None:
+            break
+    fresh = http.post("/v1/runs", json={"task": "desk", "message": "hello"}, headers=headers)
+    assert fresh.status_code == 202

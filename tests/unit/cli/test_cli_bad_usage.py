@@ -1,0 +1,241 @@
+"""What bad input gets: one line that says what was found and what to do, exit code 2, nothing half-written."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+from tests.support.cli import Terminal, terminal
+
+from turnwise.errors import AlreadyServedError
+from turnwise.record.database.file_lock import EmbeddedLock
+
+__all__ = ["terminal"]
+
+DEMO_APP = "turnwise.demo.app:app"
+
+
+@pytest.fixture
+def busy_port() -> Iterator[int]:
+    """A port on which somebody else listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port on which nobody listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+    return port
+
+
+# --- applications -----------------------------------------------------------------------------------------------------
+
+
+def test_no_application_says_how_to_name_one(terminal: Terminal) -> None:
+    assert "set TURNWISE_APP (or --app)" in terminal.refused("up")
+
+
+def test_a_missing_application_module_is_named(terminal: Terminal) -> None:
+    assert "no module 'nowhere'" in terminal.refused("up", "--app", "nowhere:app")
+
+
+def test_an_application_that_fails_to_load_tells_why(terminal: Terminal) -> None:
+    (terminal.folder / "breaks_on_load.py").write_text("raise RuntimeError('no such mood')")
+
+    assert "RuntimeError: no such mood" in terminal.refused("up", "--app", "breaks_on_load:app")
+    assert list(terminal.folder.glob("*.db*")) == []
+
+
+def test_a_name_that_is_no_application_is_told(terminal: Terminal) -> None:
+    (terminal.folder / "just_a_number.py").write_text("app = 7")
+
+    assert "names int; expected a turnwise.App" in terminal.refused("up", "--app", "just_a_number:app")
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_bad_setting_is_named_with_its_variable(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWISE_MAX_TURNS", "many")
+
+    assert terminal.refused("up", "--app", DEMO_APP).startswith("TURNWISE_MAX_TURNS: ")
+
+
+def test_an_unknown_log_level_is_told(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWISE_LOG_LEVEL", "LOUD")
+
+    assert "TURNWISE_LOG_LEVEL is 'LOUD'" in terminal.refused("migrate")
+
+
+def test_an_address_without_a_port_is_told(terminal: Terminal) -> None:
+    assert "expected HOST:PORT" in terminal.refused("up", "--app", DEMO_APP, "--bind", "localhost")
+
+
+def test_a_server_open_to_all_without_a_token_is_refused(terminal: Terminal) -> None:
+    assert "TURNWISE_AUTH=token" in terminal.refused("up", "--app", DEMO_APP, "--bind", "0.0.0.0:8080")
+
+
+@pytest.mark.parametrize("command", ["gateway", "coordinator", "worker"])
+def test_a_service_without_a_broker_says_which_setting_is_missing(terminal: Terminal, command: str) -> None:
+    assert "TURNWISE_BROKER_URL" in terminal.refused(command, "--app", DEMO_APP)
+
+
+@pytest.mark.parametrize("given", ["2,10", "ten", "0", "1,2,3"])
+def test_a_range_of_children_is_the_most_and_the_fewest(terminal: Terminal, given: str) -> None:
+    told = terminal.refused("worker", "--app", DEMO_APP, "--pool", "prefork", "--autoscale", given)
+    assert "expected MAX,MIN" in told
+
+
+def test_a_worker_of_no_queue_is_refused(terminal: Terminal) -> None:
+    assert "expected names of queues" in terminal.refused("worker", "--app", DEMO_APP, "-Q", " ,")
+
+
+# --- databases --------------------------------------------------------------------------------------------------------
+
+
+def test_the_embedded_server_refuses_a_database_server(terminal: Terminal) -> None:
+    error = terminal.refused("up", "--app", DEMO_APP, "--database", "postgresql://nobody:secret@127.0.0.1/none")
+
+    assert "keeps its runs in a SQLite file" in error
+    assert "secret" not in error
+
+
+def test_a_database_in_a_missing_directory_is_told(terminal: Terminal) -> None:
+    error = terminal.refused("up", "--app", DEMO_APP, "--bind", "127.0.0.1:0", "--database", "sqlite:///not/there.db")
+
+    assert "there is no directory not" in error
+
+
+def test_a_second_embedded_server_on_the_same_file_is_refused(terminal: Terminal) -> None:
+    with EmbeddedLock(terminal.folder / "turnwise.db"):
+        error = terminal.refused("up", "--app", DEMO_APP, "--bind", "127.0.0.1:0")
+
+    assert f"process {os.getpid()}" in error
+    assert not (terminal.folder / "turnwise.db").exists()
+
+
+def test_a_gateway_on_a_database_without_tables_names_the_command_that_makes_them(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNWISE_BROKER_URL", "redis://127.0.0.1:1/0")
+
+    assert "run `turnwise migrate`" in terminal.refused("gateway", "--app", DEMO_APP, "--bind", "127.0.0.1:0")
+
+
+def test_migrate_makes_the_tables_and_may_be_repeated(terminal: Terminal) -> None:
+    first, second = terminal.run("migrate"), terminal.run("migrate")
+
+    assert "is up to date" in first
+    assert first == second
+
+
+# --- ports and gateways -----------------------------------------------------------------------------------------------
+
+
+def test_a_busy_port_is_told_and_no_table_is_made(terminal: Terminal, busy_port: int) -> None:
+    error = terminal.refused("up", "--app", DEMO_APP, "--bind", f"127.0.0.1:{busy_port}")
+
+    assert f"127.0.0.1:{busy_port} is in use" in error
+    assert not (terminal.folder / "turnwise.db").exists()
+
+
+def test_a_server_that_could_not_start_leaves_the_database_to_others(terminal: Terminal, busy_port: int) -> None:
+    terminal.refused("up", "--app", DEMO_APP, "--bind", f"127.0.0.1:{busy_port}")
+
+    try:
+        with EmbeddedLock(terminal.folder / "turnwise.db"):
+            pass
+    except AlreadyServedError:
+        pytest.fail("the lock is still held")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["submit", "triage", "hello"],
+        ["watch", "run_1"],
+        ["chat", "triage", "hello"],
+        ["runs"],
+        ["show", "run_1"],
+        ["answer", "run_1", "yes"],
+        ["cancel", "run_1"],
+        ["inbox"],
+    ],
+)
+def test_an_unreachable_gateway_is_told_with_what_to_start(
+    terminal: Terminal, free_port: int, command: list[str]
+) -> None:
+    url = f"http://127.0.0.1:{free_port}"
+
+    error = terminal.refused(*command, "--url", url)
+
+    assert error == f"no gateway answers at {url}; start one with `turnwise up`"
+
+
+def test_a_limit_that_is_no_amount_is_bad_usage(terminal: Terminal) -> None:
+    assert "no amount in US dollars" in terminal.run("submit", "triage", "hello", "--max-cost", "cheap", code=2)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_bad_line_of_tickets_is_told_with_its_number(terminal: Terminal) -> None:
+    good = '{"id": "T-1", "from": "ann@example.com", "subject": "Hello", "text": "Hello there"}'
+    (terminal.folder / "mine.jsonl").write_text(f"{good}\nnot a ticket\n")
+
+    assert "line 2: not JSON" in terminal.refused("demo", "--input", "mine.jsonl")
+
+
+def test_a_missing_file_of_tickets_is_told(terminal: Terminal) -> None:
+    assert "none.jsonl can not be read" in terminal.refused("demo", "--input", "none.jsonl")
+
+
+def test_a_bad_script_is_told_with_its_line(terminal: Terminal) -> None:
+    (terminal.folder / "rules.json").write_text("[\n  {]\n")
+
+    assert "rules.json:2:" in terminal.refused("fake-llm", "rules.json")
+
+
+# --- the program itself -----------------------------------------------------------------------------------------------
+
+
+def test_a_service_that_is_not_installed_names_its_extra(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = importlib.import_module
+
+    def without_celery(name: str, package: str | None = None) -> ModuleType:
+        if name == "turnwise_responders.service":
+            raise ModuleNotFoundError("No module named 'celery'", name="celery")
+        return real(name, package)
+
+    monkeypatch.setattr(importlib, "import_module", without_celery)
+
+    assert "pip install 'turnwise[responders]'" in terminal.refused("worker", "--app", DEMO_APP)
+
+
+def test_a_command_without_the_record_s_libraries_names_the_extra(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("turnwise.record")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+
+    assert "sqlalchemy is not installed" in terminal.refused("migrate")
+
+
+def test_with_debugging_on_an_error_keeps_its_traceback(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    from turnwise.errors import ApplicationError
+
+    monkeypatch.setenv("TURNWISE_DEBUG", "1")
+
+    with pytest.raises(ApplicationError):
+        terminal.run("up")

@@ -1,0 +1,83 @@
+"""`turnwise keys`, on a database of its own."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.support.cli import Terminal, migrated, terminal
+
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
+from turnwise.record.tenants.api_key import ApiKey
+
+__all__ = ["migrated", "terminal"]
+
+
+def created(terminal: Terminal, *options: str) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(terminal.run("keys", "create", "--json", *options))
+    return made
+
+
+def found(terminal: Terminal, secret: str) -> bool:
+    key, database = ApiKey.parse(secret), Database(f"sqlite:///{terminal.folder / 'turnwise.db'}")
+    assert key is not None
+    try:
+        kept = Store(database).find_key(key.prefix)
+        return kept is not None and key.has_hash(kept.hash)
+    finally:
+        database.close()
+
+
+def test_the_first_key_is_printed_alone_so_that_a_script_can_keep_it(migrated: Terminal) -> None:
+    secret = migrated.run("keys", "create", "--scope", "admin").strip()
+
+    assert found(migrated, secret)
+
+
+def test_keys_are_made_listed_rotated_and_taken_back(migrated: Terminal) -> None:
+    first = created(migrated, "--tenant", "acme", "--name", "shop", "--scope", "admin", "--scope", "runs:read")
+    second = json.loads(migrated.run("keys", "rotate", first["id"], "--overlap-hours", "1", "--json"))
+    other = created(migrated, "--days", "1")
+    migrated.run("keys", "revoke", second["id"])
+
+    listed = json.loads(migrated.run("keys", "list", "--json"))
+
+    assert [key["id"] for key in listed] == [other["id"], second["id"], first["id"]]
+    assert (first["scopes"], other["scopes"]) == (["runs:read", "admin"], ["runs:read", "runs:write"])
+    assert other["expires_at"] is not None
+    assert (listed[2]["replaced_by"], listed[1]["revoked_at"] is None) == (second["id"], False)
+    assert [found(migrated, key["secret"]) for key in (first, second, other)] == [True, False, True]
+    assert "secret" not in listed[0]
+    table = migrated.run("keys", "list", "--tenant", "acme")
+    assert first["id"] in table and other["id"] not in table
+
+
+def test_what_a_command_does_is_in_the_audit_log(migrated: Terminal) -> None:
+    key = created(migrated, "--tenant", "acme")
+    migrated.run("keys", "revoke", key["id"])
+
+    database = Database(f"sqlite:///{migrated.folder / 'turnwise.db'}")
+    rows = Store(database).audit()
+    database.close()
+
+    assert [(row.action, row.resource) for row in rows] == [("revoke_key", key["id"]), ("create_key", key["id"])]
+    assert all(row.actor.startswith("cli") for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["create", "--scope", "everything"], "expected some of runs:read, runs:write, admin"),
+        (["create", "--tenant", "a/b"], "'a/b' can be no tenant"),
+        (["revoke", "key_0"], "there is no key 'key_0'"),
+        (["rotate", "key_0"], "there is no key 'key_0'"),
+    ],
+)
+def test_a_mistake_is_told_in_a_line(migrated: Terminal, words: list[str], said: str) -> None:
+    assert said in migrated.refused("keys", *words)
+
+
+def test_a_database_without_tables_says_what_to_run(terminal: Terminal) -> None:
+    assert "run `turnwise migrate`" in terminal.refused("keys", "create")

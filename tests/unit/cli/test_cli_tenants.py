@@ -1,0 +1,72 @@
+"""`turnwise tenants`, on a database of its own."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+from tests.support.cli import Terminal, migrated, terminal
+
+from turnwise.record.database.database import Database
+from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import TenantLimits
+
+__all__ = ["migrated", "terminal"]
+
+NONE = {
+    "day_max_cost": None,
+    "day_max_tokens": None,
+    "month_max_cost": None,
+    "month_max_tokens": None,
+    "requests_per_minute": None,
+    "max_unfinished_runs": None,
+}
+
+
+def test_limits_are_set_listed_and_what_is_left_out_is_taken_back(migrated: Terminal) -> None:
+    migrated.run("tenants", "set", "acme", "--day-max-cost", "5.00", "--month-max-tokens", "1000000")
+    migrated.run("tenants", "set", "rival", "--requests-per-minute", "0", "--max-unfinished-runs", "3")
+    first = json.loads(migrated.run("tenants", "list", "--json"))
+    migrated.run("tenants", "set", "acme", "--day-max-tokens", "9")
+    told = migrated.run("tenants", "list")
+
+    assert first == [
+        {"id": "acme", **NONE, "day_max_cost": "5.00", "month_max_tokens": 1_000_000},
+        {"id": "rival", **NONE, "requests_per_minute": 0, "max_unfinished_runs": 3},
+    ]
+    assert told.splitlines() == ["acme: day_max_tokens 9", "rival: requests_per_minute 0, max_unfinished_runs 3"]
+
+
+def test_more_tenants_than_a_page_are_listed(migrated: Terminal) -> None:
+    names = [f"tenant-{number:03}" for number in range(205)]
+    database = Database(f"sqlite:///{migrated.folder / 'turnwise.db'}")
+    store = Store(database)
+    for name in names:
+        store.set_tenant_limits(name, TenantLimits(day_max_cost=Decimal(1)))
+    database.close()
+
+    assert [row["id"] for row in json.loads(migrated.run("tenants", "list", "--json"))] == names
+
+
+def test_what_is_set_is_in_the_audit_log(migrated: Terminal) -> None:
+    migrated.run("tenants", "set", "acme", "--day-max-cost", "5")
+
+    database = Database(f"sqlite:///{migrated.folder / 'turnwise.db'}")
+    [row] = Store(database).audit()
+    database.close()
+
+    assert (row.tenant, row.action, row.resource) == ("acme", "set_tenant", "acme")
+    assert row.actor.startswith("cli")
+
+
+@pytest.mark.parametrize("amount", ["five", "-1", "NaN", "Infinity", "1e3", ""])
+def test_what_is_no_amount_is_refused_and_changes_nothing(migrated: Terminal, amount: str) -> None:
+    told = migrated.run("tenants", "set", "acme", "--day-max-cost", amount, code=2)
+
+    assert f"{amount!r} is no amount in US dollars" in told
+    assert json.loads(migrated.run("tenants", "list", "--json")) == []
+
+
+def test_a_name_that_no_tenant_can_have_is_told_in_a_line(migrated: Terminal) -> None:
+    assert "'a/b' can be no tenant" in migrated.refused("tenants", "set", "a/b", "--day-max-tokens", "1")

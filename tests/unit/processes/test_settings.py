@@ -1,0 +1,171 @@
+"""Settings of the services: defaults, where they come from, and what is said of bad ones."""
+
+from __future__ import annotations
+
+import os
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from turnwise.errors import ConfigurationError
+from turnwise.processes.setting_names import known_names
+from turnwise.processes.settings import ServiceSettings, load_settings, parse_address
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith("TURNWISE_"):
+            monkeypatch.delenv(name)
+
+
+def test_nothing_has_to_be_set() -> None:
+    found = load_settings()
+    assert found.database_url == "sqlite:///turnwise.db"
+    assert found.bind_address == ("127.0.0.1", 8080)
+    assert found.metrics_address is None
+
+
+def test_overrides_win_over_variables_and_variables_over_the_env_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".env").write_text("TURNWISE_MAX_TURNS=1\nTURNWISE_MAX_COST=0.10\nTURNWISE_CONCURRENCY=3\n")
+    monkeypatch.setenv("TURNWISE_MAX_TURNS", "2")
+    monkeypatch.setenv("TURNWISE_CONCURRENCY", "4")
+    found = load_settings(concurrency=5, app=None)
+    assert (found.max_turns, found.max_cost, found.concurrency) == (2, Decimal("0.10"), 5)
+
+
+def test_a_secret_may_be_a_file_and_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    (secrets / "TURNWISE_AUTH_TOKEN").write_text("opensesame\n")
+    monkeypatch.setenv("TURNWISE_SECRETS_DIR", str(secrets))
+    found = load_settings(auth="token")
+    assert found.auth_token is not None
+    assert found.auth_token.get_secret_value().strip() == "opensesame"
+    assert "opensesame" not in repr(found)
+
+
+def test_a_secrets_directory_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWISE_SECRETS_DIR", "/no/such/place")
+    with pytest.raises(ConfigurationError, match="TURNWISE_SECRETS_DIR is '/no/such/place', which is not a directory"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("AUTH", "token", "TURNWISE_AUTH=token needs TURNWISE_AUTH_TOKEN; set it to a long random string"),
+        ("AUTH", "maybe", "TURNWISE_AUTH: .*'none', 'token' or 'keys'"),
+        ("OIDC_ISSUER", "https://issuer.example", "TURNWISE_OIDC_ISSUER needs TURNWISE_AUTH=keys, and .*AUDIENCE"),
+        ("OIDC_ALGORITHMS", '["HS256"]', "TURNWISE_OIDC_ALGORITHMS_0: .*'RS256'"),
+        ("BIND", "0.0.0.0:80", r"TURNWISE_AUTH=none is only for loopback, but TURNWISE_BIND is 0\.0\.0\.0:80"),
+        ("MAX_TURNS", "many", "TURNWISE_MAX_TURNS: .*integer"),
+        ("MAX_TURNS", "0", "TURNWISE_MAX_TURNS: .*greater than 0"),
+        ("MAX_COST", "-1", "TURNWISE_MAX_COST: .*greater than or equal to 0"),
+        ("BEAT_SECONDS", "2", r"LEASE_SECONDS \(5.0\) must be at least three times TURNWISE_BEAT_SECONDS \(2.0\)"),
+        ("LOG_FORMAT", "xml", "TURNWISE_LOG_FORMAT: "),
+        ("LLM_QUEUES", "not json", "llm_queues.*take JSON, for instance"),
+        ("TENANT_WEIGHTS", '{"a": 0}', "TENANT_WEIGHTS_A: Input should be greater than 0"),
+    ],
+)
+def test_a_bad_value_is_named_with_what_was_expected(
+    name: str, value: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"TURNWISE_{name}", value)
+    with pytest.raises(ConfigurationError, match=said):
+        load_settings()
+
+
+def test_every_fault_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWISE_MAX_TURNS", "many")
+    monkeypatch.setenv("TURNWISE_CONCURRENCY", "0")
+    with pytest.raises(ConfigurationError, match=r"TURNWISE_MAX_TURNS: .*; TURNWISE_CONCURRENCY: "):
+        load_settings()
+
+
+# Mistyped names
+
+
+def test_a_mistyped_name_is_refused_with_the_nearest_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWISE_MAX_COTS", "2")
+    with pytest.raises(ConfigurationError, match="TURNWISE_MAX_COTS is not a setting; did you mean TURNWISE_MAX_COST"):
+        load_settings()
+
+
+def test_a_name_that_is_like_no_setting_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("turnwise_xyzzy", "1")
+    with pytest.raises(ConfigurationError, match=r"TURNWISE_XYZZY is not a setting; docs/configuration\.md lists"):
+        load_settings()
+
+
+def test_a_mistyped_line_and_a_mistyped_file_are_refused_with_where_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    for name in ("TURNWISE_AUTH_TOKENS", "README.md", "broker.pem"):
+        (secrets / name).write_text("any")
+    (tmp_path / ".env").write_text("TURNWISE_MAX_TURN=1\nTURNWISE_PORT=8081\nOTHER=1\n")
+    monkeypatch.setenv("TURNWISE_SECRETS_DIR", str(secrets))
+    with pytest.raises(ConfigurationError) as refused:
+        load_settings()
+    assert str(refused.value) == (
+        "TURNWISE_MAX_TURN (in .env) is not a setting; did you mean TURNWISE_MAX_TURNS?; "
+        f"TURNWISE_AUTH_TOKENS (a file in {secrets}) is not a setting; did you mean TURNWISE_AUTH_TOKEN?"
+    )
+
+
+def test_mistyped_names_and_bad_values_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWISE_MAX_COTS", "2")
+    monkeypatch.setenv("TURNWISE_MAX_TURNS", "many")
+    with pytest.raises(ConfigurationError, match=r"TURNWISE_MAX_COTS is not .*; TURNWISE_MAX_TURNS: "):
+        load_settings()
+
+
+def test_variables_that_kubernetes_sets_for_a_service_of_ours_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    for service in ("TURNWISE", "TURNWISE_GATEWAY"):
+        monkeypatch.setenv(f"{service}_SERVICE_HOST", "10.0.0.7")
+        monkeypatch.setenv(f"{service}_SERVICE_PORT", "8080")
+        monkeypatch.setenv(f"{service}_SERVICE_PORT_HTTP", "8080")
+        monkeypatch.setenv(f"{service}_PORT", "tcp://10.0.0.7:8080")
+        monkeypatch.setenv(f"{service}_PORT_8080_TCP_ADDR", "10.0.0.7")
+    load_settings()
+    monkeypatch.setenv("TURNWISE_METRICS_PORT", "9090")
+    with pytest.raises(ConfigurationError, match="TURNWISE_METRICS_PORT is not a setting"):
+        load_settings()
+
+
+def test_every_name_that_product_and_manuals_use_is_known() -> None:
+    known = known_names(ServiceSettings.model_fields)
+    folders = [ROOT / name for name in ("shared", "services", "docs", "deploy", "examples", "helm", "bench")]
+    texts = [file for folder in folders for file in folder.rglob("*") if file.suffix in (".py", ".md", ".yml", ".env")]
+
+    used = {
+        name
+        for file in [*texts, ROOT / "docker-compose.yml", ROOT / "README.md"]
+        for name in re.findall(r"\bTURNWISE_[A-Z_]*[A-Z]\b", file.read_text())
+    }
+
+    assert len(used) > 60
+    assert used - known == {"TURNWISE_MAX_COTS"}  # the manual's example of a mistyped name
+
+
+def test_a_lease_of_three_beats_is_enough() -> None:
+    assert load_settings(lease_seconds=3, beat_seconds=1).lease_seconds == 3
+
+
+@pytest.mark.parametrize("text", ["8080", "host", "host:", ":80", "host:http", "host:70000", "host:-1"])
+def test_an_address_is_a_host_and_a_port(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"TURNWISE_BIND is '.*'; expected HOST:PORT"):
+        parse_address(text, "TURNWISE_BIND")
+
+
+def test_an_address_may_be_of_ip_version_6() -> None:
+    assert parse_address("[::1]:80", "X") == ("::1", 80)

@@ -1,0 +1,82 @@
+"""A claim that was made without the claimant's knowledge is found and given back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.databases import fresh_sqlite
+from tests.support.served_parts import Desk
+
+from turnwise import App, ChatAgent, ChatAgentConfig, Task
+from turnwise.errors import DatabaseUnavailableError
+from turnwise.record.runs.records import Claim, WorkerInfo
+from turnwise.record.store import Store
+from turnwise.testing import MockLMConfig
+from turnwise_responders.holdings import Holdings
+
+app = App("desk", version="1")
+
+
+@app.task
+def desk() -> Task:
+    return Task(ChatAgent(ChatAgentConfig(name="desk", llm=MockLMConfig())), interactive=False)
+
+
+class Deaf(Store):
+    """Makes claims, and does not hear that they were made while `deaf`."""
+
+    deaf = False
+
+    def claim(self, queue: str, worker_id: str, version: str | None = None) -> Claim | None:
+        made = super().claim(queue, worker_id, version)
+        if self.deaf:
+            raise DatabaseUnavailableError("the answer was lost")
+        return made
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Deaf]:
+    database = fresh_sqlite(tmp_path / "record.db")
+    yield Deaf(database)
+    database.close()
+
+
+def worker(store: Store) -> str:
+    return store.register_worker(WorkerInfo(kind="responders", queues=(), host="h", pid=1, version="1"))
+
+
+def test_what_was_claimed_unawares_can_be_claimed_again(store: Deaf) -> None:
+    with Desk(store, app) as served:
+        for _ in range(2):
+            served.coordinator.move(served.submit("desk"))
+        me, holdings = worker(store), Holdings(store)
+        with holdings.claim(f"llm-{served.own}", me) as held:
+            assert held is not None
+            store.deaf = True
+            with pytest.raises(DatabaseUnavailableError), holdings.claim(f"llm-{served.own}", me):
+                pass
+            store.deaf = False
+            # Nothing is claimed before it is known what is held.
+            with holdings.claim(f"llm-{served.own}", me) as nothing:
+                assert nothing is None
+            holdings.clear_up(me)
+            assert leased(store) == [held.ask.id]  # what it knows of it keeps
+            with holdings.claim(f"llm-{served.own}", me) as again:
+                assert again is not None
+                assert again.ask.attempts == 1  # as if it had never been claimed
+
+
+def test_there_is_nothing_to_clear_up_after_claims_that_went_well(store: Deaf) -> None:
+    with Desk(store, app) as served:
+        served.coordinator.move(served.submit("desk"))
+        me, holdings = worker(store), Holdings(store)
+        taken = store.claim(f"llm-{served.own}", me)  # by somebody else under this name
+        assert taken is not None
+        holdings.clear_up(me)
+        assert leased(store) == [taken.ask.id]
+
+
+def leased(store: Store) -> list[str]:
+    return [ask["id"] for ask in store.table("asks") if ask["status"] == "leased"]

@@ -1,0 +1,74 @@
+"""What a process remembers of histories, and what it forgets where there is no room for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.databases import fresh_sqlite
+from tests.support.store_parts import begun_run
+
+from turnwise.base.ids import new_id
+from turnwise.record.runs.records import AgentRecord, HistoryRow, NewHistory, RunRecord
+from turnwise.record.store import Store
+from turnwise.serving.attempts.history_cache import HistoryCache
+
+Begun = tuple[RunRecord, AgentRecord]
+
+
+class CountingStore(Store):
+    """Knows whose histories were read."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.read: list[str] = []
+
+    def history(self, owner: str, *args: Any, **more: Any) -> list[HistoryRow]:
+        self.read.append(owner)
+        return super().history(owner, *args, **more)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[CountingStore]:
+    database = fresh_sqlite(tmp_path / "turnwise.db")
+    yield CountingStore(database)
+    database.close()
+
+
+def begun(store: Store, messages: int) -> Begun:
+    """A run whose agent has so many messages."""
+    run = begun_run(store, new_id("session"))
+    rows = [NewHistory(role="user", body={"role": "user", "content": str(n)}) for n in range(messages)]
+    with store.locked(run.id) as transaction:
+        transaction.append_history("triage", rows)
+    with store.locked(run.id) as transaction:
+        return transaction.run, transaction.agent("triage")
+
+
+def test_what_was_used_longest_ago_is_forgotten_where_messages_are_too_many(store: CountingStore) -> None:
+    cache = HistoryCache(store, most_messages=7)
+    used, old, new = (begun(store, 3) for _ in range(3))
+    for one in (used, old, used, new, used, new, old):
+        assert [message.content for message in cache.load(*one)] == ["0", "1", "2"]
+
+    assert store.read == [run.id for run, _ in (used, old, new, old)]
+
+
+def test_the_one_that_is_used_is_remembered_even_if_it_is_too_long_by_itself(store: CountingStore) -> None:
+    cache = HistoryCache(store, most_messages=7)
+    long, short = begun(store, 9), begun(store, 1)
+    for one in (short, long, long, short):
+        cache.load(*one)
+
+    assert store.read == [run.id for run, _ in (short, long, short)]
+
+
+def test_sixteen_histories_are_remembered_for_each_call_at_once(store: CountingStore) -> None:
+    cache = HistoryCache(store, at_once=1)
+    histories = [begun(store, 1) for _ in range(17)]
+    for one in (*histories, *histories[1:], histories[0]):
+        cache.load(*one)
+
+    assert store.read == [run.id for run, _ in (*histories, histories[0])]

@@ -1,0 +1,192 @@
+"""Runs that began with one version of the application, among processes of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.databases import fresh_sqlite
+from tests.support.served_parts import Desk
+
+from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
+from turnwise.base.ids import new_id
+from turnwise.record.runs.records import EventRecord, NewRun, RunRecord
+from turnwise.record.store import Store
+from turnwise.serving.wait_reason import why_waiting
+
+
+class Clock:
+    """What the database takes for the time."""
+
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: Clock) -> Iterator[Store]:
+    database = fresh_sqlite(tmp_path / "turnwise.db", clock)
+    yield Store(database)
+    database.close()
+
+
+class Look(ToolMessage):
+    request: str = "look"
+    purpose: str = "To look something up."
+
+    def handle(self) -> str:
+        return "found"
+
+
+def _app(version: str, *, without: str = "") -> App:
+    """Two tasks whose agent uses its tool, and then says by which version it was built."""
+    app = App("shop", version=version)
+
+    def build() -> Task:
+        def answer(said: str) -> str:
+            return f"DONE {version} says" if "found" in said else '{"request": "look"}'
+
+        agent = ChatAgent(ChatAgentConfig(name="desk", llm=MockLMConfig(response_fn=answer)))
+        agent.enable_message(Look)
+        return Task(agent, name="desk", interactive=False)
+
+    for name in {"desk", "till"} - {without}:
+        app.task(name=name)(build)
+    return app
+
+
+def _submit(store: Store, version: str, task: str = "desk") -> str:
+    run, _ = store.submit(NewRun(id=new_id("run"), task=task, version=version, message={"content": "hello"}))
+    return run.id
+
+
+def _events(store: Store, run_id: str, kind: str) -> list[EventRecord]:
+    return [event for event in store.events(run_id) if event.type == kind]
+
+
+def test_another_version_goes_on_with_a_run_and_the_events_say_so(store: Store) -> None:
+    with Desk(store, _app("1")) as old, Desk(store, _app("2"), beside=old) as new:
+        run_id = _submit(store, "1")
+        old.answer(old.coordinator.move(run_id))
+        run = new.go_on(run_id)
+
+    assert (run.status, run.version, (run.result or {})["content"]) == ("completed", "1", "2 says")
+    asked, replied = (_events(store, run_id, kind) for kind in ("turn.asked", "turn.replied"))
+    assert [(event.data or {}).get("version") for event in asked] == [None, "2", "2"]
+    assert [(event.data or {}).get("version") for event in replied] == [None, "2", "2"]
+
+
+def test_a_run_whose_task_the_new_version_lacks_fails_and_says_why(store: Store) -> None:
+    with Desk(store, _app("2", without="till")) as new:
+        run_id = _submit(store, "1", task="till")
+        run = new.coordinator.move(run_id).run
+
+    assert run.status == "failed"
+    assert run.error is not None
+    assert "has no task 'till'" in run.error["message"]
+    assert "began with version 1 of the application and version 2 went on" in run.error["message"]
+    assert (run.error["type"], run.error["version"]) == ("UnknownTaskError", "2")
+
+
+def test_a_pinned_run_is_left_alone_by_another_version_at_every_turn(store: Store) -> None:
+    pinned: Any = {"version_policy": "pinned"}
+    with Desk(store, _app("1"), **pinned) as old, Desk(store, _app("2"), beside=old, **pinned) as new:
+        run_id = _submit(store, "1")
+        _left_alone(store, new, run_id)
+        moved = old.coordinator.move(run_id)
+        while not moved.run.ended:
+            assert moved.ask is not None
+            assert not new.responders.answer(moved.ask)
+            _left_alone(store, new, run_id)
+            assert old.answer(moved)
+            _left_alone(store, new, run_id)
+            moved = old.coordinator.move(run_id)
+
+    assert (moved.run.status, (moved.run.result or {})["content"]) == ("completed", "1 says")
+    assert all("version" not in (event.data or {}) for event in _events(store, run_id, "turn.asked"))
+
+
+def _left_alone(store: Store, desk: Desk, run_id: str) -> None:
+    before = store.run(run_id)
+    desk.coordinator.move(run_id)
+    assert store.run(run_id) == before
+
+
+def test_sweeps_of_pinned_versions_see_their_own_runs(store: Store, clock: Clock) -> None:
+    runs = {version: _submit(store, version) for version in ("1", "2")}
+    clock.now += 60
+
+    assert store.due_moves(version="1") == [runs["1"]]
+    assert store.due_moves(version="2") == [runs["2"]]
+    assert store.due_moves(version="3") == []
+    assert set(store.due_moves()) == set(runs.values())
+
+
+def test_permits_of_pinned_versions_are_topped_up_for_their_own(store: Store, clock: Clock) -> None:
+    with Desk(store, _app("1"), version_policy="pinned") as old:
+        run_id = _submit(store, "1")
+        moved = old.coordinator.move(run_id)
+        assert moved.ask is not None
+        clock.now += 60
+
+        assert store.permits(moved.ask.queue, 0, version="2") == []
+        assert [ask.run_id for ask in store.permits(moved.ask.queue, 0, version="1")] == [run_id]
+
+
+@pytest.mark.parametrize(("what", "status"), [("cancel", "cancelled"), ("deadline", "failed")])
+def test_a_run_that_is_to_end_does_not_depend_on_a_version_that_is_gone(
+    store: Store, clock: Clock, what: str, status: str
+) -> None:
+    with Desk(store, _app("2"), version_policy="pinned") as new:
+        given = NewRun(
+            id=new_id("run"),
+            task="desk",
+            version="1",
+            message={"content": "hello"},
+            deadline=None if what == "cancel" else 1.0,
+        )
+        run, _ = store.submit(given)
+        if what == "cancel":
+            store.request_cancel(run.id)
+        clock.now += 5  # its own version may still come to it
+        assert store.due_moves(version="2") == []
+        assert not new.coordinator.move(run.id).run.ended
+
+        clock.now += 10
+        assert store.due_moves(version="2") == [run.id]
+        ended = new.coordinator.move(run.id).run
+
+    assert (ended.status, ended.awaiting) == (status, None)
+    assert store.events(run.id)[-1].type == f"run.{status}"
+
+
+def test_a_run_says_which_version_it_waits_for(store: Store) -> None:
+    def why(run: RunRecord) -> tuple[str, str]:
+        found = why_waiting(store.situation(run.id, pinned=True))
+        assert found is not None
+        return found["kind"], found["sentence"]
+
+    with Desk(store, _app("2"), version_policy="pinned") as new:
+        new.coordinator.start()
+        run = store.run(_submit(store, "1"))
+        kind, sentence = why(run)
+        assert kind == "version"
+        assert "pinned to version 1 of the application, and no living coordinator has it" in sentence
+        with Desk(store, _app("1"), beside=new, version_policy="pinned") as old:
+            old.coordinator.start()
+            assert why(run)[0] == "move"
+            old.coordinator.move(run.id)
+            assert why(run)[0] == "llm"
+            old.coordinator.stop()
+        kind, sentence = why(run)
+        assert kind == "version"
+        assert "no living worker of the queue" in sentence
+        new.coordinator.stop()
