@@ -64,19 +64,18 @@ if TYPE_CHECKING:
     from turnwise.messages.tools.rewind import RewindTool
     from turnwise.messages.xml.tool_message import XMLToolMessage
     from turnwise.models.base import (
-        LanguageModel,
         LLMConfig,
         LLMFunctionCall,
         LLMFunctionSpec,
         LLMMessage,
         LLMResponse,
-        LLMTokenUsage,
         OpenAIToolCall,
         Role,
         StreamEventType,
     )
     from turnwise.models.call_params import OpenAICallParams
     from turnwise.models.file_attachment import FileAttachment
+    from turnwise.models.language_model import LanguageModel
     from turnwise.models.limits.announcement import Quota, RateLimits
     from turnwise.models.mock import MockLM, MockLMConfig
     from turnwise.models.model_names import (
@@ -92,6 +91,7 @@ if TYPE_CHECKING:
     from turnwise.models.openai.config import OpenAIGPTConfig
     from turnwise.models.retry_policy import ErrorKind, RetryPolicy
     from turnwise.models.specs import OpenAIJsonSchemaSpec, OpenAIToolSpec
+    from turnwise.models.tokens.usage import LLMTokenUsage
     from turnwise.observability.display import Settings, quiet_mode, set_global, settings, temporary_settings
     from turnwise.tasks.batch.agents import (
         agent_response_batch,
@@ -288,12 +288,12 @@ _NAMES_BY_MODULE = {
         "LLMFunctionSpec",
         "LLMMessage",
         "LLMResponse",
-        "LLMTokenUsage",
-        "LanguageModel",
         "OpenAIToolCall",
         "Role",
         "StreamEventType",
     ],
+    "turnwise.models.language_model": ["LanguageModel"],
+    "turnwise.models.tokens.usage": ["LLMTokenUsage"],
     "turnwise.models.mock": ["MockLMConfig", "MockLM"],
     "turnwise.models.openai.config": ["OpenAIGPTConfig"],
     "turnwise.models.limits.announcement": ["Quota", "RateLimits"],

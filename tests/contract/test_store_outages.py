@@ -11,13 +11,13 @@ from tests.support.store_parts import asked_run, new_queue, new_worker
 from turnwise.base.ids import new_id
 from turnwise.base.sync_async import run_sync
 from turnwise.errors import ModelError, ModelRateLimitError, ModelRequestError, ModelUnavailableError
-from turnwise.models.base import LLMTokenUsage
 from turnwise.models.budget.budget import NOTHING
 from turnwise.models.budget.call import ModelCall
 from turnwise.models.budget.gate import Hold, failed
 from turnwise.models.limits.provider import Provider, ProviderWait, Target
 from turnwise.models.limits.window import Caps, Room
 from turnwise.models.mock import MockLM, MockLMConfig
+from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.record.budgets.provider_windows import look
 from turnwise.record.runs.outcomes import Deferral, ProviderDown
 from turnwise.record.runs.records import Claim, ProviderPlace

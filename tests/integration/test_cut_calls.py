@@ -15,8 +15,9 @@ from tests.e2e.waiting import until
 from turnwise import ChatAgent, ChatAgentConfig, OpenAIGPTConfig, StatusCode, Task, ToolMessage, cancelled
 from turnwise.base.cancellation import Cancellation, Cause
 from turnwise.errors import CallCancelledError, CallTimeoutError
-from turnwise.models.base import LanguageModel, LLMMessage, Role
+from turnwise.models.base import LLMMessage, Role
 from turnwise.models.create import create_model
+from turnwise.models.language_model import LanguageModel
 from turnwise.models.openai.connections import Connections
 from turnwise.testing.fake_llm.server import FakeLLMServer
 

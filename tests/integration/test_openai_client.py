@@ -18,16 +18,9 @@ from turnwise.errors import (
     ModelRequestError,
     ModelUnavailableError,
 )
-from turnwise.models.base import (
-    LanguageModel,
-    LLMFunctionSpec,
-    LLMMessage,
-    LLMResponse,
-    Role,
-    StreamEventType,
-    ToolChoice,
-)
+from turnwise.models.base import LLMFunctionSpec, LLMMessage, LLMResponse, Role, StreamEventType, ToolChoice
 from turnwise.models.create import create_model
+from turnwise.models.language_model import LanguageModel
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.testing.fake_llm.server import FakeLLMServer
 

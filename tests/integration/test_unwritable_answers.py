@@ -18,9 +18,10 @@ from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, OpenAIGPTConfig, Task, ToolMessage
 from turnwise.errors import DatabaseUnavailableError, UnwritableError
-from turnwise.models.base import LLMConfig, LLMResponse, LLMTokenUsage
+from turnwise.models.base import LLMConfig, LLMResponse
 from turnwise.models.budget.gate import current_gate
 from turnwise.models.tokens.reported_usage import MOST_TOKENS, reported
+from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.record.database.database import Database
 from turnwise.record.database.faults import translated
 from turnwise.record.database.schema import asks

@@ -22,9 +22,11 @@ from turnwise.integrations.retrieval.config import VectorStoreConfig
 from turnwise.integrations.retrieval.store import VectorStore
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.tools.orchestration import HANDLED_BY_DEFAULT
-from turnwise.models.base import LanguageModel, LLMTokenUsage, OpenAIToolCall
+from turnwise.models.base import OpenAIToolCall
 from turnwise.models.budget.gate import current_gate
 from turnwise.models.create import create_model
+from turnwise.models.language_model import LanguageModel
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 ToolClasses = type[ToolMessage] | Sequence[type[ToolMessage]] | None
 

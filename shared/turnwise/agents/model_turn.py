@@ -13,26 +13,20 @@ from turnwise.agents.observed import chatted, chatting
 from turnwise.agents.output.output_format import take_in
 from turnwise.agents.retries import Failure, tries, waiting, within
 from turnwise.agents.tools.tool_choice import tool_choice
-from turnwise.base.sync_async import Effect, Steps
+from turnwise.base.sync_async import Steps
 from turnwise.errors import ConfigurationError, ModelRefusedError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.messages.tool_parsing import call_fault, unknown
 from turnwise.models.answer_check import taken
-from turnwise.models.asking import ask, ask_async
-from turnwise.models.base import (
-    LanguageModel,
-    LLMMessage,
-    LLMResponse,
-    LLMTokenUsage,
-    OpenAIToolCall,
-    Role,
-    TokenSink,
-    ToolChoice,
-)
+from turnwise.models.asking import asked
+from turnwise.models.base import LLMMessage, LLMResponse, OpenAIToolCall, Role, TokenSink, ToolChoice
 from turnwise.models.budget.gate import Hold, failed
+from turnwise.models.language_model import LanguageModel
 from turnwise.models.retry_policy import ErrorKind, kind_of
 from turnwise.models.tokens.reported_usage import doubt_about
+from turnwise.models.tokens.usage import LLMTokenUsage
+from turnwise.models.tokens.usage_totals import process_totals
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
@@ -112,15 +106,13 @@ def _called(
     sink: TokenSink | None,
 ) -> Steps[LLMResponse]:
     """Call the model within what was put aside, and let its run count what it used."""
-    call = Effect(
-        sync=lambda: ask(model, sent.messages, hold.max_tokens, tools, sink),
-        awaited=lambda: ask_async(model, sent.messages, hold.max_tokens, tools, sink),
-    )
+    call = asked(model, sent.messages, hold.max_tokens, tools, sink)
     try:
         with chatting(agent, model, sent, hold.max_tokens) as spot:
             response: LLMResponse = yield within(
                 agent.config.answer_timeout, f"an answer of agent {agent.config.name!r}", call
             )
+            process_totals.add(model.config.chat_model, response.usage)
             response = taken(response)
             if doubt := doubt_about(response.usage):
                 most = most_used(agent, model, sent, tools, hold.max_tokens)

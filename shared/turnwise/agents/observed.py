@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.models.base import LanguageModel, LLMMessage, LLMResponse, LLMTokenUsage, Role
+from turnwise.models.base import LLMMessage, LLMResponse, Role
+from turnwise.models.language_model import LanguageModel
+from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.observability.telemetry import names
 from turnwise.observability.telemetry.content import content
 from turnwise.observability.telemetry.conversation import conversation

@@ -11,7 +11,7 @@ from turnwise.agents.chat_agent import ChatAgent
 from turnwise.agents.config import ChatAgentConfig
 from turnwise.errors import AttributeNotSavedError
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.models.base import LanguageModel
+from turnwise.models.language_model import LanguageModel
 
 # Of Turnwise's own attributes, those that programs set as they please.
 _FREE = frozenset(("default_human_response",))

@@ -13,8 +13,9 @@ from turnwise.messages.entity import Entity, StatusCode
 from turnwise.messages.history_form import history_messages
 from turnwise.messages.json_text import json_objects, located_json_objects
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.models.base import LLMFunctionCall, LLMMessage, LLMResponse, LLMTokenUsage, OpenAIToolCall, Role
+from turnwise.models.base import LLMFunctionCall, LLMMessage, LLMResponse, OpenAIToolCall, Role
 from turnwise.models.shared_fields import SharedFieldsSet
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,24 +10,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from typing import Any
 
 from turnwise.base.contextual import Bound
+from turnwise.base.sync_async import Effect, Steps, run_async, run_sync
 from turnwise.errors import ApplicationError
-from turnwise.models.base import (
-    LanguageModel,
-    LLMMessage,
-    LLMResponse,
-    LLMTokenUsage,
-    Role,
-    TokenSink,
-    ToolChoice,
-    pass_on,
-)
+from turnwise.models.base import LLMMessage, LLMResponse, Role, TokenSink, ToolChoice, pass_on
+from turnwise.models.language_model import LanguageModel
 from turnwise.models.specs import given_as_arguments
 from turnwise.models.tokens.prompt_size import message_tokens
-from turnwise.models.tokens.usage_totals import process_totals
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 
 class Inside:
@@ -70,64 +63,61 @@ def inside_another() -> Inside | None:
     return asked if isinstance(asked, Inside) and not asked.ended else None
 
 
-def ask(
+def asked(
     model: LanguageModel,
     messages: Sequence[LLMMessage],
     max_tokens: int,
     tools: ToolChoice | None,
     sink: TokenSink | None,
-) -> LLMResponse:
-    """Return the model's answer; raises `ModelError`."""
-    inside = None if model.counts_calls else Inside()
-    try:
-        with Bound(_asked, inside or model):
-            if _knows_sinks(type(model).chat):
-                response = _counted(model.chat(messages, max_tokens, tools=tools, on_token=sink), inside)
-            else:
-                said = model.chat(list(messages), max_tokens, **given_as_arguments(tools))
-                response = _complete(model, messages, said, inside)
-                for text, kind in response.pieces() if sink is not None else ():
-                    sink(text, kind)  # type: ignore[misc]  # there is one
-    finally:
-        if inside is not None:
-            inside.ended = True
-    process_totals.add(model.config.chat_model, response.usage)
-    return response
+) -> Effect:
+    """Return the call that gives the model's answer, an `LLMResponse`; making it raises `ModelError`."""
+    plain = model.answering(messages, max_tokens, tools, sink)
+    if plain is not None:
+        return plain
+
+    def steps() -> Steps[LLMResponse]:
+        return _asked_by_name(model, messages, max_tokens, tools, sink)
+
+    return Effect(sync=lambda: run_sync(steps()), awaited=lambda: run_async(steps()))
 
 
-async def ask_async(
+def _asked_by_name(
     model: LanguageModel,
     messages: Sequence[LLMMessage],
     max_tokens: int,
     tools: ToolChoice | None,
     sink: TokenSink | None,
-) -> LLMResponse:
-    """The same as `ask`, without blocking the event loop."""
+) -> Steps[LLMResponse]:
+    """Call `chat` or `achat` of a class that has its own, in the form that the method takes."""
     inside = None if model.counts_calls else Inside()
+
+    def call(method: Callable[..., Any]) -> Any:
+        if _knows_sinks(getattr(type(model), method.__name__)):
+            return method(messages, max_tokens, tools=tools, on_token=sink)
+        return method(list(messages), max_tokens, **given_as_arguments(tools))
+
+    async def awaited() -> tuple[Any, bool]:
+        return await call(model.achat), _knows_sinks(type(model).achat)
+
     try:
         with Bound(_asked, inside or model):
-            if _knows_sinks(type(model).achat):
-                response = _counted(await model.achat(messages, max_tokens, tools=tools, on_token=sink), inside)
-            else:
-                said = await model.achat(list(messages), max_tokens, **given_as_arguments(tools))
-                response = _complete(model, messages, said, inside)
-                for text, kind in response.pieces() if sink is not None else ():
-                    await pass_on(sink, text, kind)  # type: ignore[arg-type]  # there is one
+            said, told = yield Effect(lambda: (call(model.chat), _knows_sinks(type(model).chat)), awaited)
+            if told:
+                return said if inside is None else inside.counted(said)
+            response = _complete(model, messages, said, inside)
+            if sink is not None:
+                for text, kind in response.pieces():
+                    yield Effect(partial(sink, text, kind), partial(pass_on, sink, text, kind))
+            return response
     finally:
         if inside is not None:
             inside.ended = True
-    process_totals.add(model.config.chat_model, response.usage)
-    return response
 
 
 @lru_cache(maxsize=256)
 def _knows_sinks(method: Callable[..., Any]) -> bool:
     # By name alone: a `**more` is there to pass on what may come, and says nothing of the form.
     return "on_token" in inspect.signature(method).parameters
-
-
-def _counted(response: LLMResponse, inside: Inside | None) -> LLMResponse:
-    return response if inside is None else inside.counted(response)
 
 
 def _complete(
@@ -138,7 +128,7 @@ def _complete(
         raise ApplicationError(
             f"{type(model).__name__} answered with a {type(response).__name__}; expected an LLMResponse"
         )
-    answer = _counted(response, inside)
+    answer = response if inside is None else inside.counted(response)
     if answer.usage.calls or answer.usage.total_tokens:
         return answer
     said = LLMMessage(

@@ -9,9 +9,10 @@ from typing import Any
 from turnwise.base.sync_async import Effect, Steps, run_async, run_sync
 from turnwise.models.answer_check import taken
 from turnwise.models.asking import asked_by_an_agent, inside_another
-from turnwise.models.base import LanguageModel, LLMFunctionSpec, LLMMessage, LLMResponse, Role, TokenSink, ToolChoice
+from turnwise.models.base import LLMFunctionSpec, LLMMessage, LLMResponse, Role, TokenSink, ToolChoice
 from turnwise.models.budget.call import ModelCall
 from turnwise.models.budget.gate import failed, reserving, unpaid, used_amount
+from turnwise.models.language_model import LanguageModel
 from turnwise.models.specs import OpenAIJsonSchemaSpec, OpenAIToolSpec, choice_of
 from turnwise.models.tokens.estimate import most_tokens
 from turnwise.models.tokens.prompt_size import MOST_FORM, choice_tokens, message_tokens, most_of_files
@@ -40,6 +41,17 @@ class Client(LanguageModel):
         self, messages: Sequence[LLMMessage], max_tokens: int, tools: ToolChoice | None, on_token: TokenSink | None
     ) -> LLMResponse:
         """The same as `answer`, without blocking the event loop."""
+
+    def answering(
+        self, messages: Sequence[LLMMessage], max_tokens: int, tools: ToolChoice | None, on_token: TokenSink | None
+    ) -> Effect | None:
+        kind = type(self)
+        if kind.chat is not Client.chat or kind.achat is not Client.achat:
+            return None
+        return Effect(
+            sync=lambda: self.answer(messages, max_tokens, tools, on_token),
+            awaited=lambda: self.answer_async(messages, max_tokens, tools, on_token),
+        )
 
     def chat(
         self,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from turnwise.errors import ConfigurationError
-from turnwise.models.base import LanguageModel, LLMConfig
+from turnwise.models.base import LLMConfig
+from turnwise.models.language_model import LanguageModel
 
 
 def create_model(config: LLMConfig | None) -> LanguageModel | None:

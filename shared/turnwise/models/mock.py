@@ -9,16 +9,9 @@ from typing import Any
 from pydantic import Field
 
 from turnwise.base.value_text import value_as_text
-from turnwise.models.base import (
-    LLMConfig,
-    LLMMessage,
-    LLMResponse,
-    LLMTokenUsage,
-    TokenSink,
-    ToolChoice,
-    pass_on,
-)
+from turnwise.models.base import LLMConfig, LLMMessage, LLMResponse, TokenSink, ToolChoice, pass_on
 from turnwise.models.client import Client
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 _ONE_CALL = LLMTokenUsage(calls=1)
 

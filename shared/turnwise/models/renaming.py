@@ -7,8 +7,9 @@ from typing import Any
 from pydantic import SecretStr
 
 from turnwise.errors import ConfigurationError
-from turnwise.models.base import LanguageModel, LLMConfig
+from turnwise.models.base import LLMConfig
 from turnwise.models.create import create_model
+from turnwise.models.language_model import LanguageModel
 from turnwise.models.openai.azure_config import AzureConfig
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.providers import named_provider, refuse_address

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from turnwise.machine.actions import Finish
 from turnwise.messages.entity import StatusCode
 from turnwise.messages.stop_reason import StopReason
-from turnwise.models.base import LLMTokenUsage
+from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.observability.telemetry import names
 from turnwise.observability.telemetry.conversation import about, conversation
 from turnwise.observability.telemetry.spans import NOBODY, Spot, listened, span

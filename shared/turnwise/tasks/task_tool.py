@@ -23,7 +23,7 @@ from turnwise.tasks.task import Task
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turnwise.models.base import LanguageModel
+    from turnwise.models.language_model import LanguageModel
 
 # Sub-agents that are at work around this call, each made by the one before.
 _depth: ContextVar[int] = ContextVar("turnwise_task_tool_depth", default=0)

@@ -8,7 +8,7 @@ from typing import Any
 from turnwise.app import App
 from turnwise.base.cancellation import current_cancellation
 from turnwise.errors import ModelRateLimitError, ModelUnavailableError
-from turnwise.models.base import LanguageModel
+from turnwise.models.language_model import LanguageModel
 from turnwise.testing.simulator.world import World
 
 _USUAL = (0.01, 0.1, 0.4)

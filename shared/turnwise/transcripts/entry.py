@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from turnwise.models.base import LLMTokenUsage
+from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.transcripts.message_text import Said
 
 # given: the message that a task begins with. taken, passed: it became the pending message, or handed that on.

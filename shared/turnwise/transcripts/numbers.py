@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from turnwise.models.base import LLMTokenUsage
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 
 def money(cost: Decimal | None) -> str:

@@ -9,8 +9,9 @@ import pytest
 from turnwise import ChatAgent, ChatAgentConfig, LLMMessage, LLMResponse, LLMTokenUsage, MockLMConfig, Role, ToolMessage
 from turnwise.agents.history import sending
 from turnwise.errors import ContextOverflowError, ConversationError
-from turnwise.models.base import LanguageModel, LLMConfig, OpenAIToolCall, ToolChoice
+from turnwise.models.base import LLMConfig, OpenAIToolCall, ToolChoice
 from turnwise.models.base import LLMFunctionCall as Function
+from turnwise.models.language_model import LanguageModel
 
 LONG = "word " * 700  # 1000 tokens
 

@@ -27,7 +27,6 @@ from turnwise.models.base import (
     LLMFunctionCall,
     LLMMessage,
     LLMResponse,
-    LLMTokenUsage,
     OpenAIToolCall,
     StreamEventType,
     TokenSink,
@@ -36,6 +35,7 @@ from turnwise.models.base import (
 from turnwise.models.mock import MockLM
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.openai.wire import request_body
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 TEXT, REASONING = StreamEventType.TEXT, StreamEventType.REASONING
 Said = Sequence[str | tuple[str, StreamEventType] | Exception]

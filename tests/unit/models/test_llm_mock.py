@@ -11,16 +11,9 @@ from pydantic import BaseModel
 
 from turnwise import ChatAgent, ChatAgentConfig, Task, ToolMessage
 from turnwise.errors import ConfigurationError
-from turnwise.models.base import (
-    LanguageModel,
-    LLMConfig,
-    LLMFunctionCall,
-    LLMMessage,
-    LLMResponse,
-    OpenAIToolCall,
-    Role,
-)
+from turnwise.models.base import LLMConfig, LLMFunctionCall, LLMMessage, LLMResponse, OpenAIToolCall, Role
 from turnwise.models.create import create_model
+from turnwise.models.language_model import LanguageModel
 from turnwise.models.mock import MockAnswer, MockLM, MockLMConfig
 
 Asking = Callable[[LanguageModel, str], LLMResponse]

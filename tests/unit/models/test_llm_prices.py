@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from turnwise.models.base import LLMTokenUsage
 from turnwise.models.tokens.prices import price
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 USAGE = LLMTokenUsage(prompt_tokens=1_000_000, completion_tokens=1_000_000)
 OPENAI = "https://api.openai.com/v1"

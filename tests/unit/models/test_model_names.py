@@ -26,10 +26,11 @@ from turnwise import (
     Role,
 )
 from turnwise.errors import ConfigurationError
-from turnwise.models.base import UNLIMITED_CONTEXT, LLMTokenUsage
+from turnwise.models.base import UNLIMITED_CONTEXT
 from turnwise.models.create import create_model
 from turnwise.models.openai.wire import request_body
 from turnwise.models.renaming import renamed
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 HELLO = [LLMMessage(role=Role.USER, content="hi")]
 Requests = list[tuple[str, dict[str, str]]]

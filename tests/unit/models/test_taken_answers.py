@@ -9,9 +9,10 @@ import pytest
 
 from turnwise.models import answer_check
 from turnwise.models.answer_check import taken
-from turnwise.models.base import LLMFunctionCall, LLMResponse, LLMTokenUsage, OpenAIToolCall
+from turnwise.models.base import LLMFunctionCall, LLMResponse, OpenAIToolCall
 from turnwise.models.tokens import reported_usage
 from turnwise.models.tokens.reported_usage import MOST_TOKENS, doubt_about
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 
 def _never(*_: Any) -> Any:

@@ -13,7 +13,7 @@ from tests.support.databases import fresh_sqlite
 from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, LLMMessage, LLMResponse, MockLMConfig, Role, Task, ToolMessage
-from turnwise.models.base import LanguageModel
+from turnwise.models.language_model import LanguageModel
 from turnwise.models.mock import MockLM
 from turnwise.record.runs.records import AgentRecord, HistoryRow
 from turnwise.record.store import Store

@@ -13,12 +13,14 @@ from turnwise.agents.history.history import History
 from turnwise.agents.history.retention import retains, with_retention
 from turnwise.base.sync_async import Steps
 from turnwise.errors import ContextOverflowError
-from turnwise.models.base import UNLIMITED_CONTEXT, LanguageModel, LLMMessage, LLMTokenUsage, ToolChoice
+from turnwise.models.base import UNLIMITED_CONTEXT, LLMMessage, ToolChoice
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import ModelCall
 from turnwise.models.budget.gate import Hold, reserving, used_amount
+from turnwise.models.language_model import LanguageModel
 from turnwise.models.tokens.estimate import estimated_tokens, most_tokens
 from turnwise.models.tokens.prompt_size import MOST_FORM, choice_tokens, message_tokens, most_of_files
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent

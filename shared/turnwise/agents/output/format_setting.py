@@ -15,7 +15,7 @@ from turnwise.agents.output.output_format import OutputFormat, checked_kind, typ
 from turnwise.agents.responses import Responses
 from turnwise.errors import ConfigurationError
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.models.base import LLMTokenUsage
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 
 class FormatSetting(Responses):

@@ -9,7 +9,8 @@ from turnwise.agents.output.output_format import OutputFormat
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.messages.toolset import ToolSets
-from turnwise.models.base import LanguageModel, LLMFunctionSpec, ToolChoice
+from turnwise.models.base import LLMFunctionSpec, ToolChoice
+from turnwise.models.language_model import LanguageModel
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent

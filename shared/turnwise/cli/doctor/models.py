@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from turnwise.app import App
 from turnwise.cli.doctor.finding import Finding, fault, note, ok, warning
 from turnwise.errors import ConfigurationError
-from turnwise.models.base import LLMTokenUsage
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.tokens.prices import price
+from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.processes.settings import ServiceSettings
 
 _SECONDS = 5.0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from turnwise.models.base import LLMTokenUsage
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ from turnwise.integrations.retrieval.document import Document, Scalar, ScoredDoc
 from turnwise.integrations.retrieval.embedder import Embedder, Embeddings
 from turnwise.integrations.retrieval.index import Filter, Hit, Row, Space, VectorIndex
 from turnwise.integrations.retrieval.store import VectorStore
-from turnwise.models.base import LLMTokenUsage
 from turnwise.models.budget.gate import current_gate
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 # Told of what each call of the embedder cost, with the embedder's name.
 OnUsage = Callable[[LLMTokenUsage, str], None]

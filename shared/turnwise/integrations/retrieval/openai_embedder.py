@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from turnwise.base.sync_async import Effect, Steps, run_async, run_sync
 from turnwise.integrations.retrieval.embedder import Embeddings
-from turnwise.models.base import LLMTokenUsage
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import ModelCall
 from turnwise.models.budget.gate import failed, reserving, used_amount
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 if TYPE_CHECKING:
     from turnwise.models.openai.config import OpenAIGPTConfig

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from turnwise.errors import LimitReachedError
-from turnwise.models.base import LanguageModel
 from turnwise.models.budget.budget import NOTHING, Amount, Budget, LimitKind
+from turnwise.models.language_model import LanguageModel
 from turnwise.models.limits.provider import Target
 
 

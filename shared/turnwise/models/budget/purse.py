@@ -7,11 +7,11 @@ from decimal import Decimal
 
 from turnwise.base.contextual import Bound
 from turnwise.base.sync_async import Steps
-from turnwise.models.base import LLMTokenUsage
 from turnwise.models.budget.budget import NOTHING, Amount, Budget
 from turnwise.models.budget.call import ModelCall, Refusal, grant
 from turnwise.models.budget.gate import Gate, Hold, as_usage, current_gate, through, unpaid, used_amount
 from turnwise.models.limits.announcement import RateLimits
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 
 class Purse:

@@ -10,7 +10,6 @@ from turnwise.models.base import (
     UNLIMITED_CONTEXT,
     LLMMessage,
     LLMResponse,
-    LLMTokenUsage,
     StreamEventType,
     TokenSink,
     ToolChoice,
@@ -25,6 +24,7 @@ from turnwise.models.providers import named_provider
 from turnwise.models.tokens.context_lengths import known_context_length
 from turnwise.models.tokens.prices import price
 from turnwise.models.tokens.tokenizer import tokenizer_for
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 if TYPE_CHECKING:
     from turnwise.models.openai.calls import Answer

@@ -13,7 +13,6 @@ from pydantic import Field, SecretStr, model_validator
 from turnwise.models.base import LLMConfig
 from turnwise.models.call_params import OpenAICallParams
 from turnwise.models.limits.window import Caps
-from turnwise.models.model_names import ModelName
 from turnwise.models.providers import Route, route
 
 # https://platform.openai.com/docs/guides/structured-outputs: gpt-4o-2024-08-06 and later.
@@ -73,10 +72,7 @@ class OpenAIGPTConfig(LLMConfig):
     def _read(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             return given
-        name, params = given.get("chat_model"), given.get("params")
-        # At an address of the program's own, the server decides what models are called.
-        if isinstance(name, ModelName) and not given.get("api_base"):
-            given = {**given, "chat_model": name.at_provider}
+        params = given.get("params")
         if isinstance(params, OpenAICallParams) and params.max_tokens is not None:
             given = {**given, "max_output_tokens": params.max_tokens}
         return given

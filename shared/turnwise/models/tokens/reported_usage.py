@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwise.models.base import LLMTokenUsage
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 # Tokens of one call, ten times the longest context that any model has. A higher count is a fault of the provider's.
 MOST_TOKENS = 100_000_000

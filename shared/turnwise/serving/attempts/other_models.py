@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from turnwise.agents.chat_agent import ChatAgent
-from turnwise.models.base import LanguageModel
+from turnwise.models.language_model import LanguageModel
 from turnwise.models.renaming import other_model
 from turnwise.tasks.tree import TaskTree
 

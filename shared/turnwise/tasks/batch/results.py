@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from turnwise.messages.stop_reason import StopReason
-from turnwise.models.base import LLMTokenUsage
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 Outcome = Literal["done", "failed", "limit", "not_started", "cancelled"]
 
