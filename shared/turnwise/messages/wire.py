@@ -7,7 +7,6 @@ to class; a tool of an unknown name is kept as raw fields, untouched, so that it
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from enum import Enum
@@ -16,6 +15,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, SerializeAsAny, TypeAdapter, ValidationError
 
 from turnwise.base.json_bounds import MAX_DEPTH, MAX_NUMBER
+from turnwise.base.places import found_at, is_found, place_of
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.models.file_attachment import FileAttachment
@@ -121,8 +121,12 @@ def encode_value(value: Any, place: str, depth: int = MAX_DEPTH, *, named: bool 
     """
     if depth < 0:
         raise TypeError(f"{place} is nested deeper than {MAX_DEPTH} levels; make it flatter, or return it as text")
-    if named and isinstance(value, Enum) and (place_of := _place_of(type(value), Enum)):
-        return {"$enum": place_of, "name": value.name, "value": encode_value(value.value, place, depth - 1)}
+    if named and isinstance(value, Enum) and is_found(type(value)):
+        return {
+            "$enum": place_of(type(value)),
+            "name": value.name,
+            "value": encode_value(value.value, place, depth - 1),
+        }
     if isinstance(value, float) and not math.isfinite(value):
         raise TypeError(f"{place} holds {value}, which JSON can not express; return None or a text in its place")
     if isinstance(value, int) and not -MAX_NUMBER < value < MAX_NUMBER:
@@ -161,22 +165,15 @@ K = TypeVar("K")
 
 def _class_of(model: BaseModel) -> dict[str, str]:
     """The mark that says where the class of a model is found; nothing for a class that other processes do not find."""
-    place = _place_of(type(model), BaseModel)
-    return {"$model": place} if place else {}
-
-
-def _place_of(kind: type, base: type) -> str:
-    """The `module:qualified.name` at which other processes find a class; "" if they do not."""
-    place = f"{kind.__module__}:{kind.__qualname__}"
-    return place if _class_at(place, base) is kind else ""
+    return {"$model": place_of(type(model))} if is_found(type(model)) else {}
 
 
 def _class_at(place: str, base: type[K]) -> type[K] | None:
     """The subclass of `base` at `module:qualified.name`, of a module that is loaded; None if there is none."""
-    module, _, name = place.partition(":")
-    found: Any = sys.modules.get(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
+    try:
+        found = found_at(place)
+    except LookupError:
+        return None
     return found if isinstance(found, type) and issubclass(found, base) else None
 
 

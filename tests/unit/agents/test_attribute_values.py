@@ -38,8 +38,8 @@ from turnwise import ChatDocMetaData, ChatDocument, Entity, ToolMessage
 from turnwise.agents.attributes import saving
 from turnwise.agents.attributes.decoding import UNREADABLE, Decoder
 from turnwise.agents.attributes.encoding import Encoder, NotDataError
+from turnwise.agents.attributes.fingerprint import fingerprint
 from turnwise.agents.attributes.holder import Holder
-from turnwise.agents.attributes.places import fingerprint
 from turnwise.agents.attributes.template import Template
 from turnwise.errors import AttributeNotSavedError
 

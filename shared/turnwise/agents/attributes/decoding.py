@@ -11,8 +11,9 @@ from typing import Any
 
 from pydantic import AnyUrl, BaseModel, ValidationError
 
-from turnwise.agents.attributes.places import fingerprint, found_at, packages_of
+from turnwise.agents.attributes.fingerprint import fingerprint
 from turnwise.agents.attributes.plain import READERS
+from turnwise.base.places import found_at, packages_of
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.wire import decode_document

@@ -19,9 +19,10 @@ from typing import Any
 
 from pydantic import AnyUrl, BaseModel
 
-from turnwise.agents.attributes.places import fingerprint, is_found, place_of
+from turnwise.agents.attributes.fingerprint import fingerprint
 from turnwise.agents.attributes.plain import FORMS
 from turnwise.base.json_bounds import MAX_DEPTH, MAX_NUMBER
+from turnwise.base.places import is_found, place_of
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.wire import encode_document

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from turnwise.agents.attributes.encoding import Encoder, NotDataError
-from turnwise.agents.attributes.places import place_of
+from turnwise.base.places import place_of
 from turnwise.messages.tool_message import ToolMessage
 
 _MISSING = object()

@@ -7,12 +7,12 @@ from typing import Any, Self
 
 from pydantic import BaseModel
 
-from turnwise.agents.attributes.places import module_named, packages_of
 from turnwise.agents.config import ChatAgentConfig
 from turnwise.agents.history.history import History
 from turnwise.agents.kept_state import FormatRecord
 from turnwise.agents.output.output_format import OutputFormat, checked_kind, type_name
 from turnwise.agents.responses import Responses
+from turnwise.base.places import found_at, packages_of
 from turnwise.errors import ConfigurationError
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.models.tokens.usage import LLMTokenUsage
@@ -143,12 +143,9 @@ def check_lasting(kept: FormatRecord | None, registry: dict[str, type[ToolMessag
 
 def _found(place: str, agent: type[Any]) -> type[BaseModel]:
     """The class at `module:qualified.name`, in a module that is loaded or belongs to the agent's package."""
-    module, _, name = place.partition(":")
     try:
-        found: Any = module_named(module, packages_of(agent))
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (LookupError, AttributeError) as error:
+        found = found_at(place, packages_of(agent))
+    except LookupError as error:
         raise ConfigurationError(
             f"the format of answers {place!r} cannot be found by other processes ({error}); "
             "define the class at the top level of a module"

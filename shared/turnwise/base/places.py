@@ -1,19 +1,13 @@
-"""Classes and functions by name: where other processes find them, and whether they are still the same."""
+"""Classes and functions by name: where other processes find them."""
 
 from __future__ import annotations
 
-import dataclasses
 import sys
-import zlib
 from collections.abc import Collection, Hashable
-from enum import Enum
 from functools import lru_cache
 from importlib import import_module
 from types import FunctionType, ModuleType
-from typing import Annotated, Any, Literal, get_args, get_origin
-from weakref import WeakKeyDictionary
-
-from pydantic import BaseModel
+from typing import Any
 
 
 def place_of(kind: Any) -> str:
@@ -29,7 +23,7 @@ def found_at(place: str, packages: Collection[str] = ()) -> Any:
     A class may be imported there: it has moved.
     """
     module, _, name = place.partition(":")
-    found: Any = module_named(module, packages)
+    found: Any = _module(module, packages)
     for part in name.split("."):
         # Not `getattr`, which may call code.
         found = _member(found, part, place)
@@ -40,7 +34,7 @@ def found_at(place: str, packages: Collection[str] = ()) -> Any:
     return found
 
 
-def module_named(name: str, packages: Collection[str]) -> ModuleType:
+def _module(name: str, packages: Collection[str]) -> ModuleType:
     """Return the module; raises `LookupError` if it is not loaded and in none of `packages`, or cannot be imported."""
     module = sys.modules.get(name)
     if module is not None:
@@ -78,35 +72,3 @@ def _is_found(kind: Hashable) -> bool:
         return found_at(place_of(kind)) is kind
     except LookupError:
         return False
-
-
-def fingerprint(kind: type[Any]) -> int:
-    """Return a number that changes when the fields of a dataclass or a pydantic model do."""
-    known = _fingerprints.get(kind)
-    if known is None:
-        if issubclass(kind, BaseModel):
-            fields = [f"{name}:{_told(field.annotation)}" for name, field in kind.model_fields.items()]
-        else:
-            fields = [f"{field.name}:{_told(field.type)}" for field in dataclasses.fields(kind)]
-        known = _fingerprints[kind] = zlib.crc32("\n".join(fields).encode())
-    return known
-
-
-def _told(kind: Any) -> str:
-    """The type as text that is the same in every process, without what may hold addresses: validators and functions."""
-    origin, parts = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        return _told(parts[0])
-    if origin is Literal:
-        return f"Literal{[part.name if isinstance(part, Enum) else part for part in parts]}"
-    if origin is not None:
-        return f"{_told(origin)}[{', '.join(map(_told, parts))}]"
-    if isinstance(kind, list):  # of the arguments of a function
-        return f"[{', '.join(map(_told, kind))}]"
-    if isinstance(kind, type):
-        return place_of(kind)
-    named = kind if isinstance(kind, str) else getattr(kind, "__forward_arg__", None) or getattr(kind, "__name__", None)
-    return str(named or type(kind).__qualname__)
-
-
-_fingerprints: WeakKeyDictionary[type[Any], int] = WeakKeyDictionary()
