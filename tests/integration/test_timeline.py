@@ -16,13 +16,13 @@ from tests.support.served_parts import Desk
 from tests.support.store_parts import new_worker
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, RetryPolicy, Task, ToolMessage
+from turnwise.api.timeline import TimelineView
 from turnwise.errors import ModelUnavailableError
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import events
 from turnwise.record.runs.records import NewDocument, NewFork
 from turnwise.record.store import Store
 from turnwise.timeline.of_run import timeline
-from turnwise.timeline.views import TimelineView
 
 
 class LookUp(ToolMessage):

@@ -7,147 +7,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, Field
-
+from turnwise.api.events import EventView
+from turnwise.api.runs import FrameView, LimitsView, LinksView, ResultView, RunUsageView, RunView, RunWithTree
 from turnwise.record.runs.records import EventRecord, Frame, Json, RunRecord
 from turnwise.record.runs.wait_facts import Situation
 from turnwise.serving.stop_reason import stop_reason
 from turnwise.serving.wait_reason import why_waiting
 from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.http.root_path import public
-
-T = TypeVar("T")
-Status = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
-
-
-class Page(BaseModel, Generic[T]):
-    """A part of a list; `next_cursor` gets the next one and is null at the end."""
-
-    items: list[T]
-    next_cursor: str | None = None
-
-
-class LimitsView(BaseModel):
-    """Where the run ends at the latest."""
-
-    max_cost: str | None
-    max_tokens: int | None
-    turns: int | None
-    deadline: float | None = Field(description="Seconds from the acceptance.")
-    on_limit: str | None = Field(description="end or wait; null: as the server is set.")
-
-
-class UsageView(BaseModel):
-    """What the run used so far; `cost` leaves out the `unpriced_calls`."""
-
-    prompt_tokens: int
-    cached_tokens: int
-    completion_tokens: int
-    calls: int
-    unpriced_calls: int
-    cost: str
-
-
-class RunUsageView(UsageView):
-    """What a run used so far, and what is put aside for its calls under way."""
-
-    reserved_cost: str = Field(description="US dollars.")
-    reserved_tokens: int
-
-
-class ResultView(BaseModel):
-    """What came out: the text, and the tools, each a JSON object with its name as `$tool`."""
-
-    content: str
-    tools: list[dict[str, Any]]
-    status: str | None
-    document: dict[str, Any]
-
-
-class StoppedView(BaseModel):
-    """The limit that ended a run: nobody knows whether its work is done."""
-
-    limit: Literal["cost", "tokens", "turns", "max_turns", "time", "stalled_steps"]
-    scope: str = Field(description="Whose limit it is: run, session, tenant_day or tenant_month.")
-    value: str | float | None = Field(description="Of cost a decimal string; a number of tokens, turns or seconds.")
-    used: str | float | None = Field(description="Of it, for cost and tokens.")
-    why: str | None = Field(description="Why a call was refused, for instance because its model has no known price.")
-    message: str = Field(description="All of it in one line.", examples=["stopped: cost limit $0.05, $0.0312 used"])
-
-
-class FrameView(BaseModel):
-    """A task that is being worked on, and the tasks that it called."""
-
-    task: str = Field(description="Path of the task.", examples=["triage/billing"])
-    children: list[FrameView] = []
-
-
-class LinksView(BaseModel):
-    """Where to go on."""
-
-    self: str
-    events: str
-    transcript: str
-    timeline: str
-    messages: str
-    cancel: str
-    retry: str
-    fork: str
-
-
-class RunView(BaseModel):
-    """A run."""
-
-    id: str
-    task: str
-    version: str = Field(description="Of the application that the run began with.")
-    status: Status
-    status_code: str | None = Field(description="How the root task ended.")
-    session_id: str | None
-    forked_from: dict[str, Any] | None = Field(description="Of a fork: the other `run`, and the event `at` it.")
-    model: str | None = Field(description="In the place of all its agents' models, where it is set.")
-    message: dict[str, Any]
-    priority: int
-    tags: list[str]
-    metadata: dict[str, Any]
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-    cancel_requested_at: datetime | None
-    limits: LimitsView
-    usage: RunUsageView
-    waiting_for: dict[str, Any] | None = Field(
-        description="Of an unfinished run: the `kind` of what has to happen, what belongs to it, and a `sentence`."
-    )
-    stopped: StoppedView | None = Field(
-        None, description="Of a run that a limit ended, also if its status is completed: that limit."
-    )
-    result: ResultView | None
-    error: dict[str, Any] | None
-    last_event: int
-    links: LinksView
-
-
-class RunWithTree(RunView):
-    """A run with the tasks that are open now; none before it began and after it ended."""
-
-    tree: FrameView | None
-
-
-class EventView(BaseModel):
-    """Something that happened in a run; `seq` counts without gaps."""
-
-    seq: int
-    type: str
-    at: datetime
-    run: str
-    task: str | None = None
-    turn: int | None = None
-    try_: int | None = Field(None, serialization_alias="try")
-    ask: str | None = None
-    data: dict[str, Any] | None = None
 
 
 def when(at: float) -> datetime:

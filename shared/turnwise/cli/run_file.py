@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from turnwise.api.timeline import TimelineView
 from turnwise.cli.text.messages import Json
 from turnwise.errors import ConfigurationError
-from turnwise.timeline.views import TimelineView
 from turnwise.transcripts.entry import RunTitle
 from turnwise.transcripts.from_events import entries_of
 from turnwise.transcripts.page.html import Page

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from turnwise.timeline.spans import Attempt, Call, Kind, Outcome, Span
+from turnwise.api.timeline import Kind, Outcome
+from turnwise.timeline.spans import Attempt, Call, Span
 
 # Of two parts at one time, the one with the higher rank is what the time is counted as: a wait for a provider's limit
 # within a handler is the limit's, a model's call within a handler the tool's.

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from turnwise.api.timeline import Kind, Outcome
 from turnwise.record.runs.records import AskRecord, EventRecord
 from turnwise.timeline.attempt import AGAIN, attempt_of, divided
-from turnwise.timeline.spans import Attempt, Item, Kind, Outcome, Span
+from turnwise.timeline.spans import Attempt, Item, Span
 
 # The events that a timeline is made of; the others tell nothing of time that these do not.
 TYPES = (

@@ -5,29 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-# queue, provider, outage, budget, retry, human, parked, session, paused: a wait, for what the name says.
-# model, tool, worker: the work of one attempt, and what its worker did beside these.
-# lost: work that was thrown away, because its worker died or had to end. move: a coordinator's part.
-# over: between an end and a retry. unknown: a program that kept no times recorded it.
-Kind = Literal[
-    "queue",
-    "provider",
-    "outage",
-    "budget",
-    "retry",
-    "human",
-    "parked",
-    "session",
-    "paused",
-    "model",
-    "tool",
-    "worker",
-    "lost",
-    "move",
-    "over",
-    "unknown",
-]
-Outcome = Literal["answered", "deferred", "lost", "released", "parked", "working", "cut"]
+from turnwise.api.timeline import Kind, Outcome
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

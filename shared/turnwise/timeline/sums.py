@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from turnwise.timeline.spans import Item, Kind
+from turnwise.api.timeline import Kind
+from turnwise.timeline.spans import Item
 
 SLOWEST = 20
 # So many names of a kind are told apart; the time of the others is added under the name "".

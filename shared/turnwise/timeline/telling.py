@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from turnwise.timeline.spans import Item, Kind, Span
+from turnwise.api.timeline import Kind
+from turnwise.timeline.spans import Item, Span
 from turnwise.timeline.sums import Sum, Sums
 
 # {name} is what the span names.

@@ -4,98 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Literal
 
-from pydantic import BaseModel, Field
-
-from turnwise.timeline.spans import Attempt, Call, Item, Kind, Outcome
+from turnwise.api.timeline import AttemptView, CallView, ItemView, ShareView, SpanView, TimelineView
+from turnwise.timeline.spans import Attempt, Call, Item
 from turnwise.timeline.sums import Sum, Sums
 from turnwise.timeline.telling import phrase, sentence
-
-
-class SpanView(BaseModel):
-    """What the run did or waited for; the spans of a run neither overlap nor leave a gap."""
-
-    kind: Kind
-    name: str = Field(description="The queue, model, tool, host or provider, as far as there is one.")
-    start: float
-    seconds: float
-
-
-class CallView(BaseModel):
-    """A call of a model or a handler, or a wait within one. Calls within a handler lie within the handler's call."""
-
-    kind: str
-    name: str
-    start: float
-    seconds: float
-    first: float | None = Field(description="Seconds until the first piece of the model's text, where it streams.")
-    outcome: str | None = Field(description="Of one that failed: rate_limited, failed, cut.")
-
-
-class AttemptView(BaseModel):
-    """One claim of the ask by a worker."""
-
-    worker: str | None
-    host: str | None
-    pid: int | None
-    claimed_at: datetime | None
-    ended_at: datetime
-    outcome: Outcome
-    reason: str | None
-    calls: list[CallView]
-    calls_left_out: int = Field(description="How many shorter ones there were.")
-
-
-class ItemView(BaseModel):
-    """A piece of the run: its beginning, an ask from when it was asked to the move after its answer, the time before a
-    retry."""
-
-    no: int
-    kind: Literal["begin", "ask", "over"]
-    event: int = Field(description="The number of the event that it begins with.")
-    task: str
-    turn: int
-    candidate: int
-    ask: str | None
-    responder: str = Field(description="llm, agent or human; empty for what is no ask.")
-    queue: str | None
-    asked_at: datetime
-    answered_at: datetime | None
-    moved_at: datetime | None
-    start: float
-    seconds: float
-    spans: list[SpanView]
-    attempts: list[AttemptView]
-
-
-class ShareView(BaseModel):
-    """The time of all spans of one kind and name."""
-
-    kind: Kind
-    name: str
-    text: str
-    seconds: float
-    share: float = Field(description="Of the whole, from 0 to 1.")
-    times: int
-
-
-class TimelineView(BaseModel):
-    """Where the run's time went: all of it in `summary`, `shares` and `slowest`, and a page of its `items`."""
-
-    run: str
-    task: str
-    status: str
-    began_at: datetime
-    ends_at: datetime = Field(description="Of a run that goes on: now.")
-    ended: bool
-    seconds: float
-    summary: str
-    shares: list[ShareView]
-    slowest: list[ItemView]
-    items: list[ItemView]
-    total: int = Field(description="How many items there are.")
-    next_after: int | None = Field(description="`after` of the next page; null at the end.")
 
 
 def timeline_view(

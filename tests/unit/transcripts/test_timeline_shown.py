@@ -8,10 +8,11 @@ import pytest
 from rich.cells import cell_len
 from tests.unit.transcripts.test_timeline import BEGUN, claimed, event, read
 
+from turnwise.api.timeline import TimelineView
 from turnwise.cli.text.timeline import SIGNS, timeline_lines
 from turnwise.timeline.sums import Sums
 from turnwise.timeline.telling import phrase
-from turnwise.timeline.views import TimelineView, timeline_view
+from turnwise.timeline.views import timeline_view
 from turnwise.transcripts.entry import RunTitle
 from turnwise.transcripts.page.html import Page
 from turnwise.transcripts.page.timeline import timeline_section

@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import datetime
-from typing import Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
 
+from turnwise.api.access import AuditView
+from turnwise.api.pages import Page
 from turnwise.record.tenants.audit import AuditRecord
 from turnwise_gateway.access.scopes import ADMINISTERS
 from turnwise_gateway.gateway import Administered
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.routes.keys import After, Limit
-from turnwise_gateway.views import Page, when
+from turnwise_gateway.views import when
 
 router = APIRouter(prefix="/v1/audit", tags=["access"])
-
-
-class AuditView(BaseModel):
-    """Something that was done, or was refused with an HTTP `status`."""
-
-    id: str
-    at: datetime
-    tenant: str = Field(description="The caller's.")
-    actor: str = Field(
-        description="A key's prefix, a token's subject, or who ran a command.", examples=["key:3f9a0c51b2de"]
-    )
-    action: str = Field(description="The operation, as the API's description calls it.", examples=["cancel_run"])
-    resource: str | None = Field(description="The id of what it was done to; of what was refused, the path.")
-    outcome: Literal["done", "refused"]
-    status: int | None
-    address: str | None
-    request_id: str | None
 
 
 @router.get("", dependencies=[ADMINISTERS], responses=problems(422, 503))

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from turnwise.agents.kept_state import AgentRecord
+from turnwise.api.runs import RunView
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
@@ -18,7 +19,7 @@ from turnwise_gateway.bodies import HumanText
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.routes.runs import known_form, wake
-from turnwise_gateway.views import RunView, run_view
+from turnwise_gateway.views import run_view
 
 router = APIRouter(prefix="/v1", tags=["humans"])
 

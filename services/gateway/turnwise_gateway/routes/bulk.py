@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import datetime
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
 
+from turnwise.api.runs import BulkView, Refusal
 from turnwise.errors import (
     EnvironmentFault,
     InvalidRequestError,
@@ -28,25 +27,6 @@ from turnwise_gateway.routes.runs import seconds_of, tell_cancelled
 from turnwise_gateway.views import when
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
-
-
-class Refusal(BaseModel):
-    """A run that was left as it is, and why."""
-
-    run: str
-    code: str = Field(examples=["session_went_on"])
-    detail: str
-
-
-class BulkView(BaseModel):
-    """A page of runs that matched a filter, and what became of them."""
-
-    matched: int = Field(description="Runs of this page.")
-    changed: int = Field(description="Those that were changed; of a dry run, none.")
-    runs: list[str] = Field(description="The ids of all that matched, newest first.")
-    refused: list[Refusal]
-    created_before: datetime = Field(description="Send it with the next page, so that no newer run matches.")
-    next_cursor: str | None
 
 
 _STATUSES = problems(400, 413, 415, 422, 503)

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
+from turnwise.api.transcript import TranscriptView
 from turnwise.bus.envelope import TokenNotice
 from turnwise.record.tenants.scopes import RUNS_READ
 from turnwise_gateway.access.open_requests import Admitted
@@ -16,7 +17,7 @@ from turnwise_gateway.access.scopes import READS
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.routes.runs import ExistingRun
-from turnwise_gateway.routes.transcript import TranscriptView, transcript
+from turnwise_gateway.routes.transcript import transcript
 from turnwise_gateway.views import event_view
 
 router = APIRouter(prefix="/v1/runs/{run_id}", tags=["runs"])

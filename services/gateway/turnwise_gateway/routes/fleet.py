@@ -3,60 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
 
+from turnwise.api.fleet import QueueView, TaskView, WorkerView
+from turnwise.api.pages import Page
 from turnwise.app import App
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.record.runs.records import QueueStat, empty_queue
 from turnwise_gateway.access.scopes import ADMINISTERS, OPERATES, READS
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.views import Page, when
+from turnwise_gateway.views import when
 
 router = APIRouter(prefix="/v1", tags=["fleet"])
-
-
-class TaskView(BaseModel):
-    """A task that runs can be made of, with the paths of all tasks in its tree."""
-
-    name: str
-    application: str
-    version: str
-    paths: list[str]
-    keeps_conversation: bool = Field(description="Whether a run of a session goes on with the one before it.")
-
-
-class WorkerView(BaseModel):
-    """A process that takes work; `state` is alive, deaf (alive, but the broker brings it nothing), draining (told to
-    end, it claims nothing more), dead (it fell silent), or what it was retired with."""
-
-    id: str
-    kind: str
-    queues: list[str]
-    host: str
-    pid: int
-    version: str
-    state: str
-    started_at: datetime
-    beat_at: datetime
-    leased: int = Field(description="Asks that it has claimed and not answered yet.")
-
-
-class QueueView(BaseModel):
-    """A queue's asks, and who serves it; `backlog` is what its workers are to be scaled by."""
-
-    queue: str
-    runnable: int
-    leased: int
-    delayed: int
-    paused_asks: int = Field(description="Held by a pause of the queue, of a task or of a tenant; no backlog.")
-    paused: bool = Field(description="Whether the queue itself is paused.")
-    workers: int = Field(description="Living processes that serve it, but for those that are told to end.")
-    backlog: int = Field(description="Runnable and leased.")
-    oldest_age: float = Field(description="Seconds that the oldest runnable ask has waited.")
 
 
 @router.get("/tasks", dependencies=[READS], responses=problems(503))

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Response
 
+from turnwise.api.runs import RunView
 from turnwise.base.ids import new_id
 from turnwise.errors import BrokerUnavailableError, ConfigurationError, InvalidRequestError, UnknownPriceError
 from turnwise.messages.wire import encode_document
@@ -28,7 +29,7 @@ from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.root_path import public
 from turnwise_gateway.routes.answers import answer_in
 from turnwise_gateway.routes.runs import IdempotencyKey, known_form, version_of, wake
-from turnwise_gateway.views import RunView, run_view
+from turnwise_gateway.views import run_view
 
 logger = logging.getLogger(__name__)
 

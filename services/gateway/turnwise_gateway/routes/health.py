@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from fastapi import APIRouter, Request, Response
 from prometheus_client.exposition import choose_encoder
-from pydantic import BaseModel
 
+from turnwise.api.fleet import HealthView
 from turnwise_gateway.gateway import Whole
 from turnwise_gateway.http.problem import problems
 
 router = APIRouter(tags=["operation"])
-
-
-class HealthView(BaseModel):
-    """A probe's answer."""
-
-    status: Literal["ok"] = "ok"
 
 
 @router.get("/health/live", responses=problems(500))

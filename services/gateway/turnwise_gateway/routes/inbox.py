@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
 
 from turnwise.agents.tools.handler_lookup import may_return_nothing
+from turnwise.api.inbox import HolderView, Item, ParkedView, QuestionView
+from turnwise.api.pages import Page
+from turnwise.api.runs import RunView
 from turnwise.errors import ApplicationError, BrokerUnavailableError, InvalidRequestError, NotFoundError
 from turnwise.observability.telemetry.context import current_traceparent, link_current_to
 from turnwise.record.runs.outcomes import Resolution
@@ -22,62 +23,15 @@ from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.routes.runs import known_form, wake
-from turnwise_gateway.views import Page, RunView, run_view, when
+from turnwise_gateway.views import run_view, when
 
 logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/v1/inbox", tags=["humans"])
 
 
-class QuestionView(BaseModel):
-    """A question that waits for a human; `task` is the path of the task that asks."""
-
-    kind: Literal["question"] = "question"
-    id: str
-    run: str
-    task: str
-    asked_at: datetime
-    text: str
-    document: dict[str, Any] | None
-
-
-class HolderView(BaseModel):
-    """The worker that was at it; host and pid for as long as they are remembered."""
-
-    id: str
-    host: str | None = None
-    pid: int | None = None
-
-
-class ParkedView(BaseModel):
-    """An ask that nobody may answer before a person has said how to go on.
-
-    With the reason `unknown_outcome`, a worker was lost in the middle of a handler that may not be called twice, or the
-    handler was cut short, which `error` tells then. With `attempts_exhausted`, worker after worker was lost with the
-    ask.
-    """
-
-    kind: Literal["parked"] = "parked"
-    id: str
-    run: str
-    task: str
-    parked_at: datetime
-    agent: str
-    responder: Literal["llm", "agent"]
-    reason: Literal["unknown_outcome", "attempts_exhausted"]
-    tool: str | None = Field(None, description="Whose handler was called, or a method of the agent's own.")
-    arguments: dict[str, Any] | None = Field(None, description="The tool's fields.")
-    idempotency_key: str | None = Field(None, description="Of the call; what the handler did may be found by it.")
-    began_at: datetime | None = None
-    worker: HolderView | None = None
-    attempts: int = Field(description="How often the ask was claimed.")
-    error: dict[str, Any] | None = None
-
-
 # Of a tool, what names it and is no argument.
 _NAMES = ("$tool", "request", "purpose", "id")
-
-Item = Annotated[QuestionView | ParkedView, Field(discriminator="kind")]
 
 
 @router.get("", dependencies=[READS], responses=problems(422, 503))
@@ -172,7 +126,11 @@ def _parked(ask: AskRecord) -> ParkedView:
         arguments={name: value for name, value in arguments.items() if name not in _NAMES} if arguments else None,
         idempotency_key=why.get("idempotency_key"),
         began_at=None if began_at is None else when(began_at),
-        worker=why.get("worker"),
+        worker=_holder(why.get("worker")),
         attempts=why["attempts"],
         error=why.get("error"),
     )
+
+
+def _holder(worker: Json | None) -> HolderView | None:
+    return None if worker is None else HolderView(id=worker["id"], host=worker.get("host"), pid=worker.get("pid"))

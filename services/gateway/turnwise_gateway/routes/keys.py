@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
-from pydantic import BaseModel, Field
 
+from turnwise.api.access import KeyView, NewKeyView
+from turnwise.api.pages import Page
 from turnwise.errors import ConflictError, PermissionDeniedError
 from turnwise.record.tenants.api_key import ApiKey
 from turnwise.record.tenants.keys import KeyRecord, NewKey
-from turnwise.record.tenants.scopes import Scope, known_scopes
+from turnwise.record.tenants.scopes import known_scopes
 from turnwise_gateway.access.scopes import ADMINISTERS
 from turnwise_gateway.bodies import KeyRequest, Rotation
 from turnwise_gateway.gateway import Administered, Gateway, Who
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.views import Page, when
+from turnwise_gateway.views import when
 
 router = APIRouter(prefix="/v1/keys", tags=["access"])
 
@@ -24,28 +24,6 @@ After = Annotated[
     str | None, Query(max_length=100, pattern=r"^[A-Za-z0-9._-]+$", description="`next_cursor` of the page before.")
 ]
 Limit = Annotated[int, Query(ge=1, le=200)]
-
-
-class KeyView(BaseModel):
-    """A key, without its secret. It works until it is revoked or expires."""
-
-    id: str
-    prefix: str = Field(description="What the key begins with.", examples=["tw_3f9a0c51b2de"])
-    tenant: str
-    name: str
-    scopes: list[Scope]
-    created_at: datetime
-    created_by: str
-    expires_at: datetime | None
-    revoked_at: datetime | None
-    last_used_at: datetime | None = Field(description="Up to an hour old.")
-    replaced_by: str | None = Field(description="The id of the key that it was rotated to.")
-
-
-class NewKeyView(KeyView):
-    """A new key with its secret, which nobody is told again."""
-
-    secret: str = Field(description="For the header `Authorization: Bearer`.")
 
 
 @router.post("", status_code=201, dependencies=[ADMINISTERS], responses=problems(400, 409, 413, 415, 422, 503))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Body
-from pydantic import BaseModel, Field
 
+from turnwise.api.fleet import PauseView
+from turnwise.api.pages import Page
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.errors import NotFoundError
 from turnwise.record.asks.pauses import PauseKind, PauseRecord
@@ -18,21 +18,11 @@ from turnwise_gateway.access.scopes import ADMINISTERS, OPERATES
 from turnwise_gateway.bodies import PauseRequest
 from turnwise_gateway.gateway import Administered, Gateway, Who
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.views import Page, when
+from turnwise_gateway.views import when
 
 router = APIRouter(prefix="/v1/pauses", tags=["fleet"])
 
 _NAME = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,200}")
-
-
-class PauseView(BaseModel):
-    """A pause: nothing of the queue, task or tenant is begun or claimed until it ends."""
-
-    kind: PauseKind
-    name: str = Field(description="Of the queue, the root task of runs, or the tenant.", examples=["llm"])
-    since: datetime
-    paused_by: str = Field(description="A key's prefix, a token's subject, or who ran a command.")
-    reason: str | None
 
 
 @router.get("", dependencies=[ADMINISTERS], responses=problems(503))

@@ -11,6 +11,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
+from turnwise.api.pages import Page
+from turnwise.api.runs import RunView, RunWithTree, Status
 from turnwise.base.ids import new_id
 from turnwise.bus.envelope import CancelNotice
 from turnwise.errors import BrokerUnavailableError, InvalidRequestError, NotFoundError, UnknownTaskError
@@ -28,7 +30,7 @@ from turnwise_gateway.http.idempotency import LONGEST, PRINTABLE
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.request_metrics import ARRIVED
 from turnwise_gateway.http.root_path import public
-from turnwise_gateway.views import Page, RunView, RunWithTree, Status, fresh, run_view, run_with_tree
+from turnwise_gateway.views import fresh, run_view, run_with_tree
 
 logger = logging.getLogger(__name__)
 

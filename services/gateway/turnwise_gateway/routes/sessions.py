@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends
-from pydantic import BaseModel, Field
 
+from turnwise.api.runs import UsageView
+from turnwise.api.sessions import AgentView, SessionLinks, SessionTaskView, SessionView
 from turnwise.errors import NotFoundError
 from turnwise.record.runs.records import AgentRecord, SessionRecord
 from turnwise_gateway.access.scopes import READS, WRITES
@@ -18,7 +18,7 @@ from turnwise_gateway.gateway import Here
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.http.root_path import public
-from turnwise_gateway.views import UsageView, money, when
+from turnwise_gateway.views import money, when
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 
@@ -31,43 +31,6 @@ def known_form(session_id: str) -> str:
 
 
 Named = Annotated[str, Depends(known_form)]
-
-
-class AgentView(BaseModel):
-    """What an agent remembers; `agent` is the path of the first task that holds it."""
-
-    agent: str
-    messages: int = Field(description="Of its history, without the system message.")
-    tokens: int = Field(description="Of these messages, estimated.")
-    state: dict[str, Any] | None = Field(description="Its declared state, null before it has any.")
-
-
-class SessionTaskView(BaseModel):
-    """A task of the session; each has a conversation of its own."""
-
-    task: str
-    runs: int
-    agents: list[AgentView]
-
-
-class SessionLinks(BaseModel):
-    """Where to go on."""
-
-    self: str
-    runs: str
-
-
-class SessionView(BaseModel):
-    """A session; `usage` is the sum of its runs."""
-
-    id: str
-    created_at: datetime
-    last_used_at: datetime = Field(description="When a run of it was accepted or ended last.")
-    runs: int
-    unfinished: int
-    usage: UsageView
-    tasks: list[SessionTaskView]
-    links: SessionLinks
 
 
 @router.get("/{session_id}", dependencies=[READS], responses=problems(404, 503))

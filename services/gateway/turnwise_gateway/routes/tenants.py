@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from decimal import Decimal
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
-from pydantic import BaseModel, Field
 
+from turnwise.api.access import TenantLimitsView, TenantView
+from turnwise.api.pages import Page
 from turnwise.errors import NotFoundError
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.tenants.tenant import TenantLimits, is_tenant
@@ -18,29 +18,9 @@ from turnwise_gateway.bodies import TenantChange
 from turnwise_gateway.gateway import Administered
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.routes.keys import After, Limit
-from turnwise_gateway.views import Page, money, when
+from turnwise_gateway.views import money, when
 
 router = APIRouter(prefix="/v1/tenants", tags=["access"])
-
-
-class TenantLimitsView(BaseModel):
-    """Money is US dollars; null is no limit."""
-
-    day_max_cost: str | None
-    day_max_tokens: int | None
-    month_max_cost: str | None
-    month_max_tokens: int | None
-    requests_per_minute: int | None
-    max_unfinished_runs: int | None
-
-
-class TenantView(BaseModel):
-    """A tenant: its own limits, where null takes the installation's setting, and those that are in force."""
-
-    id: str
-    own_limits: TenantLimitsView
-    limits: TenantLimitsView
-    updated_at: datetime | None = Field(description="When it was given limits of its own; null if it never was.")
 
 
 def known_form(tenant_id: str) -> str:

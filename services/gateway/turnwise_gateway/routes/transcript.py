@@ -3,41 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
 
-from pydantic import BaseModel
-
+from turnwise.api.transcript import MessageItem, TaskItem, TranscriptView
 from turnwise.record.runs.records import EventRecord, RunRecord
 from turnwise.record.store import Store
 from turnwise_gateway.http.readable_json import readable
 
 _PAGE = 500
-
-
-class MessageItem(BaseModel):
-    """A message that became the task's pending message; a task's first item is the one that it began with."""
-
-    kind: Literal["message"] = "message"
-    turn: int
-    document: dict[str, Any]
-
-
-class TaskItem(BaseModel):
-    """One call of a task; `status` and `result` are null while it goes on."""
-
-    kind: Literal["task"] = "task"
-    task: str
-    status: str | None = None
-    items: list[MessageItem | TaskItem] = []
-    result: dict[str, Any] | None = None
-
-
-class TranscriptView(BaseModel):
-    """The conversation; `root` is null before the run began."""
-
-    run: str
-    status: str
-    root: TaskItem | None
 
 
 def transcript(store: Store, run: RunRecord) -> TranscriptView:

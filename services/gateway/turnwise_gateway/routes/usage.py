@@ -7,37 +7,20 @@ from decimal import Decimal
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
 
+from turnwise.api.access import UsageReport, UsageRowView
+from turnwise.api.runs import UsageView
 from turnwise.errors import InvalidRequestError, PermissionDeniedError
 from turnwise.record.budgets.usage import UsageRow
 from turnwise.record.tenants.tenant import TENANT_ID
 from turnwise_gateway.access.scopes import READS, is_operator
 from turnwise_gateway.gateway import Here, Who
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.views import UsageView, money
+from turnwise_gateway.views import money
 
 router = APIRouter(prefix="/v1/usage", tags=["access"])
 
 _MOST_DAYS = 366
-
-
-class UsageRowView(UsageView):
-    """What one model was used for runs of one task in one day."""
-
-    day: date
-    task: str = Field(description="The root task of the runs.")
-    model: str = Field(description="Empty where it is not known.")
-
-
-class UsageReport(BaseModel):
-    """The tenant's use between two days (UTC), both included; `cost` is in US dollars."""
-
-    tenant: str
-    first: date
-    last: date
-    total: UsageView
-    items: list[UsageRowView]
 
 
 @router.get("", dependencies=[READS], responses=problems(422, 503))

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from turnwise.api.timeline import ItemView, SpanView, TimelineView
 from turnwise.cli.text.cells import cut, fitted, one_line
 from turnwise.cli.text.console import console
 from turnwise.cli.text.messages import Json
 from turnwise.timeline.telling import duration
-from turnwise.timeline.views import ItemView, SpanView, TimelineView
 
 if TYPE_CHECKING:
     from turnwise.client import Client

@@ -9,8 +9,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
+from turnwise.api.timeline import AttemptView, ItemView, SpanView, TimelineView
 from turnwise.timeline.telling import duration
-from turnwise.timeline.views import AttemptView, ItemView, SpanView, TimelineView
 from turnwise.transcripts.visible import visible
 
 # So many asks are drawn; of a longer run the slowest ones.

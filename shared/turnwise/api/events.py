@@ -1,0 +1,48 @@
+"""What happens in a run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, Field
+
+from turnwise.api.view import View
+
+
+class EventView(View):
+    """Something that happened in a run; `seq` counts without gaps."""
+
+    seq: int
+    type: str
+    at: datetime
+    run: str
+    task: str | None = None
+    turn: int | None = None
+    try_: int | None = Field(None, validation_alias=AliasChoices("try", "try_"), serialization_alias="try")
+    ask: str | None = None
+    data: dict[str, Any] | None = None
+
+
+class DeltaView(View):
+    """A piece of an answer that is being written: `llm.delta`. It has no number, and may be lost.
+
+    `offset` counts the characters of this `attempt` at the `ask` before `text`, so that a reader sees what was lost.
+    """
+
+    type: Literal["llm.delta"] = "llm.delta"
+    run: str
+    ask: str
+    attempt: int
+    offset: int
+    text: str
+
+
+class UnknownNotice(View):
+    """Something without a number that a newer server tells between the events; its fields are in `model_extra`."""
+
+    type: str
+
+
+# Of an event stream.
+StreamItem = Annotated[EventView | DeltaView | UnknownNotice, Field(union_mode="left_to_right")]

@@ -1,0 +1,139 @@
+"""Runs, and what became of a page of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from turnwise.api.open_values import OpenValues
+from turnwise.api.view import View
+
+Status = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
+
+
+class LimitsView(View):
+    """Where the run ends at the latest."""
+
+    max_cost: str | None
+    max_tokens: int | None
+    turns: int | None
+    deadline: float | None = Field(description="Seconds from the acceptance.")
+    on_limit: str | None = Field(description="end or wait; null: as the server is set.")
+
+
+class UsageView(View):
+    """What the run used so far; `cost` leaves out the `unpriced_calls`."""
+
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    calls: int
+    unpriced_calls: int
+    cost: str
+
+
+class RunUsageView(UsageView):
+    """What a run used so far, and what is put aside for its calls under way."""
+
+    reserved_cost: str = Field(description="US dollars.")
+    reserved_tokens: int
+
+
+class ResultView(View):
+    """What came out: the text, and the tools, each a JSON object with its name as `$tool`."""
+
+    content: str
+    tools: list[dict[str, Any]]
+    status: str | None
+    document: dict[str, Any]
+
+
+class StoppedView(View):
+    """The limit that ended a run: nobody knows whether its work is done."""
+
+    limit: Annotated[Literal["cost", "tokens", "turns", "max_turns", "time", "stalled_steps"], OpenValues()]
+    scope: str = Field(description="Whose limit it is: run, session, tenant_day or tenant_month.")
+    value: str | float | None = Field(description="Of cost a decimal string; a number of tokens, turns or seconds.")
+    used: str | float | None = Field(description="Of it, for cost and tokens.")
+    why: str | None = Field(description="Why a call was refused, for instance because its model has no known price.")
+    message: str = Field(description="All of it in one line.", examples=["stopped: cost limit $0.05, $0.0312 used"])
+
+
+class FrameView(View):
+    """A task that is being worked on, and the tasks that it called."""
+
+    task: str = Field(description="Path of the task.", examples=["triage/billing"])
+    children: list[FrameView] = Field([])
+
+
+class LinksView(View):
+    """Where to go on."""
+
+    self: str
+    events: str
+    transcript: str
+    timeline: str
+    messages: str
+    cancel: str
+    retry: str
+    fork: str
+
+
+class RunView(View):
+    """A run."""
+
+    id: str
+    task: str
+    version: str = Field(description="Of the application that the run began with.")
+    status: Annotated[Status, OpenValues()]
+    status_code: str | None = Field(description="How the root task ended.")
+    session_id: str | None
+    forked_from: dict[str, Any] | None = Field(description="Of a fork: the other `run`, and the event `at` it.")
+    model: str | None = Field(description="In the place of all its agents' models, where it is set.")
+    message: dict[str, Any]
+    priority: int
+    tags: list[str]
+    metadata: dict[str, Any]
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    cancel_requested_at: datetime | None
+    limits: LimitsView
+    usage: RunUsageView
+    waiting_for: dict[str, Any] | None = Field(
+        description="Of an unfinished run: the `kind` of what has to happen, what belongs to it, and a `sentence`."
+    )
+    stopped: StoppedView | None = Field(
+        None, description="Of a run that a limit ended, also if its status is completed: that limit."
+    )
+    result: ResultView | None
+    error: dict[str, Any] | None
+    last_event: int
+    links: LinksView
+
+
+class RunWithTree(RunView):
+    """A run with the tasks that are open now; none before it began and after it ended."""
+
+    tree: FrameView | None
+
+
+class Refusal(View):
+    """A run that was left as it is, and why."""
+
+    run: str
+    code: str = Field(examples=["session_went_on"])
+    detail: str
+
+
+class BulkView(View):
+    """A page of runs that matched a filter, and what became of them."""
+
+    matched: int = Field(description="Runs of this page.")
+    changed: int = Field(description="Those that were changed; of a dry run, none.")
+    runs: list[str] = Field(description="The ids of all that matched, newest first.")
+    refused: list[Refusal]
+    created_before: datetime = Field(description="Send it with the next page, so that no newer run matches.")
+    next_cursor: str | None
