@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.rules.cases import attributes
+from tests.rules.cases import attribute_types, attributes, attributes_in_programs, attributes_of_tasks
 from tests.rules.cast import Cast, Line, Prompts, ScriptedModel
 from tests.rules.scenario import Scenario, not_over_http, scenario
 from tests.rules.words import tool
@@ -128,7 +128,10 @@ def waits_in_a_handler(cast: Cast) -> Task:
 
 
 WAITS_IN_A_HANDLER: Scenario = waits_in_a_handler
-SCENARIOS = [each for each in vars(attributes).values() if isinstance(each, Scenario) and not not_over_http(each)]
+_CASES = (attributes, attribute_types, attributes_of_tasks, attributes_in_programs)
+SCENARIOS = [
+    each for cases in _CASES for each in vars(cases).values() if isinstance(each, Scenario) and not not_over_http(each)
+]
 SCENARIOS.append(WAITS_IN_A_HANDLER)
 app = App("kept-attributes")
 
