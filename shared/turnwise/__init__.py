@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from turnwise.base.version import VERSION as _VERSION
+
 if TYPE_CHECKING:
     from turnwise.agents.agent import Agent
     from turnwise.agents.callbacks import Callbacks
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from turnwise.agents.config import AgentConfig, ChatAgentConfig, NonToolAction
     from turnwise.agents.global_state import GlobalState
     from turnwise.agents.tools.handler_calls import idempotency_key
+    from turnwise.agents.tools.retrieval_tool import RetrievalTool
     from turnwise.app import App
     from turnwise.base.cancellation import cancelled, check_cancelled
     from turnwise.errors import (
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
         InfiniteLoopException,
         TurnwiseError,
     )
+    from turnwise.errors.rate_limits import Quota, RateLimits
     from turnwise.integrations.mcp.helpers import (
         FastMCPClient,
         get_mcp_tool_async,
@@ -42,7 +46,6 @@ if TYPE_CHECKING:
     from turnwise.integrations.retrieval.openai_embedder import OpenAIEmbedder
     from turnwise.integrations.retrieval.splitting import ingest_documents, split_document, split_text
     from turnwise.integrations.retrieval.store import VectorStore
-    from turnwise.integrations.retrieval.tool import RetrievalTool
     from turnwise.machine.sequences import AgentEvent, DoneSequence, EventType
     from turnwise.messages.document import ChatDocLoggerFields, ChatDocMetaData, ChatDocument
     from turnwise.messages.entity import Entity, StatusCode
@@ -76,7 +79,6 @@ if TYPE_CHECKING:
     from turnwise.models.call_params import OpenAICallParams
     from turnwise.models.file_attachment import FileAttachment
     from turnwise.models.language_model import LanguageModel
-    from turnwise.models.limits.announcement import Quota, RateLimits
     from turnwise.models.mock import MockLM, MockLMConfig
     from turnwise.models.model_names import (
         AnthropicModel,
@@ -107,7 +109,7 @@ if TYPE_CHECKING:
     from turnwise.tasks.task import Task
     from turnwise.tasks.task_tool import TaskTool
 
-__version__ = "0.1.0"
+__version__ = _VERSION
 
 __all__ = [
     "AT",
@@ -282,6 +284,7 @@ _NAMES_BY_MODULE = {
         "InfiniteLoopException",
         "TurnwiseError",
     ],
+    "turnwise.errors.rate_limits": ["Quota", "RateLimits"],
     "turnwise.models.base": [
         "LLMConfig",
         "LLMFunctionCall",
@@ -296,7 +299,6 @@ _NAMES_BY_MODULE = {
     "turnwise.models.tokens.usage": ["LLMTokenUsage"],
     "turnwise.models.mock": ["MockLMConfig", "MockLM"],
     "turnwise.models.openai.config": ["OpenAIGPTConfig"],
-    "turnwise.models.limits.announcement": ["Quota", "RateLimits"],
     "turnwise.messages.document": ["ChatDocLoggerFields", "ChatDocMetaData", "ChatDocument"],
     "turnwise.messages.tool_message": ["ToolMessage"],
     "turnwise.messages.xml.tool_message": ["XMLToolMessage"],
@@ -307,7 +309,7 @@ _NAMES_BY_MODULE = {
     "turnwise.integrations.retrieval.openai_embedder": ["OpenAIEmbedder"],
     "turnwise.integrations.retrieval.splitting": ["ingest_documents", "split_document", "split_text"],
     "turnwise.integrations.retrieval.store": ["VectorStore"],
-    "turnwise.integrations.retrieval.tool": ["RetrievalTool"],
+    "turnwise.agents.tools.retrieval_tool": ["RetrievalTool"],
     "turnwise.models.retry_policy": ["ErrorKind", "RetryPolicy"],
     "turnwise.messages.stop_reason": ["StopReason"],
     "turnwise.tasks.callbacks": ["TaskCallbacks"],

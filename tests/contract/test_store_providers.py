@@ -9,7 +9,7 @@ import pytest
 from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.ids import new_id
-from turnwise.models.limits.announcement import Quota, RateLimits
+from turnwise.errors.rate_limits import Quota, RateLimits
 from turnwise.models.limits.provider import Provider, ProviderWait, Target
 from turnwise.models.limits.window import Caps, Room
 from turnwise.record.runs.outcomes import Deferral, Reply

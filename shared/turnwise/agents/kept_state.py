@@ -6,14 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from turnwise.messages.handling_agent import KeptMessage
 from turnwise.models.base import OpenAIToolCall
-
-
-class KeptMessage(BaseModel):
-    """A model's message that waits for its recipient."""
-
-    content: str
-    tainted: bool = False
 
 
 class FormatRecord(BaseModel):

@@ -7,6 +7,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from turnwise.agents.human.terminal import HOW_TO_LEAVE, on_screen, read_line, shared_terminal
+from turnwise.base.visible_text import visible
 from turnwise.cli.silent_run import Silence
 from turnwise.cli.text.event_lines import EventLines
 from turnwise.cli.text.messages import Json, document_text
@@ -16,7 +17,6 @@ from turnwise.transcripts.entry import Entry, RunTitle
 from turnwise.transcripts.from_events import EventReader
 from turnwise.transcripts.live import LiveAnswer
 from turnwise.transcripts.screen import ScreenSink, colored
-from turnwise.transcripts.visible import visible
 
 if TYPE_CHECKING:
     from turnwise.client import Client

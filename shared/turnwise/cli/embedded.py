@@ -14,10 +14,10 @@ from turnwise.app import App
 from turnwise.bus.envelope import MoveEnvelope, RunNotice, Work
 from turnwise.bus.in_process import InProcessBus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
-from turnwise.cli.service_loading import load_service
 from turnwise.errors import ConfigurationError, DatabaseUnavailableError
 from turnwise.observability.telemetry.export import start_exporting
 from turnwise.processes.metrics import Metrics, watch_database, watch_process
+from turnwise.processes.service_loading import load_service
 from turnwise.record.database.database import Database
 from turnwise.record.database.file_lock import EmbeddedLock
 from turnwise.record.store import Store

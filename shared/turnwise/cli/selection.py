@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from turnwise.base.visible_text import visible
 from turnwise.cli.options import seconds
-from turnwise.transcripts.visible import visible
 
 Json = dict[str, Any]
 

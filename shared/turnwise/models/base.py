@@ -12,8 +12,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from turnwise.base.configuration import Configuration
+from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.file_attachment import FileAttachment
-from turnwise.models.limits.announcement import RateLimits
 from turnwise.models.model_names import ModelName
 from turnwise.models.shared_fields import SharedFieldsSet
 from turnwise.models.tokens.usage import LLMTokenUsage

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from turnwise.base.visible_text import first_line, visible
 from turnwise.machine.actions import Finish
 from turnwise.messages.entity import StatusCode
 from turnwise.messages.stop_reason import StopReason
@@ -13,7 +14,6 @@ from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.observability.telemetry import names
 from turnwise.observability.telemetry.conversation import about, conversation
 from turnwise.observability.telemetry.spans import NOBODY, Spot, listened, span
-from turnwise.transcripts.visible import first_line, visible
 
 logger = logging.getLogger(__name__)
 

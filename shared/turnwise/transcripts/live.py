@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TextIO
 
 from turnwise.agents.human.terminal import shared_terminal
+from turnwise.base.visible_text import visible
 from turnwise.messages.entity import Entity
 from turnwise.models.base import StreamEventType
 from turnwise.transcripts.entry import Entry
 from turnwise.transcripts.message_text import Said
 from turnwise.transcripts.numbers import used
 from turnwise.transcripts.text import Text
-from turnwise.transcripts.visible import visible
 
 _NAMES = (StreamEventType.TOOL_NAME, StreamEventType.FUNC_NAME)
 _SPACE = " \t\r\n"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from turnwise.base.visible_text import visible
 from turnwise.messages.entity import Entity
 from turnwise.transcripts.entry import Entry, RunTitle
 from turnwise.transcripts.message_text import Said
 from turnwise.transcripts.numbers import used
-from turnwise.transcripts.visible import visible
 
 _BOLD, _DIM, _RED, _END = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"
 _COLORS = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from turnwise.base.visible_text import visible
 from turnwise.messages.document import ChatDocLoggerFields, tsv_field
 from turnwise.transcripts.entry import Entry, RunTitle
-from turnwise.transcripts.visible import visible
 
 COLUMNS = (
     "mark",

@@ -30,7 +30,7 @@ from turnwise import (
     Task,
     ToolMessage,
 )
-from turnwise.agents.kept_state import KeptMessage
+from turnwise.messages.handling_agent import KeptMessage
 from turnwise.messages.tools.recipient import AddRecipientTool
 
 launched: list[str] = []

@@ -7,7 +7,8 @@ from email.utils import format_datetime
 
 import pytest
 
-from turnwise.models.limits.announcement import Quota, RateLimits, duration, rate_limits
+from turnwise.errors.rate_limits import Quota, RateLimits
+from turnwise.models.limits.announcement import duration, rate_limits
 
 
 @pytest.mark.parametrize(

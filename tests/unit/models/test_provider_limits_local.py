@@ -12,7 +12,7 @@ from turnwise.base.cancellation import Cancellation, Cause
 from turnwise.base.clock import SystemClock
 from turnwise.base.sync_async import run_async, run_sync
 from turnwise.errors import CallCancelledError
-from turnwise.models.limits.announcement import Quota, RateLimits
+from turnwise.errors.rate_limits import Quota, RateLimits
 from turnwise.models.limits.local import LocalLimits, LocalPlace
 from turnwise.models.limits.provider import Target, provider_of
 from turnwise.models.limits.window import Caps

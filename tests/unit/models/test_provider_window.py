@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwise.models.limits.announcement import Quota, RateLimits
+from turnwise.errors.rate_limits import Quota, RateLimits
 from turnwise.models.limits.window import Caps, Place, Window
 from turnwise.testing.fake_llm.limits import Gate, Limits
 from turnwise.testing.fake_llm.request import ChatRequest

@@ -11,6 +11,7 @@ import pytest
 from tests.support.cli import Terminal, terminal
 
 from turnwise import ChatDocMetaData, ChatDocument, Entity, LLMTokenUsage, ToolMessage
+from turnwise.base.visible_text import first_line, visible
 from turnwise.messages.document import tsv_field
 from turnwise.models.base import LLMFunctionCall, OpenAIToolCall
 from turnwise.transcripts.entry import Entry, RunTitle
@@ -21,7 +22,6 @@ from turnwise.transcripts.page.html import Page
 from turnwise.transcripts.recorder import Recorder
 from turnwise.transcripts.text import Text
 from turnwise.transcripts.tsv import Tsv
-from turnwise.transcripts.visible import first_line, visible
 from turnwise.transcripts.writer import written
 
 __all__ = ["terminal"]

@@ -13,13 +13,13 @@ import typer
 
 from turnwise.agents.human.terminal import HOW_TO_LEAVE, read_line
 from turnwise.base.ids import new_id
+from turnwise.base.visible_text import visible
 from turnwise.cli.chat_screen import ChatScreen
 from turnwise.cli.follow import exit_code
 from turnwise.cli.options import DEFAULT_URL
 from turnwise.cli.text.messages import Json
 from turnwise.errors import ConfigurationError, ConflictError
 from turnwise.messages.signals import USER_QUIT_STRINGS
-from turnwise.transcripts.visible import visible
 
 if TYPE_CHECKING:
     from turnwise.client import Client

@@ -72,8 +72,8 @@ def gateway(app: AppOption = None, bind: BindOption = None) -> None:
     Example: TURNWISE_DATABASE_URL=postgresql://... TURNWISE_BROKER_URL=amqp://... turnwise gateway --app office:app
     """
     settings = settings_of(app=app, bind=bind)
-    from turnwise.cli.service_loading import load_service
     from turnwise.cli.signals import exit_when_stopped
+    from turnwise.processes.service_loading import load_service
 
     with exit_when_stopped():
         load_service("gateway").run(settings, on_ready=_listening)
@@ -85,8 +85,8 @@ def coordinator(app: AppOption = None, concurrency: ConcurrencyOption = 4) -> No
     Example: turnwise coordinator --app office:app --concurrency 8
     """
     settings = settings_of(app=app)
-    from turnwise.cli.service_loading import load_service
     from turnwise.cli.signals import exit_when_stopped
+    from turnwise.processes.service_loading import load_service
 
     # Until Celery listens to signals itself; a container's first process would not even end by them.
     with exit_when_stopped():
@@ -112,9 +112,9 @@ def worker(
     Example: turnwise worker --app office:app -Q llm --concurrency 50
     """
     settings = settings_of(app=app)
-    from turnwise.cli.service_loading import load_service
     from turnwise.cli.signals import exit_when_stopped
     from turnwise.errors import ConfigurationError
+    from turnwise.processes.service_loading import load_service
 
     names = [name.strip() for name in queues.split(",") if name.strip()]
     if not names:

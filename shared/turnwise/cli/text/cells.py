@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.cells import cell_len, set_cell_size
 
-from turnwise.transcripts.visible import visible
+from turnwise.base.visible_text import visible
 
 _SPACES = str.maketrans("\t\n", "  ")
 

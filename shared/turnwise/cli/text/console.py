@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from turnwise.transcripts.visible import visible
+from turnwise.base.visible_text import visible
 
 # As wide as needed where the output is no terminal: a pipe or a file.
 _ENDLESS = 1_000_000

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.handling_agent import HandlingAgent
 from turnwise.models.file_attachment import FileAttachment
-
-if TYPE_CHECKING:
-    from turnwise.agents.chat_agent import ChatAgent
 
 
 class ServerAnswer(str):
@@ -30,7 +28,7 @@ class ServerAnswer(str):
         return cls(f"ERROR: the tool `{tool}` failed: {text}")
 
 
-def as_document(agent: ChatAgent, answer: ServerAnswer) -> ChatDocument:
+def as_document(agent: HandlingAgent, answer: ServerAnswer) -> ChatDocument:
     """The answer as a message of the agent; structured content is kept as `content_any`."""
     text = str(answer)
     document = agent.create_agent_response(text, content_any=answer.value if answer.value is not None else text)

@@ -14,13 +14,13 @@ from turnwise.integrations.mcp.connection import Connection, ToolRefusedError
 from turnwise.integrations.mcp.result import ServerAnswer, answer_of, as_document
 from turnwise.integrations.mcp.specs import address_of
 from turnwise.integrations.mcp.tool import MCPTool, class_of, name_for
+from turnwise.messages.handling_agent import HandlingAgent
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
 from turnwise.messages.tools.orchestration import HANDLED_BY_DEFAULT
 from turnwise.messages.tools.recipient import AddRecipientTool, RecipientTool
 from turnwise.messages.tools.rewind import RewindTool
 
 if TYPE_CHECKING:
-    from turnwise.agents.chat_agent import ChatAgent
     from turnwise.messages.document import ChatDocument
 
 
@@ -108,11 +108,11 @@ class MCPTools:
     async def __aexit__(self, *_: object) -> None:
         await self.close_async()
 
-    def call(self, agent: ChatAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument:
+    def call(self, agent: HandlingAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument:
         """The answer of the server's `tool`, as a message of the agent."""
         return run_in_background(lambda: self._called(agent, tool, arguments))
 
-    async def call_async(self, agent: ChatAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument:
+    async def call_async(self, agent: HandlingAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument:
         """The same, without blocking the event loop."""
         return await await_in_background(lambda: self._called(agent, tool, arguments))
 
@@ -128,7 +128,7 @@ class MCPTools:
         """The server's own descriptions of all its tools."""
         return await await_in_background(self._listed)
 
-    async def _called(self, agent: ChatAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument:
+    async def _called(self, agent: HandlingAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument:
         return as_document(agent, await self._answered(tool, arguments))
 
     async def _answered(self, tool: str, arguments: dict[str, Any]) -> ServerAnswer:

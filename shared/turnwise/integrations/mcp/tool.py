@@ -14,12 +14,12 @@ from pydantic_core import PydanticUndefined
 
 from turnwise.errors import ConfigurationError
 from turnwise.integrations.mcp.schema import type_of
+from turnwise.messages.handling_agent import HandlingAgent
 from turnwise.messages.schema.function_tool import field_names, tool_class
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
 from turnwise.models.base import LLMFunctionSpec
 
 if TYPE_CHECKING:
-    from turnwise.agents.chat_agent import ChatAgent
     from turnwise.integrations.mcp.result import ServerAnswer
     from turnwise.messages.document import ChatDocument
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 class Caller(Protocol):
     """Who calls the server."""
 
-    def call(self, agent: ChatAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument: ...
+    def call(self, agent: HandlingAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument: ...
 
-    async def call_async(self, agent: ChatAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument: ...
+    async def call_async(self, agent: HandlingAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument: ...
 
     def answer(self, tool: str, arguments: dict[str, Any]) -> ServerAnswer: ...
 
@@ -54,11 +54,11 @@ class MCPTool(ToolMessage):
     _handler: str = "(a tool of an MCP server)"
     _remote: ClassVar[Remote]
 
-    def handle(self, agent: ChatAgent) -> ChatDocument:
+    def handle(self, agent: HandlingAgent) -> ChatDocument:
         """What the server answers."""
         return self._remote.caller.call(agent, self._remote.name, self.arguments())
 
-    async def handle_async(self, agent: ChatAgent) -> ChatDocument:
+    async def handle_async(self, agent: HandlingAgent) -> ChatDocument:
         """The same, without blocking the event loop."""
         return await self._remote.caller.call_async(agent, self._remote.name, self.arguments())
 

@@ -10,11 +10,9 @@ from pydantic import ConfigDict, Field, SerializeAsAny, field_validator
 from turnwise.base.value_text import value_as_text
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
+from turnwise.messages.handling_agent import HandlingAgent
 from turnwise.messages.provenance import untrusted
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
-
-if TYPE_CHECKING:
-    from turnwise.agents.chat_agent import ChatAgent
 
 
 class AgentDoneTool(ToolMessage):
@@ -31,7 +29,7 @@ class AgentDoneTool(ToolMessage):
     # The content was taken from a tainted message.
     _tainted: bool = False
 
-    def response(self, agent: ChatAgent) -> ChatDocument:
+    def response(self, agent: HandlingAgent) -> ChatDocument:
         """An AGENT message that holds this tool and the tools it carries."""
         result = agent.create_agent_response(
             value_as_text(self.content), content_any=self.content, tool_messages=[self, *self.tools]
@@ -60,7 +58,7 @@ class DoneTool(ToolMessage):
         # Without it a type checker would refuse values that are no text.
         def __init__(self, *, content: Any = "", request: str = ..., purpose: str = ..., id: str = ...) -> None: ...
 
-    def response(self, agent: ChatAgent) -> ChatDocument:
+    def response(self, agent: HandlingAgent) -> ChatDocument:
         """An AGENT message that holds this tool."""
         return agent.create_agent_response(self.content, content_any=self.content, tool_messages=[self])
 
@@ -116,7 +114,7 @@ class PassTool(ToolMessage):
     _effect_of_own_handlers: ClassVar[bool] = True
     _steers: ClassVar[bool] = True
 
-    def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
+    def response(self, agent: HandlingAgent, chat_doc: ChatDocument) -> ChatDocument:
         """A copy of the message to hand on; it keeps every mark of where the text came from."""
         doc = handed_on(type(self), chat_doc, lambda message: agent.found(message).tools)
         copy = ChatDocument.deepcopy(doc)
@@ -146,7 +144,7 @@ class DonePassTool(PassTool):
     _effect_of_own_handlers: ClassVar[bool] = True
 
     def response(  # type: ignore[override]
-        self, agent: ChatAgent, chat_doc: ChatDocument
+        self, agent: HandlingAgent, chat_doc: ChatDocument
     ) -> AgentDoneTool:
         """An AgentDoneTool that carries the text and the tools of the message."""
         passed = super().response(agent, chat_doc)
@@ -164,7 +162,7 @@ class ForwardTool(PassTool):
     _effect: ToolEffect = "read_only"
     _effect_of_own_handlers: ClassVar[bool] = True
 
-    def response(self, agent: ChatAgent, chat_doc: ChatDocument) -> ChatDocument:
+    def response(self, agent: HandlingAgent, chat_doc: ChatDocument) -> ChatDocument:
         """The message to hand on, addressed."""
         passed = super().response(agent, chat_doc)
         passed.metadata.recipient = self.agent
@@ -182,7 +180,7 @@ class SendTool(ToolMessage):
     _effect_of_own_handlers: ClassVar[bool] = True
     _steers: ClassVar[bool] = True
 
-    def response(self, agent: ChatAgent) -> ChatDocument:
+    def response(self, agent: HandlingAgent) -> ChatDocument:
         """An addressed AGENT message."""
         return agent.create_agent_response(self.content, content_any=self.content, recipient=self.to)
 
@@ -200,7 +198,7 @@ class AgentSendTool(ToolMessage):
     _effect_of_own_handlers: ClassVar[bool] = True
     _steers: ClassVar[bool] = True
 
-    def response(self, agent: ChatAgent) -> ChatDocument:
+    def response(self, agent: HandlingAgent) -> ChatDocument:
         """An addressed AGENT message that carries the tools."""
         return agent.create_agent_response(
             self.content, content_any=self.content, recipient=self.to, tool_messages=list(self.tools)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pydantic import Field, create_model
 
-from turnwise.agents.kept_state import KeptMessage
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.entity import Entity
+from turnwise.messages.handling_agent import HandlingAgent, KeptMessage
 from turnwise.messages.provenance import untrusted
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
-
-if TYPE_CHECKING:
-    from turnwise.agents.chat_agent import ChatAgent
 
 
 class AddRecipientTool(ToolMessage):
@@ -26,7 +23,7 @@ class AddRecipientTool(ToolMessage):
     _effect_of_own_handlers: ClassVar[bool] = True
     _steers: ClassVar[bool] = True
 
-    def response(self, agent: ChatAgent, chat_doc: ChatDocument | None = None) -> ChatDocument | str:
+    def response(self, agent: HandlingAgent, chat_doc: ChatDocument | None = None) -> ChatDocument | str:
         """The kept message, as from LLM, addressed; it may be completed only once."""
         kept = agent.record.kept_message
         if kept is None:
@@ -71,7 +68,7 @@ class RecipientTool(ToolMessage):
         """Told to the model with the tool."""
         return f"Whenever you address somebody, use the tool `{cls.name()}` and name the recipient."
 
-    def response(self, agent: ChatAgent, chat_doc: ChatDocument | None = None) -> ChatDocument:
+    def response(self, agent: HandlingAgent, chat_doc: ChatDocument | None = None) -> ChatDocument:
         """The message as from LLM; without a recipient it is kept, and the model is asked for one."""
         tainted = chat_doc is not None and untrusted(chat_doc)
         if not self.intended_recipient:
@@ -79,14 +76,14 @@ class RecipientTool(ToolMessage):
         return _as_from_llm(agent, self.content, self.intended_recipient, tainted=tainted)
 
     @staticmethod
-    def handle_message_fallback(agent: ChatAgent, msg: str | ChatDocument) -> ChatDocument | None:
+    def handle_message_fallback(agent: HandlingAgent, msg: str | ChatDocument) -> ChatDocument | None:
         """Ask for the recipient of a message of the model that names none."""
         if not isinstance(msg, ChatDocument) or msg.metadata.sender != Entity.LLM or msg.metadata.recipient:
             return None
         return keep_and_ask(agent, msg.content, tainted=untrusted(msg))
 
 
-def keep_and_ask(agent: ChatAgent, content: str, *, tainted: bool) -> ChatDocument:
+def keep_and_ask(agent: HandlingAgent, content: str, *, tainted: bool) -> ChatDocument:
     """Keep a message in the agent's record and say how to add its recipient."""
     agent.record.kept_message = KeptMessage(content=content, tainted=tainted)
     agent.enable_message(AddRecipientTool)
@@ -97,7 +94,7 @@ def keep_and_ask(agent: ChatAgent, content: str, *, tainted: bool) -> ChatDocume
     return agent.create_agent_response(text, recipient=Entity.LLM.value)
 
 
-def _as_from_llm(agent: ChatAgent, content: str, recipient: str, *, tainted: bool) -> ChatDocument:
+def _as_from_llm(agent: HandlingAgent, content: str, recipient: str, *, tainted: bool) -> ChatDocument:
     return ChatDocument(
         content=content,
         content_any=content,

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
+from turnwise.messages.handling_agent import HandlingAgent
 from turnwise.messages.provenance import untrusted
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
 from turnwise.models.base import LLMMessage, Role
-
-if TYPE_CHECKING:
-    from turnwise.agents.chat_agent import ChatAgent
 
 
 class RewindTool(ToolMessage):
@@ -28,7 +26,7 @@ class RewindTool(ToolMessage):
     _effect_of_own_handlers: ClassVar[bool] = True
     _steers: ClassVar[bool] = True
 
-    def response(self, agent: ChatAgent, chat_doc: ChatDocument | None = None) -> str | ChatDocument:
+    def response(self, agent: HandlingAgent, chat_doc: ChatDocument | None = None) -> str | ChatDocument:
         """The new message as from LLM, in the place of the old one; an error text if there is no such message."""
         index = agent.nth_message_idx_with_role(Role.ASSISTANT, self.n)
         if index < 0:

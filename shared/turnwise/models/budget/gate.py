@@ -14,9 +14,9 @@ from typing import Protocol
 from turnwise.base.contextual import Bound
 from turnwise.base.sync_async import Steps
 from turnwise.errors import ModelError, ModelRateLimitError, ModelRequestError
+from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import ModelCall
-from turnwise.models.limits.announcement import RateLimits
 from turnwise.models.limits.local import LocalPlace, process_limits
 from turnwise.models.retry_policy import is_outage
 from turnwise.models.tokens.usage import LLMTokenUsage

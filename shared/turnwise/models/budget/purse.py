@@ -7,10 +7,10 @@ from decimal import Decimal
 
 from turnwise.base.contextual import Bound
 from turnwise.base.sync_async import Steps
+from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.budget.budget import NOTHING, Amount, Budget
 from turnwise.models.budget.call import ModelCall, Refusal, grant
 from turnwise.models.budget.gate import Gate, Hold, as_usage, current_gate, through, unpaid, used_amount
-from turnwise.models.limits.announcement import RateLimits
 from turnwise.models.tokens.usage import LLMTokenUsage
 
 

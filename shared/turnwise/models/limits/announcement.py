@@ -4,33 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from turnwise.errors.rate_limits import Quota, RateLimits
+
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "us": 0.000001, "µs": 0.000001}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|s)")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Quota:
-    """One announced limit: how much of it there is, how much is left, and in how many seconds all of it is back."""
-
-    limit: int
-    remaining: int
-    reset: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RateLimits:
-    """The limits that came with an answer; None for what was not announced.
-
-    `retry_after` is in seconds, and comes with a refusal.
-    """
-
-    requests: Quota | None = None
-    tokens: Quota | None = None
-    retry_after: float | None = None
 
 
 def rate_limits(headers: Mapping[str, str]) -> RateLimits | None:

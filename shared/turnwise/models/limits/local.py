@@ -12,7 +12,7 @@ from functools import partial
 from turnwise.base.cancellation import check_cancelled, current_cancellation
 from turnwise.base.clock import SYSTEM_CLOCK, Clock
 from turnwise.base.sync_async import Effect, Steps
-from turnwise.models.limits.announcement import RateLimits
+from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.limits.provider import Provider, Target
 from turnwise.models.limits.window import Caps, Place, Window
 

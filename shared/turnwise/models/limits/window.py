@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from turnwise.models.limits.announcement import Quota, RateLimits
+from turnwise.errors.rate_limits import Quota, RateLimits
 
 # "outage" is none of the provider's: it does not answer, see `outage.py`.
 LimitKind = Literal["requests", "tokens", "concurrency", "outage"]

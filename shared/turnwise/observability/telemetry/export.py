@@ -138,11 +138,11 @@ def _meters(service: str, names: list[str]) -> Any:
 def _resource(service: str) -> Any:
     from opentelemetry.sdk.resources import Resource
 
-    from turnwise import __version__
     from turnwise.base.ids import new_id
+    from turnwise.base.version import VERSION
 
     found = Resource.create()
-    ours = {"service.namespace": "turnwise", "service.version": __version__, "service.instance.id": new_id("otel")}
+    ours = {"service.namespace": "turnwise", "service.version": VERSION, "service.instance.id": new_id("otel")}
     if str(found.attributes.get("service.name", "")).startswith("unknown_service"):
         ours["service.name"] = service
     return Resource(ours | {key: value for key, value in found.attributes.items() if key not in ours})

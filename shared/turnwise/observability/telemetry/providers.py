@@ -73,7 +73,7 @@ def _of(provider: Any, make: Any) -> Any:
     """A tracer or a meter, made once for each provider."""
     known = _chosen.made.get(id(provider))
     if known is None or known[0] is not provider:
-        from turnwise import __version__
+        from turnwise.base.version import VERSION
 
-        known = _chosen.made[id(provider)] = (provider, make(_SCOPE, __version__))
+        known = _chosen.made[id(provider)] = (provider, make(_SCOPE, VERSION))
     return known[1]

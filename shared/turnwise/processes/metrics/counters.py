@@ -17,7 +17,7 @@ from prometheus_client import (
     disable_created_metrics,
 )
 
-from turnwise import __version__
+from turnwise.base.version import VERSION
 
 PREFIX = "turnwise"
 _Mode = Literal["livemax", "livemin", "livesum"]
@@ -55,7 +55,7 @@ class Metrics:
         self._surroundings()
         labels = ("version", "python", "application", "application_version")
         build = self._gauge("build_info", "Always 1; the labels tell what runs here.", *labels)
-        build.labels(__version__, platform.python_version(), *application).set(1)
+        build.labels(VERSION, platform.python_version(), *application).set(1)
 
     def expect_tasks(self, tasks: Iterable[str]) -> None:
         """Begin at 0 what is counted of the ends of these tasks' runs."""

@@ -7,7 +7,7 @@ from typing import Literal
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from turnwise.models.limits.announcement import RateLimits
+from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.limits.provider import Provider, ProviderWait, Target
 from turnwise.models.limits.window import Room
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED

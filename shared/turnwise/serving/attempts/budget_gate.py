@@ -13,11 +13,11 @@ from typing import TypeVar
 from turnwise.base.cancellation import check_cancelled, pause
 from turnwise.base.sync_async import Effect, Steps
 from turnwise.errors import CallCancelledError, DatabaseUnavailableError
+from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import Granted, ModelCall, Refusal
 from turnwise.models.budget.gate import Hold, as_usage
 from turnwise.models.budget.wait import PutOff, Wait
-from turnwise.models.limits.announcement import RateLimits
 from turnwise.models.limits.provider import ProviderWait
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.processes.settings import ServiceSettings

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable
 
 from turnwise.errors import DatabaseUnavailableError
+from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.budget.call import ModelCall
 from turnwise.models.budget.wait import Wait
-from turnwise.models.limits.announcement import RateLimits
 from turnwise.models.limits.provider import Provider, ProviderWait, Target
 from turnwise.models.limits.window import Room
 from turnwise.record.runs.outcomes import ProviderDown

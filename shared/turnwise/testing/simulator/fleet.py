@@ -10,9 +10,9 @@ from typing import Any
 from turnwise.app import App
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, RunNotice
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
-from turnwise.cli.service_loading import load_service
 from turnwise.errors import BrokerUnavailableError, EnvironmentFault, NotFoundError
 from turnwise.processes.metrics import Metrics
+from turnwise.processes.service_loading import load_service
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.database.database import Database
 from turnwise.record.store import Store

@@ -10,12 +10,12 @@ from __future__ import annotations
 import html
 import json
 
+from turnwise.base.visible_text import first_line, visible
 from turnwise.transcripts.entry import Entry, RunTitle
 from turnwise.transcripts.message_text import Said, ToolSaid
 from turnwise.transcripts.numbers import seconds, used
 from turnwise.transcripts.page.assets import POLICY, SCRIPT, STYLE
 from turnwise.transcripts.page.tally import Tally
-from turnwise.transcripts.visible import first_line, visible
 
 _HEAD = """<!doctype html>
 <html lang="en">

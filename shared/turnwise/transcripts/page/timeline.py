@@ -10,8 +10,8 @@ import html
 from collections.abc import Iterable, Sequence
 
 from turnwise.api.timeline import AttemptView, ItemView, SpanView, TimelineView
+from turnwise.base.visible_text import visible
 from turnwise.timeline.telling import duration
-from turnwise.transcripts.visible import visible
 
 # So many asks are drawn; of a longer run the slowest ones.
 MOST_ITEMS = 300

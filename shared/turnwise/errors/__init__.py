@@ -54,7 +54,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from turnwise.models.limits.announcement import RateLimits
+    from turnwise.errors.rate_limits import RateLimits
 
 
 class TurnwiseError(Exception):

@@ -1,0 +1,82 @@
+"""The part of an agent that the tools of this library use, so that messages need not import agents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol
+
+from pydantic import BaseModel
+
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.tool_message import ToolMessage
+from turnwise.models.base import LLMMessage, Role
+
+
+class KeptMessage(BaseModel):
+    """A model's message that waits for its recipient."""
+
+    content: str
+    tainted: bool = False
+
+
+class KeptState(Protocol):
+    """The part of an agent's saved state that tools write."""
+
+    kept_message: KeptMessage | None
+
+
+class FoundTools(Protocol):
+    """The tools that an agent found in a message."""
+
+    @property
+    def tools(self) -> Sequence[ToolMessage]: ...
+
+
+class AgentName(Protocol):
+    """The part of an agent's configuration that tools read."""
+
+    name: str
+
+
+class HandlingAgent(Protocol):
+    """The agent that handles a tool; `ChatAgent` is one."""
+
+    # A handler's parameter of this type is given the agent.
+    _offered_as: ClassVar[str] = "agent"
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def config(self) -> AgentName: ...
+
+    @property
+    def record(self) -> KeptState: ...
+
+    @property
+    def message_history(self) -> list[LLMMessage]: ...
+
+    def found(self, doc: ChatDocument, /) -> FoundTools: ...
+
+    def lookup(self, document_id: str, /) -> ChatDocument | None: ...
+
+    def nth_message_idx_with_role(self, role: Role | str, n: int, /) -> int: ...
+
+    def clear_history(self, start: int = ..., /) -> None: ...
+
+    def create_agent_response(
+        self,
+        content: str | None = None,
+        *,
+        content_any: Any = None,
+        tool_messages: Sequence[ToolMessage] = (),
+        recipient: str = "",
+    ) -> ChatDocument: ...
+
+    def create_llm_response(self, content: str | None = None) -> ChatDocument: ...
+
+    def enable_message(self, message_class: type[ToolMessage], /) -> None: ...
+
+    def disable_message_use(self, message_class: type[ToolMessage], /) -> None: ...
+
+    def disable_message_handling(self, message_class: type[ToolMessage], /) -> None: ...
