@@ -58,7 +58,7 @@ EXAMPLES = {
     "show_usage": Example(),
     "list_audit": Example(),
 }
-OPERATIONS = operations(auth="keys")
+OPERATIONS = operations()
 GUARDED = [operation for operation in OPERATIONS if operation.scope is not None]
 
 

@@ -27,9 +27,7 @@ __all__ = ["database", "postgres_url"]
 # What is done by PUT and DELETE is done once as it is.
 BULK = ("cancel_runs", "retry_runs")  # done run by run; see below
 CHANGING = [
-    operation
-    for operation in operations(auth="keys")
-    if operation.method in ("POST", "PATCH") and operation.id not in BULK
+    operation for operation in operations() if operation.method in ("POST", "PATCH") and operation.id not in BULK
 ]
 _SECRETS = ("create_key", "rotate_key")
 _OTHER_BODIES: dict[str, Any] = {

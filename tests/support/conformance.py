@@ -33,7 +33,7 @@ def description(*, systematic: bool, other_methods: bool = False) -> BaseSchema:
     `systematic` adds those with each wrong and each extreme value in turn, which are thousands. `other_methods` adds
     those with methods that a path does not have.
     """
-    schema = schemathesis.openapi.from_dict(described(auth="keys"))
+    schema = schemathesis.openapi.from_dict(described())
     schema.config.phases.coverage.enabled = systematic
     if not other_methods:
         schema.config.phases.coverage.unexpected_methods = set()
@@ -52,7 +52,7 @@ def send(case: schemathesis.Case[Any], here: World, bearer: str) -> None:
 
 def labels() -> set[str]:
     """The names that schemathesis gives to the operations."""
-    return {f"{operation.method} {operation.path}" for operation in operations(auth="keys")}
+    return {f"{operation.method} {operation.path}" for operation in operations()}
 
 
 def owned_names(here: World) -> dict[str, str]:
@@ -72,7 +72,7 @@ def owned_names(here: World) -> dict[str, str]:
 def check_that_all_can_be_shown(here: World, bearer: str) -> None:
     """Read every list and every run in it, and start one more run."""
     http, headers = here.gateway.http, {"Authorization": f"Bearer {bearer}"}
-    for operation in operations(auth="keys"):
+    for operation in operations():
         if operation.method == "GET" and "{" not in operation.path:
             answer = http.get(operation.path, headers=headers)
             assert answer.status_code == 200, f"{operation.path}: {answer.text}"
