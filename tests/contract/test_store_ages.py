@@ -14,6 +14,7 @@ from tests.support.store_parts import asked_run, new_queue, new_run, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.record.runs.outcomes import Parking
+from turnwise.record.states import AskStatus, RunStatus
 from turnwise.record.store import Store
 from turnwise.record.upkeep import ages, gauges
 
@@ -34,7 +35,7 @@ def test_a_wait_is_told_by_kind_and_task_whatever_else_goes_on(store: Store) -> 
     task = new_id("task")
     asked = asked_run(store, None, run={"task": task})
     with store.locked(asked.id) as transaction:
-        transaction.change(status="waiting", waiting_for={"kind": "human", "question": "ask-1-1"})
+        transaction.change(status=RunStatus.WAITING, waiting_for={"kind": "human", "question": "ask-1-1"})
     queue = new_queue()
     asked_run(store, queue, run={"task": task})
     claim = store.claim(queue, new_worker(store, queue))
@@ -63,7 +64,7 @@ def test_a_run_without_an_open_ask_or_a_due_move_is_forgotten(store: Store) -> N
 
     assert forgotten() == []
     with store.locked(lost.id) as transaction:
-        transaction.close_ask("ask-1-1", "cancelled")
+        transaction.close_ask("ask-1-1", AskStatus.CANCELLED)
     assert forgotten() == [1]
     _end(store, lost.id, "failed")
     assert forgotten() == [] and not store.run(busy.id).ended
@@ -102,7 +103,7 @@ def test_runs_that_have_ended_are_counted_by_minute(store: Store) -> None:
 
 def _end(store: Store, run: str, status: str) -> None:
     with store.locked(run) as transaction:
-        transaction.finish(status, None)
+        transaction.finish(RunStatus(status), None)
 
 
 @pytest.mark.parametrize("statement", [ages._OLDEST_RUNS, ages._OLDEST_WAITS, gauges._WAITING, gauges._ACTIVE])

@@ -12,6 +12,7 @@ from tests.support.store_parts import asked_run, new_queue, new_worker
 from turnwise.record.database.database import Database
 from turnwise.record.runs.outcomes import Deferral, Reply
 from turnwise.record.runs.records import Claim, NewDocument, NewHistory, Usage
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 
 
@@ -144,7 +145,7 @@ def test_ended_and_cancelled_runs_are_not_claimed(store: Store) -> None:
     cancelled, ended = asked_run(store, queue), asked_run(store, queue)
     store.request_cancel(cancelled.id)
     with store.locked(ended.id) as transaction:
-        transaction.finish("failed", "ERROR")
+        transaction.finish(RunStatus.FAILED, "ERROR")
 
     assert store.claim(queue, new_worker(store, queue)) is None
 
@@ -231,7 +232,7 @@ def test_work_is_unwanted_once_its_run_ends_or_another_has_it(database: Database
     wanted, cancelled, ended, lost = (_claimed(store, queue, holder) for holder in (worker, worker, worker, other))
     store.request_cancel(cancelled.ask.run_id)
     with store.locked(ended.ask.run_id) as transaction:
-        transaction.finish("failed", "TIMEOUT")
+        transaction.finish(RunStatus.FAILED, "TIMEOUT")
     store.retire_worker(other)
     while store.situation(lost.ask.run_id).ask.status == "leased":  # type: ignore[union-attr]  # it has one
         store.expire_leases()  # which passes over a run that somebody has locked

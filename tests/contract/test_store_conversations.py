@@ -15,6 +15,7 @@ from turnwise.record.database.schema import agent_states, histories
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import AgentRecord, Json, NewHistory, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.serving.attempts.history_cache import HistoryCache
 
@@ -92,7 +93,7 @@ def _session_with_a_run(store: Store) -> str:
 def _end(store: Store, run: RunRecord, status: str, last_words: Change = _nothing) -> RunRecord:
     with store.locked(run.id) as transaction:
         last_words(transaction)
-        transaction.finish(status, None)
+        transaction.finish(RunStatus(status), None)
     return store.run(run.id)
 
 
@@ -160,7 +161,7 @@ def test_what_a_run_that_completes_has_changed_is_the_sessions(store: Store, nam
         with store.locked(run.id) as transaction:
             change(transaction)
             left = transaction.agent("triage"), transaction.agent("triage:helper")
-            transaction.finish("completed", None)
+            transaction.finish(RunStatus.COMPLETED, None)
         ended = store.run(run.id)
 
     # then
@@ -182,7 +183,7 @@ def test_a_run_that_takes_up_no_conversation_keeps_its_agents_to_itself(store: S
     with store.locked(run.id) as transaction:
         assert transaction.agent("triage").history_len == 0
         _append(transaction)
-        transaction.finish("completed", "DONE")
+        transaction.finish(RunStatus.COMPLETED, "DONE")
 
     assert [row.body["content"] for row in store.history(run.id, "triage")] == ["five", "six"]
     assert remembered(store, begun_run(store, session)) == _BEFORE
@@ -195,7 +196,7 @@ def test_a_transaction_that_is_not_committed_ends_no_run_and_changes_no_conversa
         _cut_back(transaction)
 
     with pytest.raises(ZeroDivisionError), store.locked(run.id) as transaction:
-        transaction.finish("completed", None)
+        transaction.finish(RunStatus.COMPLETED, None)
         transaction.flush()
         raise ZeroDivisionError
 

@@ -7,6 +7,7 @@ from tests.support.store_parts import asked_run, begun_run, new_queue, new_run, 
 
 from turnwise.base.ids import new_id
 from turnwise.record.runs.outcomes import Parking
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 
 
@@ -14,7 +15,7 @@ def test_unfinished_runs_are_counted_by_status_and_ended_ones_are_not(store: Sto
     before = store.active_runs()
     ended, _ = store.submit(new_run())
     with store.locked(ended.id) as transaction:
-        transaction.change(status="completed", status_code="DONE", move_due_at=None)
+        transaction.change(status=RunStatus.COMPLETED, status_code="DONE", move_due_at=None)
     asked_run(store, new_queue())
 
     after = store.active_runs()
@@ -27,7 +28,7 @@ def test_runs_that_hold_no_worker_are_counted_by_what_they_wait_for(store: Store
     before = store.waiting_runs()
     run = asked_run(store, None)
     with store.locked(run.id) as transaction:
-        transaction.change(status="waiting", waiting_for={"kind": "human", "question": "ask-1-1"})
+        transaction.change(status=RunStatus.WAITING, waiting_for={"kind": "human", "question": "ask-1-1"})
     session = new_id("ses")
     begun_run(store, session)
     second, _ = store.submit(new_run(session_id=session))
@@ -46,7 +47,7 @@ def test_a_run_waits_for_its_move_until_it_is_made(store: Store) -> None:
     due = store.due_move_line()
     until(lambda: store.due_move_line().oldest_age > 0, "time to pass")
     with store.locked(run.id) as transaction:
-        transaction.change(status="running", move_due_at=None)
+        transaction.change(status=RunStatus.RUNNING, move_due_at=None)
 
     assert (due.length, store.due_move_line().length) == (before.length + 1, before.length)
 

@@ -15,6 +15,7 @@ from turnwise.errors import NotFoundError, QuotaExceededError
 from turnwise.record.database.database import Database
 from turnwise.record.runs.outcomes import Reply, Resolution
 from turnwise.record.runs.records import NewDocument, NewFork, RunFilter, Usage
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 
 Attempt = Callable[[Store, str], object]
@@ -109,7 +110,7 @@ def test_who_is_at_the_limit_may_repeat_a_request_and_go_on_after_an_end(store: 
     with pytest.raises(QuotaExceededError, match="it may have 1 at a time"):
         mine.fork(run.id, NewFork(id=new_id("run"), at=1, version="1"))
     with store.locked(run.id) as transaction:
-        transaction.finish("completed", "DONE")
+        transaction.finish(RunStatus.COMPLETED, "DONE")
     assert mine.submit(new_run())[1]
 
 

@@ -22,6 +22,7 @@ from turnwise.record.database import schema
 from turnwise.record.database.columns import Document, Money
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import Claim, NewHistory, RunRecord, Usage
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.upkeep.purging import Retention
 
@@ -43,7 +44,7 @@ def postgres_url() -> Iterator[str]:
 
 def _end(store: Store, run: RunRecord, status: str = "completed", code: str = "DONE") -> RunRecord:
     with store.locked(run.id) as transaction:
-        transaction.finish(status, code)
+        transaction.finish(RunStatus(status), code)
         return transaction.run
 
 

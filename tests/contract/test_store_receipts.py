@@ -11,6 +11,7 @@ from tests.support.store_parts import asked_run, new_queue, new_worker
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.record.runs.outcomes import Deferral, Parking, Receipt, Reply, Resolution
 from turnwise.record.runs.records import AskRecord, Claim, Json, RunRecord
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 
 
@@ -87,7 +88,7 @@ def test_a_zombie_can_not_write_a_receipt(store: Store) -> None:
     assert not store.keep_receipts(zombie, [_receipt(1)])
     assert store.receipts(run.id, claim.ask.id) == []
     with store.locked(run.id) as transaction:
-        transaction.finish("cancelled", "KILL")
+        transaction.finish(RunStatus.CANCELLED, "KILL")
     assert not store.keep_receipts(claim, [_receipt(1)])
 
 
@@ -193,7 +194,7 @@ def test_the_end_of_the_run_ends_what_is_parked(store: Store) -> None:
     before = store.open_question_count()
     _, claim = _parked(store)
     with store.locked(claim.ask.run_id) as transaction:
-        transaction.finish("cancelled", "KILL")
+        transaction.finish(RunStatus.CANCELLED, "KILL")
     assert _ask(store, claim).status == "cancelled"
     assert store.open_question_count() == before
     with pytest.raises(ConflictError, match="its run has ended"):

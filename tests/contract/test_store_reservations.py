@@ -21,6 +21,7 @@ from turnwise.record.database.database import Database
 from turnwise.record.database.schema import budgets, reservations
 from turnwise.record.runs.outcomes import CallUsage, Deferral, Reply
 from turnwise.record.runs.records import Claim, RunRecord, Usage
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 
 IN, OUT = Decimal("0.001"), Decimal("0.002")
@@ -181,7 +182,7 @@ def test_a_call_whose_run_ended_is_settled_when_its_holder_is_gone(store: Store)
     claim = claimed(store, tenant=tenant)
     reserved(store, claim, limits=limits)
     with store.locked(claim.run.id) as transaction:
-        transaction.finish("cancelled", "KILL")
+        transaction.finish(RunStatus.CANCELLED, "KILL")
         transaction.event("run.cancelled")
     last = store.run(claim.run.id).last_seq
 

@@ -10,6 +10,7 @@ from tests.support.store_parts import asked_run, new_ask, new_queue, new_run
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.record.runs.records import NewDocument, NewHistory, RunFilter
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 
 
@@ -123,7 +124,7 @@ def test_an_ended_run_can_not_be_cancelled(store: Store) -> None:
     first = store.request_cancel(run.id)
 
     with store.locked(run.id) as transaction:
-        transaction.finish("cancelled", "KILL")
+        transaction.finish(RunStatus.CANCELLED, "KILL")
     with pytest.raises(ConflictError) as caught:
         store.request_cancel(run.id)
 
@@ -175,7 +176,7 @@ def test_failed_runs_are_found_by_what_their_error_is_called(store: Store, name:
     for with_error in (error, {"type": "Broken", "message": "unavailable"}, None):
         run, _ = store.submit(new_run(tenant=tenant))
         with store.locked(run.id) as transaction:
-            transaction.finish("failed", "ERROR", error=with_error)
+            transaction.finish(RunStatus.FAILED, "ERROR", error=with_error)
         found.append(run.id)
     ended = store.run(found[0]).finished_at
     assert ended is not None

@@ -12,6 +12,7 @@ from tests.support.store_parts import asked_run, begun_run, new_queue, new_run, 
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, NotFoundError
 from turnwise.record.runs.records import NewHistory, RunFilter, RunRecord, Usage
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 
 
@@ -30,7 +31,7 @@ def _say(store: Store, run: RunRecord, *texts: str) -> None:
 def _end(store: Store, run: RunRecord) -> str | None:
     """End the run; the run whose turn it is then."""
     with store.locked(run.id) as transaction:
-        transaction.finish("completed", "DONE")
+        transaction.finish(RunStatus.COMPLETED, "DONE")
         return transaction.run_after()
 
 
@@ -114,7 +115,7 @@ def test_a_run_whose_turn_nobody_told_it_of_is_found_by_a_sweep(store: Store) ->
         with store.locked(run.id) as transaction:
             transaction.change(move_due_at=None)
     with store.locked(first.id) as transaction:
-        transaction.change(status="waiting")
+        transaction.change(status=RunStatus.WAITING)
 
     assert second.id not in store.due_moves(limit=1000)
     _end(store, first)
@@ -173,7 +174,7 @@ def test_documents_of_earlier_runs_of_the_conversation_are_found_by_id(store: St
     for content, status in (("said before", "completed"), ("said in vain", "failed")):
         with store.locked(begun_run(store, session).id) as transaction:
             transaction.put_document(document, {"content": content})
-            transaction.finish(status, None)
+            transaction.finish(RunStatus(status), None)
     second, other = begun_run(store, session), begun_run(store, session, task="billing")
 
     assert store.document(second.id, document) is None

@@ -9,6 +9,7 @@ from turnwise.base.ids import new_id
 from turnwise.errors import NotFoundError
 from turnwise.record.runs.records import WorkerInfo
 from turnwise.record.runs.wait_facts import COORDINATOR
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 
 
@@ -84,7 +85,7 @@ def test_a_run_waits_for_the_one_before_it_only_until_that_has_ended(store: Stor
 
     before = store.situation(second.id).before
     with store.locked(first.id) as transaction:
-        transaction.finish("completed", "DONE")
+        transaction.finish(RunStatus.COMPLETED, "DONE")
 
     assert (before, store.situation(second.id).before) == (first.id, None)
 

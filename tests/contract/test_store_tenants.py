@@ -9,6 +9,7 @@ import pytest
 from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.record.database.database import Database
+from turnwise.record.states import AskStatus
 from turnwise.record.store import Store
 
 Weigh = Callable[[dict[str, float]], Store]
@@ -55,7 +56,7 @@ def test_weights_hold_however_short_an_ask_is_held(weighing: Weigh) -> None:
         assert claim is not None
         tenants.append(claim.run.tenant)
         with store.locked(claim.run.id) as transaction:
-            transaction.close_ask(claim.ask.id, "answered")
+            transaction.close_ask(claim.ask.id, AskStatus.ANSWERED)
     assert Counter(tenants) == {"a": 9, "b": 3}
 
 

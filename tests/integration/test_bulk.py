@@ -17,6 +17,7 @@ from turnwise.client import Client
 from turnwise.errors import InvalidRequestError
 from turnwise.record.runs.records import WorkerInfo
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import RunStatus
 from turnwise.serving.moves.move import fail
 
 __all__ = ["terminal"]
@@ -84,7 +85,7 @@ def test_failed_runs_are_retried_and_what_cannot_be_is_refused_with_why(gateway:
     first = failed(gateway, session_id="talk")
     second = gateway.submit(session_id="talk")
     with gateway.store.locked(second) as transaction:
-        transaction.change(status="running", started_at=transaction.now, move_due_at=None)
+        transaction.change(status=RunStatus.RUNNING, started_at=transaction.now, move_due_at=None)
 
     done = client.retry_runs({"task": "desk"})
 

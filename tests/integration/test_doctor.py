@@ -29,6 +29,7 @@ from turnwise.record.database import schema
 from turnwise.record.database.database import Database
 from turnwise.record.database.migration import config
 from turnwise.record.runs.records import WorkerInfo
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
@@ -380,7 +381,7 @@ def test_runs_that_should_have_been_deleted_are_counted(store: Store, monkeypatc
     assert found("retention").level == "ok"
     run, _ = store.submit(new_run())
     with store.locked(run.id) as transaction:
-        transaction.finish("completed", "DONE")
+        transaction.finish(RunStatus.COMPLETED, "DONE")
     with store.database.begin() as connection:
         connection.execute(sa.update(schema.runs).values(finished_at=1.0))
     told = found("retention")

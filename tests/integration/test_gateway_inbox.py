@@ -14,6 +14,7 @@ from turnwise.bus.in_process import InProcessBus
 from turnwise.client import Client
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.record.runs.outcomes import Parking, Receipt
+from turnwise.record.states import RunStatus
 
 QUEUE = "agent-desk"
 
@@ -37,7 +38,7 @@ def _park(gateway: Served, *, responder: Any = "agent", tool: str = "refund", ex
     with gateway.store.locked(run_id) as transaction:
         told = {"path": "desk", "agent": "desk", "responder": responder, "max_attempts": 1 if exhausted else 5}
         transaction.add_ask(new_ask(QUEUE, turn=2, id=ask_id, message_id=None, **told))
-        transaction.change(status="running", awaiting=ask_id, move_due_at=None)
+        transaction.change(status=RunStatus.RUNNING, awaiting=ask_id, move_due_at=None)
     claim = gateway.store.claim(QUEUE, new_worker(gateway.store, QUEUE))
     assert claim is not None
     gateway.store.take_over_all()
@@ -145,7 +146,7 @@ def test_a_parked_run_can_be_cancelled_and_is_in_nobodys_inbox_then(gateway: Ser
     run_id = ask.partition(".")[0]
     client.cancel(run_id)
     with gateway.store.locked(run_id) as transaction:
-        transaction.finish("cancelled", "KILL")
+        transaction.finish(RunStatus.CANCELLED, "KILL")
     assert client.inbox() == []
     with pytest.raises(ConflictError, match="its run has ended"):
         client.resolve(ask, "again")

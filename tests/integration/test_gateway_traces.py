@@ -14,6 +14,7 @@ from tests.support.telemetry import Memory, SeenSpan, in_memory
 
 from turnwise.client import Client
 from turnwise.record.runs.outcomes import Parking, Receipt
+from turnwise.record.states import RunStatus
 
 MOVE = "00-" + "c" * 32 + "-" + "7" * 16 + "-01"
 
@@ -53,7 +54,7 @@ def asked(gateway: Served, responder: str) -> str:
         queue = None if responder == "user" else "agent-desk"
         told: dict[str, Any] = {"path": "desk", "agent": "desk", "responder": responder, "traceparent": MOVE}
         transaction.add_ask(new_ask(queue, id=ask_id, message_id=None, **told))
-        transaction.change(status="running", awaiting=ask_id, move_due_at=None)
+        transaction.change(status=RunStatus.RUNNING, awaiting=ask_id, move_due_at=None)
     return ask_id
 
 
@@ -92,7 +93,9 @@ def test_an_answer_is_linked_to_the_question_and_kept_with_the_reply(
     question = asked(gateway, "user")
     run_id = question.partition(".")[0]
     with gateway.store.locked(run_id) as transaction:
-        transaction.change(status="waiting", waiting_for={"kind": "human", "question": question, "task": "desk"})
+        transaction.change(
+            status=RunStatus.WAITING, waiting_for={"kind": "human", "question": question, "task": "desk"}
+        )
 
     client.answer(run_id, "yes")
 

@@ -18,6 +18,7 @@ from tests.support.store_parts import asked_run, new_worker
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.errors import DatabaseUnavailableError
 from turnwise.observability.logs import configure_logging
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 
 
@@ -106,7 +107,7 @@ def test_a_handler_that_raises_is_told_with_its_traceback_and_without_secrets(st
 def test_a_transaction_that_is_not_committed_writes_nothing(store: Store, lines: Lines) -> None:
     run_id = asked_run(store, "llm").id
     with pytest.raises(ZeroDivisionError), store.locked(run_id) as transaction:
-        transaction.finish("failed", "ERROR")
+        transaction.finish(RunStatus.FAILED, "ERROR")
         transaction.event("run.failed", data={"status": "ERROR"})
         raise ZeroDivisionError
 

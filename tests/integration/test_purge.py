@@ -23,6 +23,7 @@ from turnwise.processes.settings import load_settings
 from turnwise.record.database import schema
 from turnwise.record.database.access_schema import audit
 from turnwise.record.database.columns import now
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise_coordinator.retention import RetentionSweep
 
@@ -40,7 +41,7 @@ def ended(store: Store, status: str, age: float = 0.0) -> str:
     """A run that ended so many seconds ago."""
     run, _ = store.submit(new_run())
     with store.locked(run.id) as transaction:
-        transaction.finish(status, "DONE")
+        transaction.finish(RunStatus(status), "DONE")
     with store.database.begin() as connection:
         runs = schema.runs
         earlier = sa.update(runs).where(runs.c.id == run.id).values(finished_at=runs.c.finished_at - age)

@@ -19,6 +19,7 @@ from turnwise.processes.settings import load_settings
 from turnwise.record.asks.parking import park_ask
 from turnwise.record.database.database import Database
 from turnwise.record.runs.outcomes import Parking
+from turnwise.record.states import AskStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.keys import KeyRecord, NewKey
 from turnwise.record.tenants.scopes import SCOPES, Scope
@@ -157,7 +158,7 @@ def world(directory: Path, **settings: Any) -> Iterator[World]:
 
 def _park(store: Store, run_id: str, ask_id: str) -> None:
     with store.locked(run_id) as transaction:
-        transaction.close_ask("later", "answered")
+        transaction.close_ask("later", AskStatus.ANSWERED)
         transaction.add_ask(new_ask("llm", turn=2, id=ask_id))
         transaction.change(awaiting=ask_id)
     with store.locked(run_id) as transaction:

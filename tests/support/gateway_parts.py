@@ -18,6 +18,7 @@ from turnwise.bus.in_process import InProcessBus
 from turnwise.processes.settings import ServiceSettings, load_settings
 from turnwise.record.database.database import Database
 from turnwise.record.runs.records import NewAsk
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise_gateway.api import create_api
 from turnwise_gateway.server import GatewayThread
@@ -59,7 +60,7 @@ class Served:
             )
             transaction.event("human.asked", path="desk", turn=turn, ask_id=question, data={"document": f"doc-{turn}"})
             waiting_for = {"kind": "human", "question": question, "task": "desk"}
-            transaction.change(status="waiting", awaiting=question, waiting_for=waiting_for, move_due_at=None)
+            transaction.change(status=RunStatus.WAITING, awaiting=question, waiting_for=waiting_for, move_due_at=None)
         return question
 
     def happen(self, run_id: str, type: str, **more: Any) -> int:
@@ -71,7 +72,7 @@ class Served:
         """End the run with a result."""
         with self.store.locked(run_id) as transaction:
             transaction.put_document("result", {"content": content})
-            transaction.finish("completed", "DONE", result={"content": content})
+            transaction.finish(RunStatus.COMPLETED, "DONE", result={"content": content})
             transaction.event("run.completed", path="desk", data={"status": "DONE", "document": "result"})
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from turnwise.base.ids import new_id
 from turnwise.record.runs.records import Json, NewAsk, NewRun, RunRecord, WorkerInfo
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 
 
@@ -41,7 +42,7 @@ def asked_run(store: Store, queue: str | None, *, run: dict[str, Any] | None = N
         asking = new_ask(queue, **ask)
         transaction.add_ask(asking)
         transaction.event("turn.asked", ask_id=asking.id, data={"document": "doc-1"})
-        transaction.change(status="running", awaiting=asking.id, move_due_at=None)
+        transaction.change(status=RunStatus.RUNNING, awaiting=asking.id, move_due_at=None)
         return transaction.run
 
 
@@ -50,7 +51,7 @@ def begun_run(store: Store, session: str, **changes: Any) -> RunRecord:
     made, _ = store.submit(new_run(session_id=session, **changes))
     with store.locked(made.id) as transaction:
         transaction.take_up_conversation()
-        transaction.change(status="running", move_due_at=None)
+        transaction.change(status=RunStatus.RUNNING, move_due_at=None)
         return transaction.run
 
 

@@ -32,6 +32,7 @@ TurnwiseError
 │   ├── IssuerUnavailableError    the issuer of tokens (OpenID Connect) does not tell its keys
 │   ├── AddressInUseError
 │   └── AlreadyServedError        another embedded server holds the database file
+├── IllegalTransitionError        Turnwise's own: a status was about to change in a way that is not in the table
 ├── ConversationError             the conversation's: it went where it can not go on
 │   ├── InfiniteLoopException     a task repeats itself
 │   ├── ContextOverflowError      it is longer than its model can read
@@ -258,6 +259,15 @@ class AlreadyServedError(EnvironmentFault):
     """Another embedded server holds this database file."""
 
     code = "already_served"
+
+
+class IllegalTransitionError(TurnwiseError):
+    """A run or an ask was about to go to a status that it cannot have next: a mistake of Turnwise's own.
+
+    Nothing is written of the transaction in which it is raised.
+    """
+
+    code = "illegal_transition"
 
 
 class ConversationError(TurnwiseError):

@@ -37,6 +37,7 @@ from turnwise.observability.telemetry.spans import Spot, begins_at, begun, curre
 from turnwise.record.runs.outcomes import Deferral, Parking, Release, Reply
 from turnwise.record.runs.records import AskRecord, Claim, ReplyRecord, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import RunStatus
 
 # Seconds between a step and what it follows, within which they belong to one stretch.
 TOGETHER = 60.0
@@ -121,7 +122,7 @@ class MoveSpan:
         """The move is made, and that is the run now."""
         if self._spot is not None:
             self._spot.set({names.STATUS: run.status_code or run.status})
-            if run.status == "failed" and run.error is not None:
+            if run.status == RunStatus.FAILED and run.error is not None:
                 self._spot.failed(str(run.error.get("type", run.status_code)))
 
     def __enter__(self) -> MoveSpan:
@@ -208,7 +209,7 @@ def run_ended(run: RunRecord) -> None:
         links=_linked(ended=run.stretch),
         start_time=int(run.created_at * 1e9),
     )
-    if run.status == "failed":
+    if run.status == RunStatus.FAILED:
         spot.failed(str(run.status_code))
     if spot.span is not None:
         spot.span.end(int(run.finished_at * 1e9))

@@ -23,6 +23,7 @@ from typing import Any
 from turnwise.record.asks.pauses import PauseRecord
 from turnwise.record.runs.records import AskRecord, Json
 from turnwise.record.runs.wait_facts import COORDINATOR, Situation
+from turnwise.record.states import AskStatus, RunStatus
 
 # Seconds after which a move that nobody makes is worth a remark: sweeps find one after two.
 _SOON = 10.0
@@ -73,14 +74,14 @@ def _paused(pause: PauseRecord) -> Json:
 
 def _asked(now: Situation, ask: AskRecord) -> Json:
     kind = (now.run.waiting_for or {}).get("kind", "")
-    if ask.status == "open":
+    if ask.status == AskStatus.OPEN:
         sentence = f"A human has to answer the question of the task {ask.path}: turnwise answer {now.run.id} TEXT"
         return _cause("human", sentence, ask.created_at, question=ask.id, task=ask.path)
-    if ask.status == "leased":
+    if ask.status == AskStatus.LEASED:
         return _claimed(now, ask)
-    if ask.status == "parked" and kind == "parked":
+    if ask.status == AskStatus.PARKED and kind == "parked":
         return _parked(now, ask)
-    if ask.status != "runnable":
+    if ask.status != AskStatus.RUNNABLE:
         return _move(now, "answered", ask.closed_at, "its last question has been answered")
     if now.pause is not None:
         return _paused(now.pause)
@@ -93,7 +94,7 @@ def _is_put_off(now: Situation, ask: AskRecord) -> bool:
     if ask.due_at is not None:
         return ask.due_at > now.now
     # It stands in a provider's line: its time is when there is a place.
-    return now.run.status == "waiting" and ask.bucket is not None
+    return now.run.status == RunStatus.WAITING and ask.bucket is not None
 
 
 def _queued(now: Situation, ask: AskRecord) -> Json:

@@ -13,6 +13,7 @@ from typing import Any
 
 from turnwise.api.timeline import Kind, Outcome
 from turnwise.record.runs.records import AskRecord, EventRecord
+from turnwise.record.states import AskStatus
 from turnwise.timeline.attempt import AGAIN, attempt_of, divided
 from turnwise.timeline.spans import Attempt, Item, Span
 
@@ -243,7 +244,7 @@ class Reader:
         if item is None or not item.ask or item.answered_at is not None or not waits:
             return None
         ask = self._look_up(item.ask)
-        if ask is None or ask.claimed_at is None or ask.status not in ("leased", "cancelled"):
+        if ask is None or ask.claimed_at is None or ask.status not in (AskStatus.LEASED, AskStatus.CANCELLED):
             return None
         if not self._cursor <= ask.claimed_at <= at:
             return None

@@ -24,6 +24,7 @@ from turnwise.record.budgets.reservations import Stale
 from turnwise.record.database.schema import budgets
 from turnwise.record.runs.outcomes import CallUsage, Reply
 from turnwise.record.runs.records import Claim, Usage
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 
 IN, OUT = Decimal("0.001"), Decimal("0.002")
@@ -175,7 +176,7 @@ class Ledger(RuleBasedStateMachine):
     def end_run(self, pick: int, worker_dies: bool) -> None:
         holder = self.current()[pick % len(self.current())]
         with self.store.locked(holder.claim.run.id) as transaction:
-            transaction.finish("cancelled", "KILL")
+            transaction.finish(RunStatus.CANCELLED, "KILL")
         holder.current = False
         assert isinstance(self.store.reserve(holder.claim, 1_000, call_of(1), LIMITS), Stale)
         if worker_dies:

@@ -16,7 +16,8 @@ from turnwise.errors import (
 )
 from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.record.past.retrying import NewLimits
-from turnwise.record.runs.records import FINISHED, UNFINISHED, RunFilter
+from turnwise.record.runs.records import RunFilter
+from turnwise.record.states import FINISHED, UNFINISHED, RunStatus
 from turnwise.record.store import Store
 from turnwise_gateway.access.scopes import WRITES
 from turnwise_gateway.bodies import BulkCancel, BulkRetry, RunSelection
@@ -53,7 +54,7 @@ def retry_runs(body: BulkRetry, gateway: Here) -> BulkView:
 
     Repeated, it retries those that have failed again; with the same `Idempotency-Key`, only those not retried yet.
     """
-    if body.filter.status not in (None, "failed"):
+    if body.filter.status not in (None, RunStatus.FAILED):
         raise InvalidRequestError(f"only failed runs are retried, and the filter asks for {body.filter.status} ones")
     given = body.limits
     limits = NewLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
@@ -62,7 +63,7 @@ def retry_runs(body: BulkRetry, gateway: Here) -> BulkView:
         found, ask = store.retry(run_id, limits, traceparent=current_traceparent())
         go_on_with(gateway, found, ask)
 
-    return _each(gateway, body, ("failed",), retry)
+    return _each(gateway, body, (RunStatus.FAILED,), retry)
 
 
 def _each(

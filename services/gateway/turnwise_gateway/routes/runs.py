@@ -20,6 +20,7 @@ from turnwise.messages.wire import encode_document
 from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.record.runs.records import NewRun, RunFilter, RunRecord
 from turnwise.record.runs.wait_facts import LIMIT_CODES, Situation
+from turnwise.record.states import RunStatus
 from turnwise.record.tenants.scopes import RUNS_WRITE
 from turnwise.serving.moves.permits import permit
 from turnwise.tasks.entry import document_of
@@ -159,7 +160,7 @@ async def _wait(gateway: Gateway, request: Request, run: RunRecord, seconds: flo
 
 
 def _asks_a_human(run: RunRecord) -> bool:
-    return run.status == "waiting" and (run.waiting_for or {}).get("kind") == "human"
+    return run.status == RunStatus.WAITING and (run.waiting_for or {}).get("kind") == "human"
 
 
 @router.get("", dependencies=[READS], responses=problems(422, 503))

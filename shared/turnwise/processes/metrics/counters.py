@@ -18,6 +18,7 @@ from prometheus_client import (
 )
 
 from turnwise.base.version import VERSION
+from turnwise.record.states import FINISHED
 
 PREFIX = "turnwise"
 _Mode = Literal["livemax", "livemin", "livesum"]
@@ -29,7 +30,7 @@ _REQUEST = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _RUN = (0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400)
 # Labels that are there at 0 from the beginning: a counter that appears with its first failure has no increase that
 # anyone could see.
-_ENDS = ("completed", "failed", "cancelled")
+_ENDS = FINISHED
 _BAD_ENDS = ("ERROR", "TIMEOUT", "STALLED", "INF_LOOP", "MAX_TURNS")
 _ASK_OUTCOMES = ("answer", "nothing", "refused", "error", "discarded", "deferred", "cancelled", "parked")
 # Models that have labels of their own.

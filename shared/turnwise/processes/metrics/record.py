@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from turnwise.bus.routing import COORDINATOR_QUEUE
 from turnwise.processes.metrics.scraped import Page, ScrapedGauges
+from turnwise.record.states import UNFINISHED
 
 if TYPE_CHECKING:
     from turnwise.record.asks.pauses import PauseKind, PauseRecord
@@ -44,7 +45,7 @@ _GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
 )
 # What is there at 0, so that an alert or an autoscaler need not tell "none" from "not known".
-_STATUSES = ("queued", "running", "waiting")
+_STATUSES = UNFINISHED
 _WAITING_FOR = ("human", "session", "retry", "outage", "provider", "budget", "parked", "paused")
 _LIVING = ("alive", "deaf", "draining")
 _PAUSABLE: tuple[PauseKind, ...] = ("queue", "task", "tenant")

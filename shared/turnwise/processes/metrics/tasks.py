@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from turnwise.processes.metrics.scraped import Page, ScrapedGauges
+from turnwise.record.states import FINISHED
 
 if TYPE_CHECKING:
     from turnwise.record.budgets.budget_gauges import TenantLevel
@@ -34,7 +35,7 @@ _GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("tenant", "scope"),
     ),
 )
-_ENDS = ("completed", "failed", "cancelled")
+_ENDS = FINISHED
 _WINDOWS = (("1h", 60), ("6h", 360))  # minutes
 _LONGEST = 360
 # Read again each time, for whatever was committed late.

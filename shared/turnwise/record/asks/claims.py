@@ -21,23 +21,20 @@ from turnwise.record.database import driver
 from turnwise.record.database.columns import ONE, Document, Seconds, now, word
 from turnwise.record.database.rows import AGENT, ASK, RUN, agent_of, ask_of, run_of
 from turnwise.record.database.schema import agent_states, asks, documents, runs, workers
+from turnwise.record.database.status_statements import change_asks, change_runs, status_in
 from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.outcomes import CallUsage, Deferral
-from turnwise.record.runs.records import UNFINISHED, AgentRecord, AskRecord, Claim, Json, Usage
+from turnwise.record.runs.records import AgentRecord, AskRecord, Claim, Json, Usage
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import UNFINISHED, AskStatus, RunStatus, passed
 
 # How often a claim looks for another candidate when others were faster.
 _LOOKS = 8
 
 _TAKE = (
-    sa.update(asks)
-    .where(
-        asks.c.run_id == sa.bindparam("of_run"),
-        asks.c.id == sa.bindparam("of_ask"),
-        asks.c.status == word("runnable"),
-    )
+    change_asks(AskStatus.LEASED, AskStatus.RUNNABLE)
+    .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
     .values(
-        status="leased",
         attempts=asks.c.attempts + 1,
         token=asks.c.token + 1,
         worker_id=sa.bindparam("by_worker"),
@@ -46,10 +43,9 @@ _TAKE = (
     .returning(asks.c.attempts, asks.c.token, asks.c.claimed_at)
 )
 _GIVE_BACK = (
-    sa.update(asks)
+    change_asks(AskStatus.RUNNABLE, AskStatus.LEASED)
     .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
     .values(
-        status="runnable",
         attempts=asks.c.attempts - 1,
         token=asks.c.token + 1,
         lost=asks.c.lost + sa.bindparam("doubts", type_=sa.Integer),
@@ -61,10 +57,9 @@ _GIVE_BACK = (
 
 
 _PUT_OFF = (
-    sa.update(asks)
+    change_asks(AskStatus.RUNNABLE, AskStatus.LEASED)
     .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
     .values(
-        status="runnable",
         attempts=asks.c.attempts - sa.bindparam("uncounted", type_=sa.Integer),
         token=asks.c.token + 1,
         worker_id=None,
@@ -78,12 +73,12 @@ _PUT_OFF = (
     )
 )
 _HELD = sa.select(asks.c.run_id, asks.c.id).where(
-    asks.c.status == word("leased"), asks.c.worker_id == sa.bindparam("by_worker")
+    asks.c.status == word(AskStatus.LEASED), asks.c.worker_id == sa.bindparam("by_worker")
 )
 _GO_ON = (
-    sa.update(runs)
+    change_runs(RunStatus.RUNNING, RunStatus.WAITING)
     .where(runs.c.id == sa.bindparam("of_run"))
-    .values(status="running", waiting_for=sa.bindparam("new_waiting_for", type_=Document))
+    .values(waiting_for=sa.bindparam("new_waiting_for", type_=Document))
 )
 
 
@@ -104,12 +99,12 @@ def _candidate(with_version: bool, with_tenant: bool) -> sa.Select[Any]:
     """
     conditions = [
         asks.c.queue == sa.bindparam("queue"),
-        asks.c.status == word("runnable"),
+        asks.c.status == word(AskStatus.RUNNABLE),
         _CLAIMABLE,
         QUEUE_IS_OPEN,
         TENANT_IS_OPEN,
         TASK_IS_OPEN,
-        runs.c.status.in_([word(status) for status in UNFINISHED]),
+        status_in(runs.c.status, UNFINISHED),
         runs.c.cancel_requested_at.is_(None),
         sa.or_(runs.c.deadline_at.is_(None), runs.c.deadline_at > now()),
         sa.exists().where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == word("alive")),
@@ -165,7 +160,7 @@ class Claims(StoreBase):
         """
         with self.locked(claim.ask.run_id) as transaction:
             ask = transaction.ask(claim.ask.id)
-            if ask is None or ask.status != "leased" or ask.token != claim.token:
+            if ask is None or ask.status != AskStatus.LEASED or ask.token != claim.token:
                 return False
             count(transaction, ask, claim.token, usage, calls)
             _give_back(transaction, ask, reason, work, in_doubt=in_doubt)
@@ -183,7 +178,7 @@ class Claims(StoreBase):
             if (run_id, ask_id) not in known:
                 with self.locked(run_id) as transaction:
                     ask = transaction.ask(ask_id)
-                    if ask is not None and ask.status == "leased" and ask.worker_id == worker_id:
+                    if ask is not None and ask.status == AskStatus.LEASED and ask.worker_id == worker_id:
                         _give_back(transaction, ask, "claimed_unawares")
                         given += 1
         return given
@@ -196,7 +191,7 @@ class Claims(StoreBase):
         with self.locked(claim.ask.run_id) as transaction:
             ask = transaction.ask(claim.ask.id)
             count(transaction, claim.ask, claim.token, deferral.usage, deferral.calls)
-            if ask is None or ask.status != "leased" or ask.token != claim.token or transaction.run.ended:
+            if ask is None or ask.status != AskStatus.LEASED or ask.token != claim.token or transaction.run.ended:
                 return False
             due_at = transaction.now + deferral.seconds
             given: Json = {"of_run": ask.run_id, "of_ask": ask.id, "uncounted": 0 if deferral.counts else 1}
@@ -214,7 +209,7 @@ class Claims(StoreBase):
             if ask.responder == "agent":
                 transaction.forget_begun(ask.id)
             waiting_for = redacted(deferral.waiting_for) | {"due_at": due_at}
-            transaction.change(status="waiting", waiting_for=waiting_for)
+            transaction.change(status=RunStatus.WAITING, waiting_for=waiting_for)
             transaction.event(
                 "ask.deferred",
                 path=ask.path,
@@ -262,12 +257,13 @@ class Claims(StoreBase):
         if not taken:
             return None, True
         attempts, token, claimed_at = taken[0]
-        if run.status == "waiting":  # it was put off, and goes on now
+        if run.status == RunStatus.WAITING:  # it was put off, and goes on now
             agent_name = ask.agent.rsplit("/", 1)[-1]
             waiting_for = {"kind": ask.responder, "agent": agent_name, "queue": ask.queue}
             driver.run(connection, _GO_ON, [{"of_run": run.id, "new_waiting_for": waiting_for}])
-            run = replace(run, status="running", waiting_for=waiting_for)
-        ask = replace(ask, status="leased", attempts=attempts, token=token, worker_id=worker_id, claimed_at=claimed_at)
+            run = replace(run, status=passed(run.status, RunStatus.RUNNING), waiting_for=waiting_for)
+        leased = passed(ask.status, AskStatus.LEASED)
+        ask = replace(ask, status=leased, attempts=attempts, token=token, worker_id=worker_id, claimed_at=claimed_at)
         saved = found[body_at + 1 :]
         agent = agent_of(saved) if saved[0] is not None else AgentRecord(key=ask.agent)
         place = provider[0].take(ask, token, ask.bucket_tokens or 0, "claim") if provider is not None else None

@@ -11,19 +11,20 @@ from turnwise.record.budgets.reservations import count, give_back
 from turnwise.record.database.columns import ONE, Document, word
 from turnwise.record.database.rows import ASK, RECEIPT, ask_of, receipt_of
 from turnwise.record.database.schema import asks, events, receipts, workers
+from turnwise.record.database.status_statements import change_asks
 from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.outcomes import Parking, Receipt, Reply, Resolution
 from turnwise.record.runs.records import AskRecord, Claim, Json
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import AskStatus, RunStatus
 
 # Programs of before asks were resolved closed what they parked, and ended the run.
-PARKED = sa.and_(asks.c.status == word("parked"), asks.c.closed_at.is_(None))
+PARKED = sa.and_(asks.c.status == word(AskStatus.PARKED), asks.c.closed_at.is_(None))
 _THIS = sa.and_(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
 _PARK = (
-    sa.update(asks)
+    change_asks(AskStatus.PARKED, AskStatus.LEASED)
     .where(_THIS)
     .values(
-        status="parked",
         token=asks.c.token + 1,
         worker_id=None,
         due_at=None,
@@ -32,10 +33,9 @@ _PARK = (
     )
 )
 _REOPEN = (
-    sa.update(asks)
+    change_asks(AskStatus.RUNNABLE, AskStatus.PARKED)
     .where(_THIS)
     .values(
-        status="runnable",
         token=asks.c.token + 1,
         attempts=0,
         lost=0,
@@ -129,7 +129,7 @@ def park_ask(transaction: RunTransaction, ask: AskRecord, parking: Parking, *, l
     transaction.event("ask.parked", **_place(ask), data=known | held)
     waiting_for = {"kind": "parked", "ask": ask.id, "agent": ask.agent.rsplit("/", 1)[-1]} | known
     waiting_for.pop("error", None)
-    transaction.change(status="waiting", waiting_for=waiting_for, move_due_at=None)
+    transaction.change(status=RunStatus.WAITING, waiting_for=waiting_for, move_due_at=None)
 
 
 def _tries(transaction: RunTransaction, ask: AskRecord, lost_now: bool) -> list[Json]:
@@ -185,7 +185,7 @@ def _parked(transaction: RunTransaction, ask_id: str) -> tuple[AskRecord, Json]:
         )
     if ask is None or ask.parked is None:
         raise NotFoundError(f"nothing is parked as {ask_id!r}; list the inbox to see what is")
-    if transaction.run.ended or ask.status != "parked":
+    if transaction.run.ended or ask.status != AskStatus.PARKED:
         outcome = ask.parked.get("outcome")
         told = f"somebody has resolved it already ({outcome})" if outcome else "it is parked no longer"
         if transaction.run.ended and not outcome:
@@ -221,7 +221,8 @@ def _reopen(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: 
     given = _resolved(transaction, ask, why, resolution) | {"new_traceparent": resolution.traceparent}
     transaction.connection.execute(_REOPEN, given)
     agent = ask.agent.rsplit("/", 1)[-1]
-    transaction.change(status="running", waiting_for={"kind": ask.responder, "agent": agent, "queue": ask.queue})
+    waiting_for = {"kind": ask.responder, "agent": agent, "queue": ask.queue}
+    transaction.change(status=RunStatus.RUNNING, waiting_for=waiting_for)
 
 
 def _fail(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: Resolution) -> None:

@@ -10,7 +10,8 @@ import sqlalchemy as sa
 
 from turnwise.record.database.columns import Seconds, word
 from turnwise.record.database.schema import asks, metadata, runs
-from turnwise.record.runs.records import UNFINISHED
+from turnwise.record.database.status_statements import status_in
+from turnwise.record.states import UNFINISHED
 
 pauses = sa.Table(
     "pauses",
@@ -46,11 +47,7 @@ ASK_IS_ONE_OF_THE_PAUSED = sa.or_(
     asks.c.tenant.in_(PAUSED_TENANTS),
     sa.and_(
         _SOME_TASK,
-        asks.c.run_id.in_(
-            sa.select(_of.c.id).where(
-                _of.c.status.in_([word(status) for status in UNFINISHED]), _of.c.task.in_(PAUSED_TASKS)
-            )
-        ),
+        asks.c.run_id.in_(sa.select(_of.c.id).where(status_in(_of.c.status, UNFINISHED), _of.c.task.in_(PAUSED_TASKS))),
     ),
 )
 RUN_IS_PAUSED = sa.or_(runs.c.task.in_(PAUSED_TASKS), runs.c.tenant.in_(PAUSED_TENANTS))

@@ -23,8 +23,10 @@ from turnwise.record.database import driver
 from turnwise.record.database.columns import ONE, now, word
 from turnwise.record.database.rows import ASK, RUN, ask_of, names, run_of
 from turnwise.record.database.schema import asks, runs
+from turnwise.record.database.status_statements import status_in
 from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.records import AskRecord, RunRecord
+from turnwise.record.states import UNFINISHED, AskStatus, RunStatus
 
 PauseKind = Literal["queue", "task", "tenant"]
 KINDS: tuple[PauseKind, ...] = ("queue", "task", "tenant")
@@ -75,14 +77,14 @@ _OF_RUN = (
 _RUN_NAME = {"task": runs.c.task, "tenant": runs.c.tenant}
 _name = sa.bindparam("of_name", type_=sa.Text)
 _held = (
-    runs.c.status == word("queued"),
-    runs.c.status.in_([word("queued"), word("running"), word("waiting")]),  # as the partial index has it
+    runs.c.status == word(RunStatus.QUEUED),
+    status_in(runs.c.status, UNFINISHED),  # as the partial index has it
     runs.c.move_due_at.is_(None),
     runs.c.waiting_for["kind"].as_string() == "paused",
     sa.not_(RUN_IS_PAUSED),
 )
 _UNFINISHED_RUN = sa.select(runs.c.id).where(runs.c.task == _name, _held[1]).limit(ONE)
-_UNANSWERED = sa.select(asks.c.id).where(asks.c.queue == _name, asks.c.status == word("runnable")).limit(ONE)
+_UNANSWERED = sa.select(asks.c.id).where(asks.c.queue == _name, asks.c.status == word(AskStatus.RUNNABLE)).limit(ONE)
 
 
 class Pauses(StoreBase):
@@ -190,7 +192,7 @@ def _permits(kind: str) -> Any:
     free = (
         sa.select(asks.c.run_id, asks.c.id)
         .where(
-            asks.c.status == word("runnable"),
+            asks.c.status == word(AskStatus.RUNNABLE),
             sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
             of_pause[kind],
             sa.not_(sa.func.coalesce(ASK_IS_ONE_OF_THE_PAUSED, sa.false())),

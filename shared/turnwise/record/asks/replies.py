@@ -13,6 +13,7 @@ from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import AskRecord, Claim, Json, ReplyRecord
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import AskStatus
 
 _SAME = sa.select(replies.c.accepted).where(
     replies.c.run_id == sa.bindparam("run_id"),
@@ -96,11 +97,11 @@ def why_stale(transaction: RunTransaction, ask: AskRecord | None, claim: Claim) 
     """Why the claim's holder may not write of the ask any more; None if he may."""
     if transaction.run.ended:
         return "run_ended"
-    if ask is None or ask.status == "answered":
+    if ask is None or ask.status == AskStatus.ANSWERED:
         return "already_answered"
-    if ask.status == "cancelled":
+    if ask.status == AskStatus.CANCELLED:
         return "cancelled"
-    if ask.status != "leased" or ask.token != claim.token:
+    if ask.status != AskStatus.LEASED or ask.token != claim.token:
         return "lease_lost"
     return None
 

@@ -10,8 +10,10 @@ import sqlalchemy as sa
 from turnwise.record.database import driver
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import asks, runs
+from turnwise.record.database.status_statements import status_in
 from turnwise.record.runs.base import StoreBase
-from turnwise.record.runs.records import FINISHED, UNFINISHED, Claim
+from turnwise.record.runs.records import Claim
+from turnwise.record.states import FINISHED, UNFINISHED, AskStatus
 
 _BATCH = 500
 # For more claims than this, naming each to the database costs more than to be told of all that the worker holds.
@@ -22,8 +24,8 @@ _WANTED = (
     .select_from(asks.join(runs, runs.c.id == asks.c.run_id))
     .where(
         asks.c.worker_id == sa.bindparam("by_worker"),
-        asks.c.status == word("leased"),
-        runs.c.status.in_([word(status) for status in UNFINISHED]),
+        asks.c.status == word(AskStatus.LEASED),
+        status_in(runs.c.status, UNFINISHED),
         runs.c.cancel_requested_at.is_(None),
     )
 )
@@ -56,7 +58,7 @@ class Wanted(StoreBase):
                 )
                 if run_status in FINISHED or cancelled_at is not None:
                     found.append((claim, "ended"))
-                elif token != claim.token or status != "leased":
+                elif token != claim.token or status != AskStatus.LEASED:
                     found.append((claim, "lost"))
         return found
 

@@ -20,10 +20,12 @@ from turnwise.record.budgets.reservations import Reservations, settle_lost
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks, runs, sweep_leases, workers
+from turnwise.record.database.status_statements import change_asks, status_in
 from turnwise.record.runs.outcomes import Parking
-from turnwise.record.runs.records import UNFINISHED, AskRecord
+from turnwise.record.runs.records import AskRecord
 from turnwise.record.runs.session_queue import LEFT_WAITING
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import UNFINISHED, AskStatus
 
 logger = logging.getLogger(__name__)
 
@@ -45,21 +47,21 @@ _ALL_DEAD = sa.update(workers).where(workers.c.state == word("alive")).values(st
 _LOST = (
     sa.select(asks.c.run_id, asks.c.id)
     .where(
-        asks.c.status == word("leased"),
+        asks.c.status == word(AskStatus.LEASED),
         ~sa.exists().where(workers.c.id == asks.c.worker_id, workers.c.state == word("alive")),
     )
     .limit(_BATCH)
 )
 _RETAKE = (
-    sa.update(asks)
+    change_asks(AskStatus.RUNNABLE, AskStatus.LEASED)
     .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
-    .values(status="runnable", token=asks.c.token + 1, lost=asks.c.lost + 1, worker_id=None, topups=0, topup_after=None)
+    .values(token=asks.c.token + 1, lost=asks.c.lost + 1, worker_id=None, topups=0, topup_after=None)
 )
 _IS_LOST = sa.select(sa.literal(1)).where(
     ~sa.exists().where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == word("alive"))
 )
 _HOLDER = sa.select(workers.c.host, workers.c.pid).where(workers.c.id == sa.bindparam("worker_id"))
-_UNFINISHED = runs.c.status.in_([word(status) for status in UNFINISHED])
+_UNFINISHED = status_in(runs.c.status, UNFINISHED)
 _most = sa.bindparam("most", type_=sa.Integer)
 _DUE_MOVES = (
     sa.select(runs.c.id)
@@ -86,7 +88,7 @@ _FORGOTTEN = (
     sa.select(asks.c.run_id, asks.c.id)
     .where(
         asks.c.queue == sa.bindparam("of_queue"),
-        asks.c.status == word("runnable"),
+        asks.c.status == word(AskStatus.RUNNABLE),
         asks.c.created_at <= now() - PATIENCE,
         sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
         asks.c.bucket.is_(None),  # what waits for a provider is seen to by `next_in_line`
@@ -228,7 +230,7 @@ class Sweep(Reservations):
         return taken
 
     def _is_lost(self, transaction: RunTransaction, ask: AskRecord) -> bool:
-        if ask.status != "leased":
+        if ask.status != AskStatus.LEASED:
             return False
         found = transaction.connection.execute(_IS_LOST, {"worker_id": ask.worker_id}).first()
         return found is not None

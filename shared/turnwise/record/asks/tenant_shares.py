@@ -21,9 +21,10 @@ from turnwise.record.database import driver
 from turnwise.record.database.columns import ONE, word
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import asks, tenant_shares
+from turnwise.record.states import AskStatus
 
 _queue = sa.bindparam("queue", type_=sa.Text)
-_mine = (asks.c.queue == _queue, asks.c.status == word("runnable"))
+_mine = (asks.c.queue == _queue, asks.c.status == word(AskStatus.RUNNABLE))
 _first = sa.select(sa.func.min(asks.c.tenant).label("tenant")).where(*_mine).cte("tenants", recursive=True)
 # One look into the index for each tenant, however many asks it has.
 _next = sa.select(sa.func.min(asks.c.tenant)).where(*_mine, asks.c.tenant > _first.c.tenant).correlate(_first)

@@ -10,12 +10,13 @@ from turnwise.record.asks.pause_conditions import ASK_IS_ONE_OF_THE_PAUSED
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.schema import asks, workers
 from turnwise.record.runs.base import StoreBase
+from turnwise.record.states import AskStatus
 
 _WAITING = (
     sa.select(asks.c.queue, sa.func.count())
     .where(
         asks.c.queue.in_(sa.bindparam("queues", expanding=True)),
-        asks.c.status == word("runnable"),
+        asks.c.status == word(AskStatus.RUNNABLE),
         sa.func.coalesce(asks.c.due_at, asks.c.created_at) <= now() - sa.bindparam("age", type_=sa.Double),
         sa.not_(ASK_IS_ONE_OF_THE_PAUSED),
     )

@@ -14,10 +14,11 @@ from sqlalchemy.engine import Connection
 from turnwise.record.budgets.budgets import SESSION, TENANT_DAY, TENANT_MONTH
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import budgets, reservations, runs
+from turnwise.record.database.status_statements import status_in
 from turnwise.record.runs.base import StoreBase
-from turnwise.record.runs.records import UNFINISHED
+from turnwise.record.states import UNFINISHED
 
-_UNFINISHED = runs.c.status.in_([word(status) for status in UNFINISHED])
+_UNFINISHED = status_in(runs.c.status, UNFINISHED)
 _HELD = sa.select(reservations.c.cost).where(reservations.c.settled_at.is_(None), reservations.c.cost.is_not(None))
 
 

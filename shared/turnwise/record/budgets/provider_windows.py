@@ -23,6 +23,7 @@ from turnwise.record.database.database import Database
 from turnwise.record.database.schema import asks, provider_buckets, provider_calls
 from turnwise.record.runs.outcomes import ProviderDown
 from turnwise.record.runs.records import AskRecord, Json, ProviderPlace
+from turnwise.record.states import AskStatus
 
 _buckets = provider_buckets
 # Nobody says when the next call ends, but that it ended opens the bucket; this is for the case that nobody could.
@@ -52,7 +53,7 @@ _UNDER_WAY = (
             asks.c.run_id == provider_calls.c.run_id,
             asks.c.id == provider_calls.c.ask_id,
             asks.c.token == provider_calls.c.token,
-            asks.c.status == word("leased"),
+            asks.c.status == word(AskStatus.LEASED),
         ),
     )
     .where(provider_calls.c.bucket == sa.bindparam("bucket"))
@@ -63,7 +64,7 @@ _LEFT_BEHIND = sa.delete(provider_calls).where(
         asks.c.run_id == provider_calls.c.run_id,
         asks.c.id == provider_calls.c.ask_id,
         asks.c.token == provider_calls.c.token,
-        asks.c.status == word("leased"),
+        asks.c.status == word(AskStatus.LEASED),
     ),
 )
 _BEGIN = sa.insert(provider_calls)
@@ -78,7 +79,7 @@ _SOMEBODY_WAITS = (
     sa.select(sa.literal(1))
     .where(
         asks.c.bucket == sa.bindparam("bucket"),
-        asks.c.status == word("runnable"),
+        asks.c.status == word(AskStatus.RUNNABLE),
         sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
         sa.not_(ASK_IS_PAUSED),  # or the others would wait for the end of a pause
     )

@@ -20,6 +20,7 @@ from turnwise.record.database.schema import asks, runs
 from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.outcomes import ProviderDown
 from turnwise.record.runs.records import AskRecord, Claim, ProviderPlace
+from turnwise.record.states import AskStatus
 
 Known = Literal["limits", "outage"]
 
@@ -27,7 +28,9 @@ Known = Literal["limits", "outage"]
 _WOKEN = 1_000
 _WAITED_FOR = (
     sa.select(asks.c.bucket)
-    .where(asks.c.queue == sa.bindparam("of_queue"), asks.c.status == word("runnable"), asks.c.bucket.is_not(None))
+    .where(
+        asks.c.queue == sa.bindparam("of_queue"), asks.c.status == word(AskStatus.RUNNABLE), asks.c.bucket.is_not(None)
+    )
     .distinct()
 )
 _IN_LINE = (
@@ -35,7 +38,7 @@ _IN_LINE = (
     .where(
         asks.c.bucket == sa.bindparam("of_bucket"),
         asks.c.queue == sa.bindparam("of_queue"),
-        asks.c.status == word("runnable"),
+        asks.c.status == word(AskStatus.RUNNABLE),
         sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
         sa.not_(ASK_IS_PAUSED),
     )
@@ -52,7 +55,7 @@ _ASLEEP = (
     .join(runs, runs.c.id == asks.c.run_id)
     .where(
         asks.c.bucket == sa.bindparam("of_bucket"),
-        asks.c.status == word("runnable"),
+        asks.c.status == word(AskStatus.RUNNABLE),
         asks.c.due_at > now(),
         runs.c.waiting_for["kind"].as_string() == "outage",
     )
@@ -65,7 +68,7 @@ _WAKE = (
     sa.update(asks)
     .where(
         sa.tuple_(asks.c.run_id, asks.c.id).in_(sa.select(_ASLEEP.c.run_id, _ASLEEP.c.id)),
-        asks.c.status == word("runnable"),
+        asks.c.status == word(AskStatus.RUNNABLE),
     )
     .values(due_at=None)
 )

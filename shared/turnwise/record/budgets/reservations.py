@@ -25,6 +25,7 @@ from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.outcomes import CallUsage
 from turnwise.record.runs.records import AskRecord, Claim, Json, Usage
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import AskStatus
 
 _BATCH = 100
 
@@ -103,7 +104,7 @@ class Reservations(StoreBase):
         """
         with self.locked(claim.ask.run_id) as transaction:
             rows = driver.fetch(transaction.connection, _HOLDER, _place(claim.ask))
-            if transaction.run.ended or not rows or tuple(rows[0]) != ("leased", claim.token):
+            if transaction.run.ended or not rows or tuple(rows[0]) != (AskStatus.LEASED, claim.token):
                 return Stale()
             known = _rows(transaction, claim.ask.run_id, claim.ask.id, claim.token) if done or again else {}
             if (kept := known.get(call_no)) is not None:

@@ -27,6 +27,12 @@ def word(text: str) -> sa.ColumnElement[str]:
     return sa.literal_column(f"'{text}'", sa.Text)
 
 
+def status_is(*statuses: str) -> str:
+    """The condition of a partial index or a constraint that a status is one of those, as the text of SQL."""
+    words = [f"'{status}'" for status in statuses]
+    return f"status = {words[0]}" if len(words) == 1 else f"status IN ({', '.join(words)})"
+
+
 # For `limit`: with a parameter there, a plan that is kept would have to be good for any number of rows, and is not.
 ONE = sa.literal_column("1", sa.Integer)
 

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from turnwise.record.database import schema
 from turnwise.record.runs.outcomes import Receipt
 from turnwise.record.runs.records import AgentRecord, AskRecord, Json, ReplyRecord, RunRecord
+from turnwise.record.states import AskStatus, RunStatus
 
 T = TypeVar("T")
 
@@ -32,12 +33,16 @@ _RUN, _ASK, _REPLY, _AGENT, _RECEIPT = names(RUN), names(ASK), names(REPLY), nam
 
 def run_of(row: Sequence[Any]) -> RunRecord:
     """A run from the values of `RUN`."""
-    return RunRecord(**dict(zip(_RUN, row, strict=False)))
+    values = dict(zip(_RUN, row, strict=False))
+    values["status"] = RunStatus(values["status"])
+    return RunRecord(**values)
 
 
 def ask_of(row: Sequence[Any]) -> AskRecord:
     """An ask from the values of `ASK`."""
-    return AskRecord(**dict(zip(_ASK, row, strict=False)))
+    values = dict(zip(_ASK, row, strict=False))
+    values["status"] = AskStatus(values["status"])
+    return AskRecord(**values)
 
 
 def reply_of(row: Sequence[Any]) -> ReplyRecord:

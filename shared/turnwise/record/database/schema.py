@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from turnwise.record.database.columns import Document, Money, Seconds, Tags
+from turnwise.record.database.columns import Document, Money, Seconds, Tags, status_is
+from turnwise.record.states import UNFINISHED, AskStatus
 
 SCHEMA_VERSION = "0009"
 
 metadata = sa.MetaData()
-_unfinished = sa.text("status IN ('queued', 'running', 'waiting')")
+_unfinished = sa.text(status_is(*UNFINISHED))
 
 # One row. Programs of `oldest_program` and later may work on this schema while an installation is upgraded; each
 # migration sets it.
@@ -97,7 +98,7 @@ sa.Index("ix_runs_tenant", runs.c.tenant, runs.c.id)
 _in_session = sa.text("session_id IS NOT NULL")
 sa.Index("ix_runs_session", runs.c.session_id, runs.c.id, postgresql_where=_in_session, sqlite_where=_in_session)
 # Who of a session has not ended yet, in order.
-_in_line = sa.text("session_key IS NOT NULL AND status IN ('queued', 'running', 'waiting')")
+_in_line = sa.text(f"session_key IS NOT NULL AND {status_is(*UNFINISHED)}")
 sa.Index(
     "ix_runs_session_line", runs.c.session_key, runs.c.session_no, postgresql_where=_in_line, sqlite_where=_in_line
 )
@@ -180,7 +181,7 @@ asks = sa.Table(
     sa.Column("traceparent", sa.Text),  # of the move that asked, or of who had it asked again
     sa.UniqueConstraint("run_id", "frame_no", "turn", "try_no", name="uq_asks_place"),
 )
-_runnable = sa.text("status = 'runnable'")
+_runnable = sa.text(status_is(AskStatus.RUNNABLE))
 sa.Index(
     "ix_asks_runnable",
     asks.c.queue,
@@ -198,7 +199,7 @@ sa.Index(  # the line of each tenant
     postgresql_where=_runnable,
     sqlite_where=_runnable,
 )
-_for_provider = sa.text("status = 'runnable' AND bucket IS NOT NULL")
+_for_provider = sa.text(f"{status_is(AskStatus.RUNNABLE)} AND bucket IS NOT NULL")
 sa.Index(
     "ix_asks_bucket",
     asks.c.bucket,
@@ -208,14 +209,14 @@ sa.Index(
     postgresql_where=_for_provider,
     sqlite_where=_for_provider,
 )
-_delayed = sa.text("status IN ('runnable', 'open') AND due_at IS NOT NULL")
+_delayed = sa.text(f"{status_is(AskStatus.RUNNABLE, AskStatus.OPEN)} AND due_at IS NOT NULL")
 sa.Index("ix_asks_due", asks.c.due_at, postgresql_where=_delayed, sqlite_where=_delayed)
-_leased = sa.text("status = 'leased'")
+_leased = sa.text(status_is(AskStatus.LEASED))
 sa.Index("ix_asks_leased", asks.c.worker_id, postgresql_where=_leased, sqlite_where=_leased)
-_open = sa.text("status = 'open'")
+_open = sa.text(status_is(AskStatus.OPEN))
 sa.Index("ix_asks_open", asks.c.created_at, postgresql_where=_open, sqlite_where=_open)
 
-_parked = sa.text("status = 'parked'")
+_parked = sa.text(status_is(AskStatus.PARKED))
 sa.Index("ix_asks_parked", asks.c.parked_at, postgresql_where=_parked, sqlite_where=_parked)
 
 replies = sa.Table(

@@ -23,6 +23,7 @@ from turnwise.record.runs.records import AskRecord, Json, NewFork, NewRun, RunRe
 from turnwise.record.runs.run_changes import whole
 from turnwise.record.runs.submission import Submissions
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import AskStatus, RunStatus, passed
 from turnwise.record.tenants.admission import require_room, stand_in_line
 
 _SET = sa.update(runs).where(runs.c.id == sa.bindparam("of_run"))
@@ -174,13 +175,14 @@ class _Fork:
         made: Json = {"last_seq": past.seq + 1}
         if not past.started:
             return made
-        awaiting, status = self._renamed(past.awaiting), "running"
+        awaiting, status = self._renamed(past.awaiting), RunStatus.RUNNING
         waiting_for: Json | None = None
         due: float | None = run.created_at
         if awaiting is not None and past.awaiting is not None and not past.answered:
             ask = self.record.ask(past.awaiting)
             waiting_for, due = waits_for(ask, awaiting), None
-            status = "waiting" if ask["responder"] == "user" else "running"
+            status = RunStatus.WAITING if ask["responder"] == "user" else RunStatus.RUNNING
+        passed(run.status, status)
         made |= {"status": status, "awaiting": awaiting, "waiting_for": waiting_for, "move_due_at": due}
         made |= {"started_at": run.created_at, "last_frame": past.last_frame}
         made["last_document"] = len(self.record.found["documents"])
@@ -219,8 +221,8 @@ class _Fork:
 
     def _state(self, row: Json, now: float) -> Json:
         if self._is_answered(row["id"]):
-            return {"status": "answered"}
-        status = "open" if row["responder"] == "user" else "runnable"
+            return {"status": passed(None, AskStatus.ANSWERED)}
+        status = passed(None, AskStatus.OPEN if row["responder"] == "user" else AskStatus.RUNNABLE)
         fresh = dict.fromkeys(
             (
                 "worker_id",

@@ -15,11 +15,13 @@ from turnwise.record.database import driver, schema
 from turnwise.record.database.database import Database
 from turnwise.record.database.rows import AGENT, RUN, agent_of, run_of
 from turnwise.record.database.schema import asks, documents, events, frames, runs
+from turnwise.record.database.status_statements import change_asks
 from turnwise.record.past.export import own_fields
 from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import Record, write_agent, write_ask, write_past
 from turnwise.record.runs.records import AgentRecord, Frame, Json, ReplyRecord
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import AskStatus, RunStatus, passed
 
 # Of the run's row: what it was when it was accepted.
 _GIVEN = (
@@ -32,6 +34,7 @@ _EVENTS = (
     .select_from(events.outerjoin(documents, documents.c.id == events.c.document_id))
     .order_by(events.c.seq)
 )
+_CLAIM = change_asks(AskStatus.LEASED, AskStatus.RUNNABLE).where(asks.c.id == sa.bindparam("of_ask"))
 _BODIES = sa.select(documents.c.id, documents.c.body, documents.c.parent_id)
 
 
@@ -60,7 +63,8 @@ class Scratch:
         self._run_id = record.run["id"]
         row: Json = {"version": version}
         row |= {name: own_fields(record.run)[name] for name in _GIVEN}
-        row |= {"status": "running" if past.started else "queued", "last_frame": past.last_frame}
+        status = passed(None, RunStatus.RUNNING if past.started else RunStatus.QUEUED)
+        row |= {"status": status, "last_frame": past.last_frame}
         row |= {
             "started_at": row["started_at"] if past.started else None,
             "last_document": len(record.found["documents"]),
@@ -72,7 +76,7 @@ class Scratch:
             connection.execute(sa.insert(runs), row)
             write_past(connection, record, past, self._run_id)
             if past.awaiting is not None:
-                open_again = {"status": "open", "worker_id": None, "closed_at": None}
+                open_again = {"status": passed(None, AskStatus.OPEN), "worker_id": None, "closed_at": None}
                 write_ask(connection, self._run_id, record.ask(past.awaiting), **open_again)
 
     def take_over(self, record: Record, past: Past, keys: Mapping[str, Any]) -> None:
@@ -137,6 +141,8 @@ def _answer(transaction: RunTransaction, row: Json, document: Json | None) -> No
         transaction.put_document(row["document_id"], document, (document.get("metadata") or {}).get("parent_id"))
     known = {field.name for field in fields(ReplyRecord)}
     kept = {name: value for name, value in row.items() if name in known}
+    # The replies were given to workers; here the ask has none, and goes by the same statuses.
+    transaction.connection.execute(_CLAIM, {"of_ask": row["ask_id"]})
     accepted = {"run_id": transaction.run.id, "accepted": True, "reason": None, "cost": None}
     transaction.add_reply(ReplyRecord(**(kept | accepted)))
 

@@ -24,6 +24,7 @@ from turnwise.record.database.schema import (
 from turnwise.record.past.export import own_fields
 from turnwise.record.past.reconstruction import Past, PastDocuments, Pasts
 from turnwise.record.runs.records import AgentRecord, Json
+from turnwise.record.states import RunStatus
 
 _LATER = 2**62  # the epoch of rows that were never cut off
 
@@ -107,7 +108,7 @@ class Record:
             row = self._live("session", agent.key, idx, begun.base_epoch)
         else:
             row = self._live("run", agent.key, idx, agent.history_epoch)
-            if row is None and self.run["status"] == "completed":
+            if row is None and self.run["status"] == RunStatus.COMPLETED:
                 row = self._live("session", agent.key, idx, self._last[agent.key])
         if row is None:
             raise ConflictError(

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from turnwise.errors import ConflictError
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import agent_states, asks, events, histories, replies
+from turnwise.record.database.status_statements import change_asks
 from turnwise.record.past.export import read_run
 from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import Record
@@ -17,6 +18,7 @@ from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.records import AskRecord, Json, RunRecord
 from turnwise.record.runs.session_queue import begun_after, lock_session
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import AskStatus, RunStatus, passed
 from turnwise.record.tenants.admission import require_room, stand_in_line
 
 # Events from which a deadline counts.
@@ -46,15 +48,14 @@ _UNACCEPT = (
 _LAST_TOKEN = sa.select(sa.func.max(replies.c.token)).where(
     replies.c.run_id == sa.bindparam("of_run"), replies.c.ask_id == sa.bindparam("of_ask")
 )
-_REOPEN = (
-    sa.update(asks)
+_REOPEN = {
+    status: change_asks(status)
     .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
     .values(
-        status=sa.case((asks.c.responder == "user", "open"), else_="runnable"),
         attempts=0,
         # A run that ended by its deadline may have ended in the middle of a handler.
         lost=asks.c.lost
-        + sa.case((sa.and_(asks.c.status == word("cancelled"), asks.c.worker_id.is_not(None)), 1), else_=0),
+        + sa.case((sa.and_(asks.c.status == word(AskStatus.CANCELLED), asks.c.worker_id.is_not(None)), 1), else_=0),
         token=sa.bindparam("new_token"),
         worker_id=None,
         due_at=None,
@@ -67,7 +68,8 @@ _REOPEN = (
         closed_at=None,
         traceparent=sa.func.coalesce(sa.bindparam("new_traceparent", type_=sa.Text), asks.c.traceparent),
     )
-)
+    for status in (AskStatus.OPEN, AskStatus.RUNNABLE)
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,10 +129,10 @@ class Retries(StoreBase):
 
 def _refuse(transaction: RunTransaction) -> None:
     run = transaction.run
-    if run.status != "failed":
-        if run.status == "completed" and run.status_code in _LIMITS:
+    if run.status != RunStatus.FAILED:
+        if run.status == RunStatus.COMPLETED and run.status_code in _LIMITS:
             raise ConflictError(_at_limit(transaction), "not_failed")
-        told = "is cancelled" if run.status == "cancelled" else f"is {run.status}"
+        told = "is cancelled" if run.status == RunStatus.CANCELLED else f"is {run.status}"
         raise ConflictError(f"the run {run.id} has not failed, it {told}; only a failed run is retried", "not_failed")
     if run.status_code not in _RETRYABLE:
         raise ConflictError(
@@ -207,8 +209,10 @@ def _reopened(transaction: RunTransaction, past: Past, record: Record, tracepare
     given = {"of_run": transaction.run.id, "of_ask": past.awaiting}
     transaction.connection.execute(_UNACCEPT, given)
     last = transaction.connection.execute(_LAST_TOKEN, given).scalar_one() or 0
-    token = max(last, record.ask(past.awaiting)["token"]) + 1
-    transaction.connection.execute(_REOPEN, given | {"new_token": token, "new_traceparent": traceparent})
+    ask = record.ask(past.awaiting)
+    token = max(last, ask["token"]) + 1
+    status = passed(AskStatus(ask["status"]), AskStatus.OPEN if ask["responder"] == "user" else AskStatus.RUNNABLE)
+    transaction.connection.execute(_REOPEN[status], given | {"new_token": token, "new_traceparent": traceparent})
     return True
 
 
@@ -219,13 +223,13 @@ def _go_on(
     deadline = limits.deadline
     if deadline is None and run.deadline_at is not None:
         deadline = run.deadline_at - begun_at
-    status, waiting_for = "running" if past.started else "queued", None
+    status, waiting_for = RunStatus.RUNNING if past.started else RunStatus.QUEUED, None
     if again and ask is not None:
         waiting_for = waits_for(ask, ask["id"])
-        status = "waiting" if ask["responder"] == "user" else "running"
+        status = RunStatus.WAITING if ask["responder"] == "user" else RunStatus.RUNNING
     transaction.run = replace(
         run,
-        status=status,
+        status=passed(run.status, status),
         status_code=None,
         result=None,
         error=None,

@@ -16,6 +16,7 @@ from turnwise.record.database.database import Database
 from turnwise.record.database.schema import agent_states, histories
 from turnwise.record.runs.records import RunRecord
 from turnwise.record.runs.writes import aside
+from turnwise.record.states import RunStatus
 
 _run: sa.BindParameter[str] = sa.bindparam("of_run")
 _conversation: sa.BindParameter[str] = sa.bindparam("of_conversation")
@@ -67,7 +68,7 @@ def take_up(connection: Connection, run: RunRecord) -> None:
 
 def settle(database: Database, connection: Connection, run: RunRecord) -> None:
     """At the end of a run, keep what it changed of its conversation if it completed, else leave that as it was."""
-    if run.conversation_id is None or run.status != "completed":
+    if run.conversation_id is None or run.status != RunStatus.COMPLETED:
         return
     given = {"of_run": run.id, "of_conversation": run.conversation_id}
     cut = driver.fetch(connection, _CUT, given)

@@ -16,8 +16,9 @@ from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import AskRecord, NewDocument
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import AskStatus
 
-_IS_OPEN = asks.c.status == word("open")
+_IS_OPEN = asks.c.status == word(AskStatus.OPEN)
 _OPEN = sa.select(*ASK).where(_IS_OPEN)
 
 
@@ -89,9 +90,9 @@ class Inbox(StoreBase):
             raise NotFoundError(
                 f"the run {transaction.run.id} has no question {question_id!r}; list its open questions"
             )
-        if ask.status == "answered":
+        if ask.status == AskStatus.ANSWERED:
             raise _already(ask)
-        if ask.status != "open":
+        if ask.status != AskStatus.OPEN:
             raise _none(transaction)
         return ask
 
@@ -105,7 +106,7 @@ class Inbox(StoreBase):
         if rows:
             return ask_of(rows[0])
         awaited = transaction.open_ask()  # answered a moment ago, and not yet taken up
-        if awaited is not None and awaited.responder == "user" and awaited.status == "answered":
+        if awaited is not None and awaited.responder == "user" and awaited.status == AskStatus.ANSWERED:
             raise _already(awaited)
         raise _none(transaction)
 

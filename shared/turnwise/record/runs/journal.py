@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from turnwise.observability.log_events import CATALOGUE
 from turnwise.record.runs.records import Json, RunRecord
+from turnwise.record.states import RunStatus
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ def _accepted(run: RunRecord, item: News) -> _Line:
 def _ended(run: RunRecord, _item: News) -> _Line:
     seconds = round(run.finished_at - run.created_at, 3) if run.finished_at is not None else None
     fields = _given(status=run.status, why=run.status_code, seconds=seconds, calls=run.calls, cost=str(run.cost))
-    if run.status == "failed":
+    if run.status == RunStatus.FAILED:
         return "run_failed", "Run %s failed", fields | _given(error=_text(run.error))
     return "run_ended", f"Run %s is {run.status}", fields
 

@@ -13,11 +13,14 @@ from turnwise.record.database.schema import asks
 from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.records import AskRecord, Json, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import AskStatus, RunStatus
 
 _DUE_NOW = (
     sa.update(asks)
     .where(
-        asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"), asks.c.status == word("runnable")
+        asks.c.run_id == sa.bindparam("of_run"),
+        asks.c.id == sa.bindparam("of_ask"),
+        asks.c.status == word(AskStatus.RUNNABLE),
     )
     .values(due_at=None, topups=0, topup_after=None)
 )
@@ -53,10 +56,10 @@ class RunLimits(StoreBase):
 def _due_now(transaction: RunTransaction) -> AskRecord | None:
     run = transaction.run
     waiting_for = run.waiting_for or {}
-    if run.status != "waiting" or waiting_for.get("kind") != "budget" or waiting_for.get("scope") != "run":
+    if run.status != RunStatus.WAITING or waiting_for.get("kind") != "budget" or waiting_for.get("scope") != "run":
         return None
     ask = transaction.open_ask()
-    if ask is None or ask.status != "runnable":
+    if ask is None or ask.status != AskStatus.RUNNABLE:
         return None
     driver.run(transaction.connection, _DUE_NOW, [{"of_run": run.id, "of_ask": ask.id}])
     return ask

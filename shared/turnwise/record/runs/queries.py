@@ -28,6 +28,7 @@ from turnwise.record.runs.records import (
 )
 from turnwise.record.runs.session_queue import earlier_documents
 from turnwise.record.runs.writes import aside
+from turnwise.record.states import AskStatus
 
 _EVENT = tuple(column for column in events.c if column.name not in ("document_id", "changes"))
 _EVENT_NAMES = (*names(_EVENT), "document")
@@ -50,30 +51,35 @@ _WORKERS = sa.select(
 ).order_by(workers.c.id.desc())
 # What waits for a provider that has no room, or is paused, is no work for another worker.
 _later = sa.or_(asks.c.due_at > now(), asks.c.bucket.in_(CLOSED))
-_paused = sa.and_(asks.c.status == word("runnable"), ASK_IS_ONE_OF_THE_PAUSED)
+_paused = sa.and_(asks.c.status == word(AskStatus.RUNNABLE), ASK_IS_ONE_OF_THE_PAUSED)
 _delayed = sa.and_(
-    asks.c.status == word("runnable"), sa.not_(ASK_IS_ONE_OF_THE_PAUSED), sa.func.coalesce(_later, sa.false())
+    asks.c.status == word(AskStatus.RUNNABLE), sa.not_(ASK_IS_ONE_OF_THE_PAUSED), sa.func.coalesce(_later, sa.false())
 )
 _free = sa.and_(
-    asks.c.status == word("runnable"), sa.not_(ASK_IS_ONE_OF_THE_PAUSED), sa.not_(sa.func.coalesce(_later, sa.false()))
+    asks.c.status == word(AskStatus.RUNNABLE),
+    sa.not_(ASK_IS_ONE_OF_THE_PAUSED),
+    sa.not_(sa.func.coalesce(_later, sa.false())),
 )
 _QUEUES = (
     sa.select(
         asks.c.queue,
         sa.func.sum(sa.case((_free, 1), else_=0)),
-        sa.func.sum(sa.case((asks.c.status == word("leased"), 1), else_=0)),
+        sa.func.sum(sa.case((asks.c.status == word(AskStatus.LEASED), 1), else_=0)),
         sa.func.sum(sa.case((_delayed, 1), else_=0)),
         sa.func.sum(sa.case((_paused, 1), else_=0)),
         now() - sa.func.min(sa.case((_free, sa.func.coalesce(asks.c.due_at, asks.c.created_at)))),
     )
     # Two conditions, so that each can use its partial index.
-    .where(sa.or_(asks.c.status == word("runnable"), asks.c.status == word("leased")), asks.c.queue.is_not(None))
+    .where(
+        sa.or_(asks.c.status == word(AskStatus.RUNNABLE), asks.c.status == word(AskStatus.LEASED)),
+        asks.c.queue.is_not(None),
+    )
     .group_by(asks.c.queue)
     .order_by(asks.c.queue)
 )
 _LEASED_BY = (
     sa.select(asks.c.worker_id, sa.func.count())
-    .where(asks.c.status == word("leased"), asks.c.worker_id.is_not(None))
+    .where(asks.c.status == word(AskStatus.LEASED), asks.c.worker_id.is_not(None))
     .group_by(asks.c.worker_id)
 )
 # What an error may be named by, from the general to the special.

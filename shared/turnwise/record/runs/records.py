@@ -11,11 +11,9 @@ from decimal import Decimal
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from turnwise.models.limits.window import Caps, Place, Window
+from turnwise.record.states import FINISHED, AskStatus, RunStatus
 
 Json: TypeAlias = dict[str, Any]
-
-UNFINISHED = ("queued", "running", "waiting")
-FINISHED = ("completed", "failed", "cancelled")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,7 +76,7 @@ class RunRecord:
     tenant: str
     task: str
     version: str
-    status: str
+    status: RunStatus
     status_code: str | None
     priority: int
     tags: list[str]
@@ -130,7 +128,7 @@ class RunRecord:
 class RunChanges(TypedDict, total=False):
     """What a transaction may change of a run by itself; counters and usage have methods of their own."""
 
-    status: str
+    status: RunStatus
     status_code: str | None
     waiting_for: Json | None
     result: Json | None
@@ -184,7 +182,7 @@ class NewAsk:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AskRecord:
-    """An ask's row. Its status is runnable, leased, open (a human's), answered, cancelled or parked (a person decides).
+    """An ask's row.
 
     `lost`: how often its holder was lost since it was first asked, or since a person let it be tried again. `parked`
     says why it was parked, also after that was resolved: `reason` and `attempts`, where known `call`, `tool`,
@@ -202,7 +200,7 @@ class AskRecord:
     try_no: int
     message_id: str | None
     priority: int
-    status: str
+    status: AskStatus
     attempts: int
     max_attempts: int
     token: int

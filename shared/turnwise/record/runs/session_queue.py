@@ -17,7 +17,8 @@ from turnwise.record.database import driver
 from turnwise.record.database.columns import ONE, now, word
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import documents, runs, sessions
-from turnwise.record.runs.records import UNFINISHED, Json, NewRun, RunRecord
+from turnwise.record.runs.records import Json, NewRun, RunRecord
+from turnwise.record.states import UNFINISHED, RunStatus
 
 _earlier = runs.alias("earlier")
 _words = [word(status) for status in UNFINISHED]
@@ -57,7 +58,7 @@ LEFT_WAITING = (
     .where(
         runs.c.session_key.is_not(None),
         runs.c.status.in_(_words),
-        runs.c.status == word("queued"),
+        runs.c.status == word(RunStatus.QUEUED),
         runs.c.move_due_at.is_(None),
         sa.not_(RUN_IS_PAUSED),
         ~sa.exists().where(
@@ -75,7 +76,7 @@ _EARLIER_DOCUMENTS = (
     .where(
         runs.c.session_id == sa.bindparam("session_id"),
         runs.c.conversation_id == sa.bindparam("conversation_id"),
-        runs.c.status == word("completed"),
+        runs.c.status == word(RunStatus.COMPLETED),
         documents.c.id.in_(sa.bindparam("ids", expanding=True)),
     )
     # The same document may be kept by two runs: what the later one made of it counts.

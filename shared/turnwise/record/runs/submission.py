@@ -16,6 +16,7 @@ from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.idempotency import mismatch, used_for
 from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.runs.session_queue import take_place
+from turnwise.record.states import RunStatus, passed
 from turnwise.record.tenants.admission import require_room, stand_in_line
 
 _BY_KEY = sa.select(*RUN).where(
@@ -79,8 +80,9 @@ class Submissions(StoreBase):
     def insert(self, connection: Connection, new: NewRun) -> RunRecord | None:
         """Write the row of a new run, None if its idempotency key is known."""
         place = take_place(self.database, connection, new)
+        status = passed(None, RunStatus.QUEUED)
         values = as_row(
-            new, status="queued", last_seq=1, created_at=now(), move_due_at=now(), tags=list(new.tags), **place
+            new, status=status, last_seq=1, created_at=now(), move_due_at=now(), tags=list(new.tags), **place
         )
         deadline = values.pop("deadline")
         values["deadline_at"] = None if deadline is None else now() + deadline

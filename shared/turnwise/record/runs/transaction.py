@@ -43,6 +43,7 @@ from turnwise.record.runs.records import (
 from turnwise.record.runs.run_changes import Changes
 from turnwise.record.runs.session_queue import earlier_documents, run_after, run_before
 from turnwise.record.runs.writes import Writes
+from turnwise.record.states import AskStatus, RunStatus, passed
 
 _FRAMES = (
     sa.select(frames.c.no, frames.c.path, frames.c.state)
@@ -101,7 +102,12 @@ class RunTransaction:
     # The run
 
     def change(self, **changes: Unpack[RunChanges]) -> RunRecord:
-        """Change columns of the run; `run` shows them at once."""
+        """Change columns of the run; `run` shows them at once.
+
+        Raises `IllegalTransitionError` for a status that the run cannot go to.
+        """
+        if "status" in changes:
+            passed(self.run.status, changes["status"])
         self.run = replace(self.run, **changes)
         return self.run
 
@@ -129,14 +135,15 @@ class RunTransaction:
         return self._database.insert(table)
 
     def finish(
-        self, status: str, status_code: str | None, result: Json | None = None, error: Json | None = None
+        self, status: RunStatus, status_code: str | None, result: Json | None = None, error: Json | None = None
     ) -> None:
         """End the run: open asks are cancelled, nothing is awaited or due any more. The event is the caller's.
 
         What a `completed` run has changed of its session's conversation is kept; of any other nothing is.
         """
+        passed(self.run.status, status)
         self._writes.close_open_asks = True
-        self._writes.asks = [ask | {"status": "cancelled", "closed_at": self.now} for ask in self._writes.asks]
+        self._writes.asks = [self._cancelled(ask) for ask in self._writes.asks]
         self.run = replace(
             self.run,
             status=status,
@@ -317,14 +324,17 @@ class RunTransaction:
 
     def add_ask(self, ask: NewAsk) -> None:
         """Ask a responder (runnable) or a human (open); the caller sets the run's `awaiting`."""
-        status = "open" if ask.responder == "user" else "runnable"
+        status = passed(None, AskStatus.OPEN if ask.responder == "user" else AskStatus.RUNNABLE)
         row = as_row(
             ask, run_id=self.run.id, tenant=self.run.tenant, status=status, created_at=self.now, closed_at=None
         )
         self._writes.asks.append(row)
 
-    def close_ask(self, ask_id: str, status: str) -> None:
-        """Give an ask its final status: answered, cancelled or parked."""
+    def close_ask(self, ask_id: str, status: AskStatus) -> None:
+        """Give an ask its final status, answered or cancelled; raises `IllegalTransitionError` otherwise."""
+        known = self.ask(ask_id)
+        if known is not None:
+            passed(self._writes.closed_asks.get(ask_id, known.status), status)
         self._writes.closed_asks[ask_id] = status
 
     def add_reply(self, reply: ReplyRecord) -> None:
@@ -334,7 +344,7 @@ class RunTransaction:
             ask = self.ask(reply.ask_id)
             if ask is not None:
                 self._asks[ask.id] = (ask, reply)
-            self.close_ask(reply.ask_id, "answered")
+            self.close_ask(reply.ask_id, AskStatus.ANSWERED)
 
     def put_receipt(self, ask_id: str, receipt: Receipt, token: int, worker_id: str | None) -> None:
         """Keep the receipt of a handler's call, over an earlier one of the same call."""
@@ -389,10 +399,15 @@ class RunTransaction:
             for name, value in as_row(self.run).items()
             if value is not (old := getattr(self._before, name)) and value != old
         }
+        if "status" in changed:
+            passed(self._before.status, self.run.status)
         self._writes.usage = self._used.rows(self.run, self.now)
         self._writes.flush(self.connection, self.now, changed)
         if self.run.ended and not self._before.ended:
             settle(self._database, self.connection, self.run)
+
+    def _cancelled(self, ask: Json) -> Json:
+        return ask | {"status": passed(ask["status"], AskStatus.CANCELLED), "closed_at": self.now}
 
     def _frame(self, no: int) -> Frame:
         return next(frame for frame in self.frames() if frame.no == no)

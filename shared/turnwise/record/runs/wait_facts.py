@@ -12,8 +12,10 @@ from turnwise.record.asks.pauses import PauseRecord, pause_for, read_pauses
 from turnwise.record.database.columns import ONE, now, word
 from turnwise.record.database.rows import ASK, RUN, ask_of, names, run_of
 from turnwise.record.database.schema import asks, events, runs, sweep_leases, workers
+from turnwise.record.database.status_statements import status_in
 from turnwise.record.runs.base import StoreBase, unknown_run
-from turnwise.record.runs.records import UNFINISHED, AskRecord, Json, RunRecord, WorkerRecord
+from turnwise.record.runs.records import AskRecord, Json, RunRecord, WorkerRecord
+from turnwise.record.states import UNFINISHED, AskStatus
 
 COORDINATOR = "coordinator"
 
@@ -58,14 +60,14 @@ _FLEET = sa.select(*_WORKER).where(
 )
 _SWEEPING = sa.select(sa.literal(1)).where(sweep_leases.c.lease_until > now()).limit(ONE)
 _UNFINISHED_OF = sa.select(runs.c.id).where(
-    runs.c.id.in_(sa.bindparam("ids", expanding=True)), runs.c.status.in_([word(status) for status in UNFINISHED])
+    runs.c.id.in_(sa.bindparam("ids", expanding=True)), status_in(runs.c.status, UNFINISHED)
 )
 _AHEAD = (
     sa.select(sa.func.count())
     .select_from(asks)
     .where(
         asks.c.queue == sa.bindparam("of_queue"),
-        asks.c.status == word("runnable"),
+        asks.c.status == word(AskStatus.RUNNABLE),
         sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
         sa.or_(
             asks.c.priority > sa.bindparam("of_priority"),
@@ -102,7 +104,7 @@ class Situations(StoreBase):
         if not found:
             raise unknown_run(run_id)
         one, ask = found[0], found[0].ask
-        if ask is None or ask.status != "runnable" or ask.queue is None:
+        if ask is None or ask.status != AskStatus.RUNNABLE or ask.queue is None:
             return one
         given = {"of_queue": ask.queue, "of_priority": ask.priority, "of_created_at": ask.created_at}
         with self.database.read() as connection:

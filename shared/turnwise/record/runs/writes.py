@@ -10,7 +10,6 @@ from sqlalchemy.engine import Connection
 
 from turnwise.record.budgets.usage_tally import add_usage
 from turnwise.record.database import driver, schema
-from turnwise.record.database.columns import word
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import (
     agent_states,
@@ -23,19 +22,21 @@ from turnwise.record.database.schema import (
     receipts,
     replies,
 )
+from turnwise.record.database.status_statements import change_asks
 from turnwise.record.runs.records import Json
+from turnwise.record.states import UNANSWERED, AskStatus
 
 _param = sa.bindparam
-_CLOSE = (
-    sa.update(asks)
+_CLOSE = {
+    status: change_asks(status)
     .where(asks.c.run_id == _param("of_run"), asks.c.id == _param("of_ask"))
-    .values(status=_param("new_status"), closed_at=_param("at"))
-)
-_UNANSWERED = ("runnable", "leased", "open", "parked")
+    .values(closed_at=_param("at"))
+    for status in (AskStatus.ANSWERED, AskStatus.CANCELLED)
+}
 _CLOSE_OPEN = (
-    sa.update(asks)
-    .where(asks.c.run_id == _param("of_run"), asks.c.status.in_([word(status) for status in _UNANSWERED]))
-    .values(status="cancelled", closed_at=_param("at"))
+    change_asks(AskStatus.CANCELLED, *UNANSWERED)
+    .where(asks.c.run_id == _param("of_run"))
+    .values(closed_at=_param("at"))
 )
 _RECEIPT = ("token", "status", "result", "state", "record", "at", "worker_id")
 _SAVE_FRAME = (
@@ -78,7 +79,7 @@ class Writes:
         self.documents: dict[str, Json] = {}
         self.events: list[Json] = []
         self.asks: list[Json] = []
-        self.closed_asks: dict[str, str] = {}
+        self.closed_asks: dict[str, AskStatus] = {}
         self.close_open_asks = False
         self.replies: list[Json] = []
         self.receipts: list[Json] = []
@@ -129,8 +130,7 @@ class Writes:
 
     def _flush_asks(self, connection: Connection, now: float) -> None:
         for ask_id, status in self.closed_asks.items():
-            given = {"of_run": self._run_id, "of_ask": ask_id, "new_status": status, "at": now}
-            driver.run(connection, _CLOSE, [given])
+            driver.run(connection, _CLOSE[status], [{"of_run": self._run_id, "of_ask": ask_id, "at": now}])
         if self.close_open_asks:
             driver.run(connection, _CLOSE_OPEN, [{"of_run": self._run_id, "at": now}])
         self._insert(connection, asks, self.asks)

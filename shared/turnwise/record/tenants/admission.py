@@ -6,10 +6,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.errors import QuotaExceededError
-from turnwise.record.database.columns import word
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import runs
-from turnwise.record.runs.records import UNFINISHED
+from turnwise.record.database.status_statements import status_in
+from turnwise.record.states import UNFINISHED
 
 # Seconds after which it is worth asking again; nobody knows when a run ends.
 _RETRY_AFTER = 5
@@ -17,7 +17,7 @@ _LOCK = sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(sa.bind
 _UNFINISHED = (
     sa.select(sa.func.count())
     .select_from(runs)
-    .where(runs.c.tenant == sa.bindparam("tenant"), runs.c.status.in_([word(status) for status in UNFINISHED]))
+    .where(runs.c.tenant == sa.bindparam("tenant"), status_in(runs.c.status, UNFINISHED))
 )
 
 

@@ -11,10 +11,12 @@ import sqlalchemy as sa
 
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.schema import asks, runs
+from turnwise.record.database.status_statements import status_in
 from turnwise.record.runs.base import StoreBase
-from turnwise.record.runs.records import UNFINISHED
+from turnwise.record.states import UNANSWERED, UNFINISHED, AskStatus, RunStatus
 
-_UNFINISHED = runs.c.status.in_([word(status) for status in UNFINISHED])
+_UNFINISHED = status_in(runs.c.status, UNFINISHED)
+_waits = status_in(runs.c.status, (RunStatus.QUEUED, RunStatus.WAITING))
 _kind = runs.c.waiting_for["kind"].as_string()
 _OLDEST_RUNS = (
     sa.select(runs.c.task, runs.c.status, now() - sa.func.min(runs.c.created_at))
@@ -22,18 +24,18 @@ _OLDEST_RUNS = (
     .group_by(runs.c.task, runs.c.status)
 )
 _awaited = sa.and_(asks.c.run_id == runs.c.id, asks.c.id == runs.c.awaiting)
-_parked_since = sa.case((asks.c.status == word("parked"), asks.c.parked_at))
+_parked_since = sa.case((asks.c.status == word(AskStatus.PARKED), asks.c.parked_at))
 # A run waits since it was asked what it waits for; one that was asked nothing yet, since it was accepted.
 _since = sa.func.min(sa.func.coalesce(_parked_since, asks.c.created_at, runs.c.created_at))
 _OLDEST_WAITS = (
     sa.select(_kind, runs.c.task, now() - _since)
     .select_from(runs.outerjoin(asks, _awaited))
     # Unfinished ones first, in the words of the partial index: SQLite uses it for no other condition.
-    .where(_UNFINISHED, runs.c.status.in_([word("queued"), word("waiting")]), runs.c.waiting_for.is_not(None))
+    .where(_UNFINISHED, _waits, runs.c.waiting_for.is_not(None))
     .group_by(_kind, runs.c.task)
 )
 # A condition for each, so that each can use its partial index.
-_living = sa.or_(*(asks.c.status == word(status) for status in ("runnable", "leased", "open", "parked")))
+_living = sa.or_(*(asks.c.status == word(status) for status in UNANSWERED))
 # These wait for another run's end, or for a person who pauses and resumes; all others for an ask.
 _held = sa.func.coalesce(_kind, word("")).in_([word("session"), word("paused")])
 _FORGOTTEN = (
@@ -44,7 +46,7 @@ _FORGOTTEN = (
 _OLDEST_LEASES = (
     sa.select(asks.c.queue, runs.c.task, asks.c.agent, now() - sa.func.min(asks.c.claimed_at))
     .select_from(asks.join(runs, runs.c.id == asks.c.run_id))
-    .where(asks.c.status == word("leased"), asks.c.queue.is_not(None))
+    .where(asks.c.status == word(AskStatus.LEASED), asks.c.queue.is_not(None))
     .group_by(asks.c.queue, runs.c.task, asks.c.agent)
 )
 

@@ -6,20 +6,19 @@ import sqlalchemy as sa
 
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.schema import asks, runs, workers
+from turnwise.record.database.status_statements import status_in
 from turnwise.record.runs.base import StoreBase
-from turnwise.record.runs.records import UNFINISHED
+from turnwise.record.states import UNFINISHED, AskStatus
 
 _VERSIONS = (
-    sa.select(runs.c.version, sa.func.count())
-    .where(runs.c.status.in_([word(status) for status in UNFINISHED]))
-    .group_by(runs.c.version)
+    sa.select(runs.c.version, sa.func.count()).where(status_in(runs.c.status, UNFINISHED)).group_by(runs.c.version)
 )
 # A holder that is gone is noticed by a sweep within a second or two, one that is silent after its lease.
 _HELD_BY_NOBODY = (
     sa.select(sa.func.count())
     .select_from(asks)
     .where(
-        asks.c.status == word("leased"),
+        asks.c.status == word(AskStatus.LEASED),
         ~sa.exists().where(
             workers.c.id == asks.c.worker_id,
             workers.c.lease_until > now() - sa.bindparam("patience", type_=sa.Double),

@@ -9,17 +9,19 @@ import sqlalchemy as sa
 from turnwise.record.asks.parking import PARKED
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.schema import asks, runs
+from turnwise.record.database.status_statements import status_in
 from turnwise.record.runs.base import StoreBase
-from turnwise.record.runs.records import UNFINISHED
+from turnwise.record.states import UNFINISHED, AskStatus, RunStatus
 
 # As the partial index has it: SQLite uses the index for no other condition.
-_UNFINISHED = runs.c.status.in_([word(status) for status in UNFINISHED])
+_UNFINISHED = status_in(runs.c.status, UNFINISHED)
+_waits = status_in(runs.c.status, (RunStatus.QUEUED, RunStatus.WAITING))
 _ACTIVE = sa.select(runs.c.status, sa.func.count()).where(_UNFINISHED).group_by(runs.c.status)
 _kind = runs.c.waiting_for["kind"].as_string()
 _WAITING = (
     sa.select(_kind, sa.func.count())
     # One that is queued waits for its session, or is just about to begin.
-    .where(_UNFINISHED, runs.c.status.in_([word("queued"), word("waiting")]), runs.c.waiting_for.is_not(None))
+    .where(_UNFINISHED, _waits, runs.c.waiting_for.is_not(None))
     .group_by(_kind)
 )
 
@@ -29,7 +31,7 @@ def _line(since: sa.Column[float], *conditions: sa.ColumnElement[bool]) -> sa.Se
 
 
 _MOVES = _line(runs.c.move_due_at, runs.c.move_due_at <= now())
-_QUESTIONS = _line(asks.c.created_at, asks.c.status == word("open"))
+_QUESTIONS = _line(asks.c.created_at, asks.c.status == word(AskStatus.OPEN))
 _PARKED = _line(asks.c.parked_at, PARKED)
 
 

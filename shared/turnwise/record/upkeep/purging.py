@@ -36,8 +36,9 @@ from turnwise.record.database.schema import (
     sessions,
 )
 from turnwise.record.runs.base import StoreBase
-from turnwise.record.runs.records import FINISHED, RunRecord
+from turnwise.record.runs.records import RunRecord
 from turnwise.record.runs.writes import aside
+from turnwise.record.states import FINISHED, RunStatus
 from turnwise.record.upkeep.purged_usage import KEPT_DAYS, count_purged
 
 _TOGETHER = 500  # names in one statement
@@ -50,7 +51,7 @@ _RETRYABLE_BEFORE = sa.exists().where(
     _before.c.session_id == runs.c.session_id,
     _before.c.session_key == runs.c.session_key,
     _before.c.session_no < runs.c.session_no,
-    _before.c.status == word("failed"),
+    _before.c.status == word(RunStatus.FAILED),
 )
 _UNSETTLED = sa.exists().where(reservations.c.run_id == runs.c.id, reservations.c.settled_at.is_(None))
 _KEPT = sa.or_(sa.and_(runs.c.session_key.is_not(None), _RETRYABLE_BEFORE), _UNSETTLED)
@@ -118,7 +119,7 @@ class Purges(StoreBase):
         """How many runs would be deleted, by status, and how many are old enough, but have to be kept."""
         counted = sa.select(runs.c.status, sa.func.count()).where(*retention.conditions).group_by(runs.c.status)
         # A failed run that is old itself goes first, and keeps none.
-        kept = _UNSETTLED if "failed" in retention.statuses else _KEPT
+        kept = _UNSETTLED if RunStatus.FAILED in retention.statuses else _KEPT
         with self.database.read() as connection:
             free = {row[0]: row[1] for row in connection.execute(counted.where(~kept))}
             return free, sum(row[1] for row in connection.execute(counted.where(kept)))
@@ -132,7 +133,7 @@ class Purges(StoreBase):
             run, at = run_of(rows[0]), float(rows[0][-1])
             in_session = _in_session(connection, run)
             count_purged(self.database, connection, run, at, in_session)
-            left = in_session and run.conversation_id is not None and run.status == "completed"
+            left = in_session and run.conversation_id is not None and run.status == RunStatus.COMPLETED
             if left:
                 given = {"of_run": run.id, "of_conversation": run.conversation_id}
                 for statement in (_LEFT_BEFORE, _LEAVE):

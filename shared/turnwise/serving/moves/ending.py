@@ -8,6 +8,7 @@ from turnwise.messages.entity import StatusCode
 from turnwise.observability.redaction import redact
 from turnwise.record.runs.records import Json
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import RunStatus
 
 # Under which tries are counted that failed in an outage, whatever kind each was.
 OUTAGE = "outage"
@@ -20,11 +21,11 @@ _FAILED = (
 )
 
 
-def run_status(status: StatusCode) -> str:
+def run_status(status: StatusCode) -> RunStatus:
     """`completed` where there is a result, `cancelled` for KILL, else `failed`."""
     if status is StatusCode.KILL:
-        return "cancelled"
-    return "failed" if status in _FAILED else "completed"
+        return RunStatus.CANCELLED
+    return RunStatus.FAILED if status in _FAILED else RunStatus.COMPLETED
 
 
 def error_record(error: BaseException, *, place: str, tool: str | None = None) -> Json:

@@ -31,6 +31,7 @@ from turnwise.models.base import LLMMessage
 from turnwise.record.database.faults import DATABASE_ERRORS
 from turnwise.record.runs.records import Json, NewAsk, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import AskStatus, RunStatus
 from turnwise.serving.attempts.served_agent import over_template
 from turnwise.serving.moves.ending import error_record, no_provider, run_status
 from turnwise.serving.moves.history_edits import apply_edit
@@ -130,7 +131,7 @@ def fail(tx: RunTransaction, error: Json, status: StatusCode = StatusCode.ERROR)
     """End the run with an error on record."""
     for frame in reversed(tx.frames()):
         tx.pop_frame(frame.no)
-    tx.finish("failed", status.value, error=error)
+    tx.finish(RunStatus.FAILED, status.value, error=error)
     tx.event("run.failed", data={"status": status.value, "error": error})
 
 
@@ -209,7 +210,7 @@ class _Move:
         message = self.documents.decode(run.message) if run.message else self._last_said()
         if (run.waiting_for or {}).get("kind") in ("session", "paused"):
             self.waited_for = run.waiting_for
-        self.tx.change(status="running", started_at=self.tx.now)
+        self.tx.change(status=RunStatus.RUNNING, started_at=self.tx.now)
         return stack.start(self.tree.root, message, self._facts(), turns=run.turns or -1, said_before=not run.message)
 
     def _last_said(self) -> ChatDocument | None:
@@ -253,7 +254,7 @@ class _Move:
         if tx.run.cancel_requested_at is not None or out_of_time(tx):
             self.seen.begin(tx)
             if tx.run.awaiting:
-                tx.close_ask(tx.run.awaiting, "cancelled")
+                tx.close_ask(tx.run.awaiting, AskStatus.CANCELLED)
             return Look()
         return None
 
@@ -342,12 +343,12 @@ class _Move:
             # For whoever takes the answer, which need not have this version of the application.
             extra["default"] = spec.default_human_response
             tx.event("human.asked", **place, data=data)
-            tx.change(status="waiting", waiting_for={"kind": "human", "question": ask_id, "task": ask.path})
+            tx.change(status=RunStatus.WAITING, waiting_for={"kind": "human", "question": ask_id, "task": ask.path})
         else:
             kind: Any = responder
             queue = queue_for(kind, name, self.mover.llm_queues, self.mover.agent_queues)
             tx.event("turn.asked", **place, data={**data, "queue": queue})
-            tx.change(status="running", waiting_for={"kind": responder, "agent": name, "queue": queue})
+            tx.change(status=RunStatus.RUNNING, waiting_for={"kind": responder, "agent": name, "queue": queue})
         tx.add_ask(
             NewAsk(
                 id=ask_id,
