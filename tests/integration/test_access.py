@@ -21,7 +21,7 @@ from tests.support.access_parts import (
 )
 from tests.support.issuer import Issuer, issuer
 
-from turnwise.record.tenants.scopes import Scope
+from turnwise.record.tenants.caller import Scope
 
 # What a request for each operation looks like. A new operation is not tested before it stands here, and fails.
 EXAMPLES = {

@@ -18,7 +18,7 @@ from tests.support.issuer import issuer
 
 from turnwise.record.database.access_schema import api_keys
 from turnwise.record.database.database import Database
-from turnwise.record.tenants.scopes import RUNS_READ
+from turnwise.record.tenants.caller import RUNS_READ
 
 __all__ = ["database", "postgres_url"]
 

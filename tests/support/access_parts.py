@@ -21,8 +21,8 @@ from turnwise.record.database.database import Database
 from turnwise.record.runs.outcomes import Parking
 from turnwise.record.states import AskStatus
 from turnwise.record.store import Store
+from turnwise.record.tenants.caller import SCOPES, Scope
 from turnwise.record.tenants.keys import KeyRecord, NewKey
-from turnwise.record.tenants.scopes import SCOPES, Scope
 from turnwise_gateway.api import create_api
 
 OWNER, RIVAL, OPERATOR = "acme-1", "rival", "default"

@@ -23,7 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from turnwise.base.json_bounds import fault_in
 from turnwise.models.budget.money import parse_usd
-from turnwise.record.tenants.scopes import SCOPES, Scope
+from turnwise.record.tenants.caller import SCOPES, Scope
 from turnwise.record.tenants.tenant import TENANT_ID
 
 # A year; a deadline further away is a mistake in the unit.

@@ -10,8 +10,7 @@ from turnwise.agents.history.history import History, calls_without_result, index
 from turnwise.agents.prompts import system_message, system_text, told_as_text, tool_advice, tool_rules
 from turnwise.messages.document import ChatDocument
 from turnwise.models.base import LLMMessage, Role
-from turnwise.models.tokens.estimate import beginning, estimated_tokens
-from turnwise.models.tokens.prompt_size import message_tokens
+from turnwise.models.tokens.estimate import beginning, estimated_tokens, message_tokens
 
 
 class Conversation(Agent):

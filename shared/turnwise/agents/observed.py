@@ -11,10 +11,8 @@ from turnwise.models.base import LLMMessage, LLMResponse, Role
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.observability.telemetry import names
-from turnwise.observability.telemetry.content import content
-from turnwise.observability.telemetry.conversation import conversation
-from turnwise.observability.telemetry.measures import record
-from turnwise.observability.telemetry.spans import NOBODY, Spot, listened, span
+from turnwise.observability.telemetry.conversation import content, conversation
+from turnwise.observability.telemetry.spans import NOBODY, Spot, listened, record, span
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent

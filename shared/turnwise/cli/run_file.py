@@ -17,9 +17,9 @@ from turnwise.transcripts.entry import RunTitle
 from turnwise.transcripts.from_events import entries_of
 from turnwise.transcripts.page.html import Page
 from turnwise.transcripts.page.timeline import MOST_ITEMS, timeline_section
+from turnwise.transcripts.sink import Form, written
 from turnwise.transcripts.text import Text
 from turnwise.transcripts.tsv import Tsv
-from turnwise.transcripts.writer import Form, written
 
 if TYPE_CHECKING:
     from turnwise.client import Client

@@ -19,7 +19,7 @@ from turnwise.errors import ApplicationError
 from turnwise.models.base import LLMMessage, LLMResponse, Role, TokenSink, ToolChoice, pass_on
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.specs import given_as_arguments
-from turnwise.models.tokens.prompt_size import message_tokens
+from turnwise.models.tokens.estimate import message_tokens
 from turnwise.models.tokens.usage import LLMTokenUsage
 
 

@@ -14,8 +14,7 @@ from turnwise.models.budget.call import ModelCall
 from turnwise.models.budget.gate import failed, reserving, unpaid, used_amount
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.specs import OpenAIJsonSchemaSpec, OpenAIToolSpec, choice_of
-from turnwise.models.tokens.estimate import most_tokens
-from turnwise.models.tokens.prompt_size import MOST_FORM, choice_tokens, message_tokens, most_of_files
+from turnwise.models.tokens.estimate import MOST_FORM, choice_tokens, message_tokens, most_of_files, most_tokens
 from turnwise.models.tokens.reported_usage import doubt_about
 from turnwise.models.tokens.usage_totals import process_totals
 

@@ -27,9 +27,8 @@ from turnwise.record.tenants.audit_log import AuditLog
 from turnwise.record.tenants.keys import ApiKeys
 from turnwise.record.tenants.tenants import Tenants
 from turnwise.record.upkeep.ages import Ages
-from turnwise.record.upkeep.checkup import Checkup
+from turnwise.record.upkeep.checkup import Checkup, Inspection
 from turnwise.record.upkeep.gauges import Gauges
-from turnwise.record.upkeep.inspection import Inspection
 from turnwise.record.upkeep.purging import Purges
 
 

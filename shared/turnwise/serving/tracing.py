@@ -32,8 +32,7 @@ from turnwise.app import App
 from turnwise.observability.telemetry import names
 from turnwise.observability.telemetry.context import trace_id
 from turnwise.observability.telemetry.conversation import about
-from turnwise.observability.telemetry.measures import record
-from turnwise.observability.telemetry.spans import Spot, begins_at, begun, current, listened
+from turnwise.observability.telemetry.spans import Spot, begins_at, begun, current, listened, record
 from turnwise.record.runs.outcomes import Deferral, Parking, Release, Reply
 from turnwise.record.runs.records import AskRecord, Claim, ReplyRecord, RunRecord
 from turnwise.record.runs.transaction import RunTransaction

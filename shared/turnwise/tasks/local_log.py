@@ -11,8 +11,7 @@ from turnwise.observability.display import current_settings
 if TYPE_CHECKING:
     from turnwise.tasks.task import Task
     from turnwise.transcripts.run_log import RunLog
-    from turnwise.transcripts.sink import Sink
-    from turnwise.transcripts.writer import Form
+    from turnwise.transcripts.sink import Form, Sink
 
 
 def local_log(task: Task[Any]) -> RunLog | None:

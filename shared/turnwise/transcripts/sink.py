@@ -1,8 +1,9 @@
-"""Where a log is written while its run goes on."""
+"""A log while its run continues: the writers, and the sink that they write to."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Protocol
@@ -10,7 +11,31 @@ from typing import IO, Protocol
 from turnwise.agents.human.answer_display import AnswerWatcher
 from turnwise.transcripts.entry import Entry, RunTitle
 from turnwise.transcripts.file_names import LogFiles
-from turnwise.transcripts.writer import Form
+
+
+class Form(Protocol):
+    """A way to write one run's entries, as pieces of text to be put one after the other.
+
+    What was written so far can be read at any time; a run that breaks off has no `tail`.
+    """
+
+    def head(self, title: RunTitle) -> str:
+        """What comes first."""
+
+    def part(self, entry: Entry) -> str:
+        """The next entry."""
+
+    def tail(self) -> str:
+        """What comes last."""
+
+
+def written(form: Form, title: RunTitle, entries: Iterable[Entry]) -> Iterator[str]:
+    """A whole log, piece by piece."""
+    yield form.head(title)
+    for entry in entries:
+        yield form.part(entry)
+    yield form.tail()
+
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from turnwise import LLMMessage, OpenAIToolCall, Role
 from turnwise.agents.history.fitting import MARGIN, DroppingTurns, Fit, Truncating, Window, fit
 from turnwise.agents.history.shortening import short
 from turnwise.models.base import LLMFunctionCall
-from turnwise.models.tokens.prompt_size import message_tokens
+from turnwise.models.tokens.estimate import message_tokens
 
 Way = type[Truncating | DroppingTurns]
 SYSTEM = LLMMessage(role=Role.SYSTEM, content="Be brief.")

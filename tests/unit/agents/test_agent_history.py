@@ -28,7 +28,7 @@ from turnwise import (
 from turnwise.agents.history.history import History
 from turnwise.models.base import LLMFunctionCall, LLMResponse
 from turnwise.models.mock import MockLM
-from turnwise.models.tokens.prompt_size import message_tokens
+from turnwise.models.tokens.estimate import message_tokens
 
 
 def said(content: str, role: Role = Role.USER) -> LLMMessage:

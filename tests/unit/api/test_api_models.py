@@ -16,7 +16,7 @@ from turnwise.api.pages import Page
 from turnwise.api.runs import StoppedView
 from turnwise.api.transcript import MessageItem, TranscriptView, UnknownPart
 from turnwise.record.asks import pauses
-from turnwise.record.tenants import scopes
+from turnwise.record.tenants.caller import SCOPES
 
 MODES: tuple[JsonSchemaMode, ...] = ("validation", "serialization")
 STOPPED: dict[str, Any] = {
@@ -101,7 +101,7 @@ def test_a_part_of_a_transcript_of_an_unknown_kind_is_kept() -> None:
 
 
 def test_the_words_are_those_of_the_record() -> None:
-    assert get_args(Scope) == scopes.SCOPES
+    assert get_args(Scope) == SCOPES
     assert get_args(PauseKind) == pauses.KINDS
 
 

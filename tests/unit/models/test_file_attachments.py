@@ -31,7 +31,7 @@ from turnwise import (
 from turnwise.agents.history.shortening import short
 from turnwise.errors import ConfigurationError
 from turnwise.messages.wire import MAX_FILE_BYTES, decode_document, encode_document
-from turnwise.models.tokens.prompt_size import message_tokens
+from turnwise.models.tokens.estimate import message_tokens
 from turnwise.record.store import Store
 
 PNG = FileAttachment.from_bytes(b"\x89PNG-of-a-cat", filename="cat.png")

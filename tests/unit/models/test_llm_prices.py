@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from turnwise.models.tokens.prices import price
+from turnwise.models.tokens.price_list import price
 from turnwise.models.tokens.usage import LLMTokenUsage
 
 USAGE = LLMTokenUsage(prompt_tokens=1_000_000, completion_tokens=1_000_000)

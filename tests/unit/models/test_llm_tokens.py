@@ -12,8 +12,8 @@ from turnwise import LLMMessage, OpenAIGPTConfig, Role
 from turnwise.models.base import UNLIMITED_CONTEXT, LLMConfig
 from turnwise.models.create import create_model
 from turnwise.models.tokens import tokenizer
-from turnwise.models.tokens.context_lengths import known_context_length
 from turnwise.models.tokens.estimate import beginning, estimated_tokens, shortened
+from turnwise.models.tokens.price_list import known_context_length
 
 
 @given(st.text(), st.integers(0, 50))

@@ -20,9 +20,9 @@ from turnwise.transcripts.message_text import said
 from turnwise.transcripts.numbers import seconds, used
 from turnwise.transcripts.page.html import Page
 from turnwise.transcripts.recorder import Recorder
+from turnwise.transcripts.sink import written
 from turnwise.transcripts.text import Text
 from turnwise.transcripts.tsv import Tsv
-from turnwise.transcripts.writer import written
 
 __all__ = ["terminal"]
 

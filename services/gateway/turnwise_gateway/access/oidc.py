@@ -17,8 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from turnwise.errors import IssuerUnavailableError, UnauthorizedError
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.store import Store
-from turnwise.record.tenants.caller import Caller
-from turnwise.record.tenants.scopes import SCOPES, Scope
+from turnwise.record.tenants.caller import SCOPES, Caller, Scope
 from turnwise.record.tenants.tenant import is_tenant
 from turnwise_gateway.access.identity import TRUSTED_SECONDS, limits_of
 

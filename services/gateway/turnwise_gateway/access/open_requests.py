@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from fastapi import Request
 
 from turnwise.errors import EnvironmentFault, UnauthorizedError
-from turnwise.record.tenants.caller import Caller
-from turnwise.record.tenants.scopes import Scope
+from turnwise.record.tenants.caller import Caller, Scope
 from turnwise_gateway.access.authentication import TOKEN
 from turnwise_gateway.access.identity import Identity
 from turnwise_gateway.access.scopes import caller_of

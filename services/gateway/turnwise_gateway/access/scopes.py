@@ -20,8 +20,7 @@ from starlette.routing import BaseRoute
 
 from turnwise.errors import PermissionDeniedError, UnauthorizedError
 from turnwise.processes.settings import ServiceSettings
-from turnwise.record.tenants.caller import Caller
-from turnwise.record.tenants.scopes import ADMIN, RUNS_READ, RUNS_WRITE
+from turnwise.record.tenants.caller import ADMIN, RUNS_READ, RUNS_WRITE, Caller
 from turnwise_gateway.access.authentication import CALLER, is_open
 
 _BEARER = HTTPBearer(

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from turnwise.api.transcript import TranscriptView
 from turnwise.bus.envelope import TokenNotice
-from turnwise.record.tenants.scopes import RUNS_READ
+from turnwise.record.tenants.caller import RUNS_READ
 from turnwise_gateway.access.open_requests import Admitted
 from turnwise_gateway.access.scopes import READS
 from turnwise_gateway.gateway import Gateway, Here

@@ -10,8 +10,8 @@ from turnwise.api.access import KeyView, NewKeyView
 from turnwise.api.pages import Page
 from turnwise.errors import ConflictError, PermissionDeniedError
 from turnwise.record.tenants.api_key import ApiKey
+from turnwise.record.tenants.caller import known_scopes
 from turnwise.record.tenants.keys import KeyRecord, NewKey
-from turnwise.record.tenants.scopes import known_scopes
 from turnwise_gateway.access.scopes import ADMINISTERS
 from turnwise_gateway.bodies import KeyRequest, Rotation
 from turnwise_gateway.gateway import Administered, Gateway, Who

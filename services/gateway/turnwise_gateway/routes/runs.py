@@ -21,7 +21,7 @@ from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.record.runs.records import NewRun, RunFilter, RunRecord
 from turnwise.record.runs.wait_facts import LIMIT_CODES, Situation
 from turnwise.record.states import RunStatus
-from turnwise.record.tenants.scopes import RUNS_WRITE
+from turnwise.record.tenants.caller import RUNS_WRITE
 from turnwise.serving.moves.permits import permit
 from turnwise.tasks.entry import document_of
 from turnwise_gateway.access.scopes import READS, WRITES

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, SupportsIndex
 
 from turnwise.models.base import LLMMessage, OpenAIToolCall, Role
-from turnwise.models.tokens.prompt_size import message_tokens
+from turnwise.models.tokens.estimate import message_tokens
 
 
 class History(list[LLMMessage]):

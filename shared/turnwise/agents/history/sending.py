@@ -18,8 +18,14 @@ from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import ModelCall
 from turnwise.models.budget.gate import Hold, reserving, used_amount
 from turnwise.models.language_model import LanguageModel
-from turnwise.models.tokens.estimate import estimated_tokens, most_tokens
-from turnwise.models.tokens.prompt_size import MOST_FORM, choice_tokens, message_tokens, most_of_files
+from turnwise.models.tokens.estimate import (
+    MOST_FORM,
+    choice_tokens,
+    estimated_tokens,
+    message_tokens,
+    most_of_files,
+    most_tokens,
+)
 from turnwise.models.tokens.usage import LLMTokenUsage
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 from turnwise.models.base import LLMFunctionCall, LLMMessage, OpenAIToolCall
-from turnwise.models.tokens.estimate import beginning, estimated_tokens, shortened
-from turnwise.models.tokens.prompt_size import message_tokens
+from turnwise.models.tokens.estimate import beginning, estimated_tokens, message_tokens, shortened
 
 # Tokens that are left of an old message.
 KEPT_TOKENS = 30

@@ -50,8 +50,8 @@ def create(
     Example: turnwise keys create --tenant acme --name shop --scope runs:read --scope runs:write --days 90
     """
     from turnwise.cli.open_database import actor, open_record
+    from turnwise.record.tenants.caller import known_scopes
     from turnwise.record.tenants.keys import NewKey
-    from turnwise.record.tenants.scopes import known_scopes
     from turnwise.record.tenants.tenant import known_tenant
 
     new = NewKey(

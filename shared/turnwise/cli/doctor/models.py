@@ -8,7 +8,7 @@ from turnwise.app import App
 from turnwise.cli.doctor.finding import Finding, fault, note, ok, warning
 from turnwise.errors import ConfigurationError
 from turnwise.models.openai.config import OpenAIGPTConfig
-from turnwise.models.tokens.prices import price
+from turnwise.models.tokens.price_list import price
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.processes.settings import ServiceSettings
 

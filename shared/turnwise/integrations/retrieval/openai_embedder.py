@@ -123,7 +123,7 @@ class OpenAIEmbedder(BaseModel):
         return self._priced(told)
 
     def _priced(self, used: LLMTokenUsage) -> LLMTokenUsage:
-        from turnwise.models.tokens.prices import price
+        from turnwise.models.tokens.price_list import price
 
         server = self._server().route
         own = None if self.input_price is None else {server.model: (self.input_price, Decimal(0))}

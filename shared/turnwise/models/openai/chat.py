@@ -21,8 +21,7 @@ from turnwise.models.limits.provider import Target, provider_of
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.openai.wire import parse_completion, request_body
 from turnwise.models.providers import named_provider
-from turnwise.models.tokens.context_lengths import known_context_length
-from turnwise.models.tokens.prices import price
+from turnwise.models.tokens.price_list import known_context_length, price
 from turnwise.models.tokens.tokenizer import tokenizer_for
 from turnwise.models.tokens.usage import LLMTokenUsage
 

@@ -1,19 +1,43 @@
-"""Spans of what goes on in one process, with the measurements that belong to them."""
+"""Spans of what happens in one process, with the measurements that belong to them."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from weakref import WeakKeyDictionary
 
 from turnwise.observability.telemetry import names
 from turnwise.observability.telemetry.context import span_context, traceparent_of
-from turnwise.observability.telemetry.measures import record, takes
-from turnwise.observability.telemetry.providers import tracer
+from turnwise.observability.telemetry.providers import meter, tracer
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
+
+
+_instruments: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+_making = threading.Lock()
+
+
+def takes() -> bool:
+    """Whether anybody takes measurements."""
+    return meter() is not None
+
+
+def record(metric: tuple[str, str, str, tuple[float, ...]], value: float, attributes: Mapping[str, Any]) -> None:
+    """Add a value to a histogram, where anybody takes it."""
+    makes = meter()
+    if makes is None:
+        return
+    name, unit, description, boundaries = metric
+    with _making:
+        made = _instruments.setdefault(makes, {})
+        if name not in made:
+            made[name] = makes.create_histogram(name, unit, description, explicit_bucket_boundaries_advisory=boundaries)
+    made[name].record(value, dict(attributes))
+
 
 Attributes: TypeAlias = Mapping[str, Any]
 Kind: TypeAlias = Literal["INTERNAL", "CLIENT", "PRODUCER"]

@@ -1,11 +1,34 @@
-"""Who asks, once that is known."""
+"""Callers of the gateway, and their scopes. A scope is exactly what it says: no scope includes another."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from turnwise.record.tenants.scopes import SCOPES, Scope
+from turnwise.errors import InvalidRequestError
 from turnwise.record.tenants.tenant import DEFAULT_TENANT, NO_OWN_LIMITS, TenantLimits
+
+Scope = Literal["runs:read", "runs:write", "admin"]
+
+# See the tenant's runs, sessions, inbox, queues and usage, and the tasks that there are.
+RUNS_READ: Scope = "runs:read"
+# Submit, answer, cancel, fork, delete: whatever changes the tenant's runs and sessions.
+RUNS_WRITE: Scope = "runs:write"
+# The installation: keys, tenants and usage of all tenants, the audit log, the worker processes. No run.
+ADMIN: Scope = "admin"
+
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+
+def known_scopes(names: Iterable[str]) -> tuple[Scope, ...]:
+    """The scopes of these names, each once and in a fixed order; raises `InvalidRequestError` for any other name."""
+    given = set(names)
+    unknown = given.difference(SCOPES)
+    if unknown or not given:
+        said = ", ".join(sorted(unknown)) or "none"
+        raise InvalidRequestError(f"the scopes are {said}; expected some of {', '.join(SCOPES)}")
+    return tuple(scope for scope in SCOPES if scope in given)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

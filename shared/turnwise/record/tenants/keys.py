@@ -14,7 +14,7 @@ from turnwise.record.database.columns import now
 from turnwise.record.database.rows import names
 from turnwise.record.runs.base import StoreBase
 from turnwise.record.tenants.api_key import ApiKey
-from turnwise.record.tenants.scopes import Scope
+from turnwise.record.tenants.caller import Scope
 from turnwise.record.tenants.tenant import NO_OWN_LIMITS, TenantLimits
 from turnwise.record.tenants.tenants import LIMITS, limits_of
 

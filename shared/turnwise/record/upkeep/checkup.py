@@ -1,13 +1,18 @@
-"""What is asked of a record by whoever looks whether an installation is well."""
+"""The record as a whole, for operators and tests that check whether an installation is well."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from turnwise.record.database.columns import now, word
-from turnwise.record.database.schema import asks, runs, workers
+from turnwise.record.database.rows import names
+from turnwise.record.database.schema import asks, metadata, runs, workers
 from turnwise.record.database.status_statements import status_in
 from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.records import Json
 from turnwise.record.states import UNFINISHED, AskStatus
 
 _VERSIONS = (
@@ -59,3 +64,29 @@ class Checkup(StoreBase):
         with self.database.read() as connection:
             given = {"patience": leases * self.lease_seconds}
             return int(connection.execute(_HELD_BY_NOBODY, given).scalar_one())
+
+
+_TABLES = {table.name: sa.select(table).order_by(*table.primary_key.columns) for table in metadata.sorted_tables}
+
+
+class Inspection(StoreBase):
+    """Reads tables as they are; meant for records of a size that fits into memory."""
+
+    def everything(self, *without: str) -> dict[str, list[Json]]:
+        """The rows of every table in the order of their keys, but for the tables named in `without`."""
+        found: dict[str, list[Json]] = {}
+        with self.database.read() as connection:
+            for name, statement in _TABLES.items():
+                if name not in without:
+                    found[name] = _rows(connection, statement)
+        return found
+
+    def table(self, name: str) -> list[Json]:
+        """The rows of one table in the order of their keys."""
+        with self.database.read() as connection:
+            return _rows(connection, _TABLES[name])
+
+
+def _rows(connection: Connection, statement: sa.Select[Any]) -> list[Json]:
+    keys = names(tuple(statement.selected_columns))  # type: ignore[arg-type]
+    return [dict(zip(keys, row, strict=True)) for row in connection.execute(statement)]

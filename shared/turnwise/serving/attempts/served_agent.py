@@ -19,7 +19,7 @@ from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.toolset import AgentFacts
 from turnwise.models.base import LLMMessage, Role
 from turnwise.models.language_model import LanguageModel
-from turnwise.models.tokens.prompt_size import message_tokens
+from turnwise.models.tokens.estimate import message_tokens
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.record.runs import records
 from turnwise.record.runs.records import Json, NewHistory
