@@ -48,8 +48,8 @@ MUTANTS = (
     _mutant(
         "MSG-13",
         "messages/document.py",
-        "if not self.metadata.parent_id:\n            self",
-        "if False:\n            self",
+        "linked = self.with_metadata(parent_id=parent.metadata.id)",
+        "linked = self",
     ),
     _mutant("HUMAN-2", "messages/human.py", 'text = default or "null"', 'text = default or ""'),
     _mutant("HUMAN-3", _STEP, "responder == USER and self.spec.default_human_response is not None", "False"),
@@ -179,8 +179,8 @@ MUTANTS = (
     _mutant(
         "STEP-6",
         _STEP,
-        "if (kept := self.no_answer) is not None:",
-        "if (kept := self.no_answer) is not None and False:",
+        "if self.no_answer is not None:",
+        "if False:",
     ),
     _mutant(
         "STEP-7", _STEP, "sender = Entity.LLM if self.pending_sender == USER else Entity.USER", "sender = Entity.USER"

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import cycle
 from typing import Any, TypeVar
 from unittest import mock
@@ -214,7 +214,7 @@ def build_team(members: list[Member]) -> WatchedTask:
 
 @dataclass
 class Watch:
-    """Checks every move: illegal answers change nothing, the given state stays as it was, and it is JSON.
+    """Checks every move: illegal answers change nothing, all that was given stays as it was, and the state is JSON.
 
     With `through_json`, what is given to a move, and what a responder is shown, has been JSON in between. `sizes` are
     the lengths of the states as JSON, `finish` is how the run ended.
@@ -226,8 +226,11 @@ class Watch:
     finish: Finish | None = None
     kept: dict[str, str] = field(default_factory=dict)
 
-    def start(self, *args: Any, **options: Any) -> StackMove:
-        return self._seen(_START(*args, **options))
+    def start(self, root: TaskSpec, message: ChatDocument | None, facts: Facts, **options: Any) -> StackMove:
+        before = inputs_as_bytes(root, (), message, facts)
+        move = _START(root, message, facts, **options)
+        assert inputs_as_bytes(root, (), message, facts) == before, "the first move changed what it was given"
+        return self._seen(move)
 
     def receive(
         self, root: TaskSpec, given: Stack, answer: Answer, facts: Facts, *, last_frame: int, sub_turns: int = -1
@@ -244,9 +247,11 @@ class Watch:
         used = given
         if self.through_json:
             used = tuple(f._replace(state=self._loaded(text)) for f, text in zip(given, before, strict=True))
-        move = self._seen(_RECEIVE(root, used, answer, facts, last_frame=last_frame))
-        assert [self._dumped(frame.state) for frame in used] == before, "a move changed the state that it was given"
-        return move
+        document = answer.document if isinstance(answer, Reply) else None
+        inputs = inputs_as_bytes(root, used, document, facts)
+        move = _RECEIVE(root, used, answer, facts, last_frame=last_frame, sub_turns=sub_turns)
+        assert inputs_as_bytes(root, used, document, facts) == inputs, "a move changed what it was given"
+        return self._seen(move)
 
     def _seen(self, move: StackMove) -> StackMove:
         if isinstance(move.action, Finish):
@@ -279,6 +284,31 @@ class Watch:
         return None if text is None else decode_document(json.loads(text), self.registry, self._found)
 
 
+def inputs_as_bytes(root: TaskSpec, given: Stack, document: ChatDocument | None, facts: Facts) -> bytes:
+    """All that a move is given, as text: the task, the facts, the states, and each document with all that it answers.
+
+    Of documents and tools every field is in it, whether or not it has its default; facts that are callables are not.
+    """
+    told = [repr(root), repr([facts.agent(key) for key in root.agents()])]
+    told.append(repr([value for value in facts if not callable(value)]))
+    for frame in given:
+        state = {item.name: getattr(frame.state, item.name) for item in fields(frame.state)}
+        told.append(repr((frame.no, frame.path, {**state, "pending": None, "no_answer": None})))
+        told.extend((*_with_ancestors(frame.state.pending), *_with_ancestors(frame.state.no_answer)))
+    told.extend(_with_ancestors(document))
+    return "\n".join(told).encode(errors="surrogatepass")
+
+
+def _with_ancestors(document: ChatDocument | None) -> Iterator[str]:
+    for _ in range(_ANCESTORS):
+        if document is None:
+            return
+        yield document.model_dump_json(serialize_as_any=True)
+        document = document.parent
+
+
+# A document holds what it answers, and so on to the beginning; a move has nothing to do with what is further away.
+_ANCESTORS = 4
 _START, _RECEIVE = stack.start, stack.receive
 
 

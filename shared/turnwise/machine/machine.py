@@ -4,8 +4,9 @@ A step (a *turn*) asks the responders in order until one gives a valid answer; t
 message. After each step the task may be done. `start` makes the first move of a task; `receive` goes on with what a
 responder answered. Both run until somebody outside has to act: a responder to ask, counts to tell, or the end.
 
-A move works on a scratch copy of the state (`work.py`): the steps are in `step.py`, what follows them in
-`after_step.py`.
+A move changes nothing that it is given. It works on a scratch copy of the state (`work.py`), and on copies of the
+documents that it links, marks or readdresses; those keep their ids, and share what is not changed. The steps are in
+`step.py`, what follows them in `after_step.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from turnwise.machine.spec import TaskSpec
 from turnwise.machine.state import USER, TaskState
 from turnwise.machine.step import Step
 from turnwise.messages.document import ChatDocument
-from turnwise.messages.tool_parsing import attach_tools
+from turnwise.messages.tool_parsing import with_tools
 
 
 def start(
@@ -45,6 +46,8 @@ def start(
     `said_before`: the message is the last one of the agent's history, so who said it does not answer it now.
     With `stepwise` it pauses before each step, the first one too.
     """
+    if message is not None:
+        message = with_tools(message, facts.agent(spec.agent))
     is_root = caller is None
     afresh = (is_root and spec.restart) or (not is_root and spec.restart_as_subtask)
     edits: list[Edit] = [Reset(key) for key in spec.agents()] if afresh else []
@@ -56,8 +59,6 @@ def start(
         pending_sender=message.metadata.sender.value if said_before and message is not None else USER,
         history_start=0 if afresh else facts.agent(spec.agent).history_len,
     )
-    if message is not None:
-        attach_tools(message, facts.agent(spec.agent))
     work = Step(spec, state, facts, edits)
     work.trace.append(Trace("started", spec.path, 0, document=message))
     return work.move(Pause(spec.path) if stepwise else work.begin_step())

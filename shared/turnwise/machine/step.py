@@ -15,12 +15,12 @@ from turnwise.machine.responders import (
 )
 from turnwise.machine.routing import read_route
 from turnwise.machine.state import AGENT, LLM, USER
-from turnwise.machine.trust import mark
+from turnwise.machine.trust import marked
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity, StatusCode
 from turnwise.messages.human import human_answer
 from turnwise.messages.signals import NO_ANSWER, PASS
-from turnwise.messages.tool_parsing import attach_tools, tool_attempt
+from turnwise.messages.tool_parsing import tool_attempt, with_tools
 from turnwise.messages.tools.orchestration import AgentDoneTool, DoneTool
 
 
@@ -107,10 +107,9 @@ class Step(AfterStep):
 
     def followed(self, responder: str, doc: ChatDocument) -> ChatDocument:
         """The answer with its marks of trust, its tools attached if a model gave it, and its signals followed."""
-        mark(doc, responder, self.pending, self.facts.agent(self.spec.agent))
-        if responder == LLM:
-            attach_tools(doc, self.facts.agent(self.spec.agent))
-        return self._routed(doc)
+        agent = self.facts.agent(self.spec.agent)
+        doc = marked(doc, responder, self.pending, agent)
+        return self._routed(with_tools(doc, agent) if responder == LLM else doc)
 
     def _routed(self, doc: ChatDocument) -> ChatDocument:
         """Follow a signal in the answer's text; a named pass moves the pending message's recipient."""
@@ -124,30 +123,30 @@ class Step(AfterStep):
             if self.pending is not None:
                 self.replace_pending().metadata.recipient = route.recipient
                 if PASS not in doc.content:
-                    doc.content = PASS
+                    return doc.changed(content=PASS)
             return doc
-        doc.content = route.text
-        doc.metadata.recipient = route.recipient
-        return doc
+        return doc.changed(content=route.text, metadata=doc.metadata.changed(recipient=route.recipient))
 
     def _is_pass(self, doc: ChatDocument) -> bool:
         return self.spec.recognize_string_signals and PASS in doc.content
 
     def take(self, responder: str, doc: ChatDocument) -> Action:
         """Make the answer the pending message, or hand the old one on if the answer is a pass."""
-        parent = self.pending
+        parent, given = self.pending, doc
         passed = self._is_pass(doc)
         if parent is not None:
-            doc.answers(parent)
+            doc = doc.answering(parent)
+        if not passed and (responder != AGENT or doc.metadata.sender is Entity.LLM):
+            # Not in what AGENT says itself: a result may quote a tool, and the human has the first word on it.
+            doc = with_tools(doc, self.facts.agent(self.spec.agent))
+        if self.no_answer is given:
+            self.no_answer = doc
         kind = "passed" if passed else "taken"
         self.trace.append(Trace(kind, self.spec.path, self.turn, responder, doc, parent))
         if passed:
             self.stalled += 1
         else:
             self.stalled = 0
-            if responder != AGENT or doc.metadata.sender is Entity.LLM:
-                # Not in what AGENT says itself: a result may quote a tool, and the human has the first word on it.
-                attach_tools(doc, self.facts.agent(self.spec.agent))
             self.pending = doc
             self.pending_sender = doc.metadata.sender.value if responder in ENTITIES else responder
             self._without_done_tools()
@@ -171,9 +170,7 @@ class Step(AfterStep):
                 self.replace_pending().tool_messages = kept
 
     def no_valid_answer(self) -> Action:
-        if (kept := self.no_answer) is not None:
-            # It may be part of the state that was given, which taking it must not change.
-            self.no_answer = kept.model_copy(update={"metadata": kept.metadata.model_copy()})
+        if self.no_answer is not None:
             return self.take(self.no_answer_from, self.no_answer)
         self.stalled += 1
         self.trace.append(Trace("none", self.spec.path, self.turn))

@@ -18,19 +18,22 @@ from turnwise.messages.tools.orchestration import PassTool, handed_on
 from turnwise.messages.toolset import AgentFacts
 
 
-def mark(answer: ChatDocument, responder: str, asked: ChatDocument | None, agent: AgentFacts) -> None:
-    """Mark what `responder` answered to `asked` as tainted where it can be nothing else.
+def marked(answer: ChatDocument, responder: str, asked: ChatDocument | None, agent: AgentFacts) -> ChatDocument:
+    """Return what `responder` answered to `asked`, marked as tainted where it can be nothing else.
 
     A human's answer is tainted, if it is not from SYSTEM, and its tools are nobody's but his. The handler's is where
     a tool said on what it was given, and that was not trusted, or where it holds a tool that came out of such a one
-    and that the model may not use.
+    and that the model may not use. The marks are set on a copy, where they are not there already.
     """
     meta = answer.metadata
     if responder == USER:
-        if meta.sender is not Entity.SYSTEM:
-            meta.tainted, meta.tools_from_agent = True, False
-    elif responder == AGENT and asked is not None and not meta.tainted:
-        meta.tainted = any(untrusted(source) for source in _said_on(answer, asked, agent))
+        if meta.sender is not Entity.SYSTEM and (meta.tools_from_agent or not meta.tainted):
+            return answer.with_metadata(tainted=True, tools_from_agent=False)
+        return answer
+    if responder != AGENT or asked is None or meta.tainted:
+        return answer
+    derived = any(untrusted(source) for source in _said_on(answer, asked, agent))
+    return answer.with_metadata(tainted=True) if derived else answer
 
 
 def _said_on(answer: ChatDocument, asked: ChatDocument, agent: AgentFacts) -> Iterator[ChatDocument]:

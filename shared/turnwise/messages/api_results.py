@@ -12,13 +12,15 @@ if TYPE_CHECKING:
 
 
 def assign_results(result: ChatDocument, question: ChatDocument, open_calls: Sequence[OpenAIToolCall]) -> ChatDocument:
-    """The result of answering `question`, with `oai_tool_id` or `oai_tool_id2result` set for the calls in it."""
+    """Return a result of answering `question` with `oai_tool_id` or `oai_tool_id2result` set for the calls in it.
+
+    It is a copy, where there are calls to answer.
+    """
     if not question.oai_tool_calls or not open_calls:
         return result
     content, by_id, call_id = match_results(result.content, result.oai_tool_id2result, open_calls)
-    result.content, result.oai_tool_id2result = content, by_id
-    result.metadata.oai_tool_id = call_id
-    return result
+    metadata = result.metadata.changed(oai_tool_id=call_id)
+    return result.changed(content=content, oai_tool_id2result=by_id, metadata=metadata)
 
 
 def match_results(

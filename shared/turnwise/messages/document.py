@@ -155,6 +155,17 @@ class ChatDocument(SharedFieldsSet):
         other._remember(self)
         return other
 
+    def changed(self, **fields: Any) -> Self:
+        """Return a copy of the same id with these fields; it shares the values of all others."""
+        other = super().changed(**fields)
+        other._remember(self)
+        _alive[other.metadata.id] = other
+        return other
+
+    def with_metadata(self, **marks: Any) -> Self:
+        """Return a copy of the same id with these marks in its metadata."""
+        return self.changed(metadata=self.metadata.changed(**marks))
+
     def __setstate__(self, state: dict[Any, Any]) -> None:
         super().__setstate__(state)
         self._remember(None)
@@ -204,11 +215,22 @@ class ChatDocument(SharedFieldsSet):
         return _alive.get(self.metadata.child_id)
 
     def answers(self, parent: ChatDocument) -> None:
-        """Link this message to the one it answers, where it is not linked yet."""
+        """Link this message, which is being made, to the one it answers, where it is not linked yet."""
         if not self.metadata.parent_id:
             self.metadata.parent_id = parent.metadata.id
         if self.metadata.parent_id == parent.metadata.id:
             self._parent = parent
+
+    def answering(self, parent: ChatDocument) -> Self:
+        """Return this message linked to the one it answers: a copy, where it is not linked yet."""
+        if not self.metadata.parent_id:
+            linked = self.with_metadata(parent_id=parent.metadata.id)
+        elif self.metadata.parent_id == parent.metadata.id and self._parent is not parent:
+            linked = self.changed()
+        else:
+            return self
+        linked._parent = parent
+        return linked
 
     @staticmethod
     def deepcopy(doc: ChatDocument, new_id: str | None = None) -> ChatDocument:

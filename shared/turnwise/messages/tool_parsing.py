@@ -115,8 +115,10 @@ def accepts(agent: AgentFacts, doc: ChatDocument) -> bool:
     return not present and not agent.respond_tools_only
 
 
-def attach_tools(doc: ChatDocument, agent: AgentFacts) -> None:
-    """Keep the tools that the agent handles, found in the text or the calls, on the message as structure.
+def with_tools(doc: ChatDocument, agent: AgentFacts) -> ChatDocument:
+    """Return the message with the tools that the agent handles, found in its text or calls, attached as structure.
+
+    That is a copy where there are any, and none is attached yet.
 
     Who is shown the message next sees the tools, not a text to be searched again with other eyes. Marks of trust stay
     as they are, so nothing becomes allowed by it.
@@ -124,7 +126,8 @@ def attach_tools(doc: ChatDocument, agent: AgentFacts) -> None:
     if not doc.tool_messages:
         mine = [tool for tool in find_tools(doc, agent).present if handles(agent, tool)]
         if mine:
-            doc.tool_messages = mine
+            return doc.changed(tool_messages=mine)
+    return doc
 
 
 def _find(doc: ChatDocument, agent: AgentFacts) -> Found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel
 
@@ -18,6 +18,20 @@ class SharedFieldsSet(BaseModel):
 
     def model_post_init(self, _context: Any, /) -> None:
         object.__setattr__(self, "__pydantic_fields_set__", _names(type(self)))
+
+    def changed(self, **fields: Any) -> Self:
+        """Return a copy with these fields, which are not validated; it shares the values of all others.
+
+        It does what `model_copy` does, in a fifth of the calls: the machine makes such copies in each turn.
+        """
+        kind = type(self)
+        other = kind.__new__(kind)
+        extra, private = self.__pydantic_extra__, self.__pydantic_private__
+        object.__setattr__(other, "__dict__", {**self.__dict__, **fields})
+        object.__setattr__(other, "__pydantic_fields_set__", self.__pydantic_fields_set__)
+        object.__setattr__(other, "__pydantic_extra__", None if extra is None else dict(extra))
+        object.__setattr__(other, "__pydantic_private__", None if private is None else dict(private))
+        return other
 
 
 @lru_cache(maxsize=64)

@@ -169,6 +169,29 @@ def test_each_run_ends_and_every_way_of_running_it_gives_the_same_transcript(
         assert other_transcript == transcript, way
 
 
+def changed_in_place(document: ChatDocument, **fields: Any) -> ChatDocument:
+    for name, value in fields.items():
+        setattr(document, name, value)
+    return document
+
+
+@pytest.mark.parametrize(
+    ("member", "opening"),
+    [
+        (Member(replies=("hello",)), "the answer is linked to what it answers"),
+        (Member(replies=("__SEND__:User hello",)), "the answer is addressed by its text"),
+        (Member(handled=frozenset([0]), usable=frozenset([0])), '{"request": "square", "number": 2}'),
+    ],
+)
+def test_a_move_that_changes_a_document_in_place_is_noticed(
+    member: Member, opening: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_team([member], opening, "sync")
+    monkeypatch.setattr(ChatDocument, "changed", changed_in_place)
+    with pytest.raises(AssertionError, match="move changed what it was given"):
+        run_team([member], opening, "sync")
+
+
 @pytest.mark.parametrize("cycle_len", [0, 10])
 def test_the_state_does_not_grow_with_the_turns(cycle_len: int) -> None:
     numbers = tuple(f"number {n:04}" for n in range(1000))
