@@ -17,7 +17,7 @@ from turnwise.machine.responders import ENTITIES
 from turnwise.machine.spec import TaskSpec
 from turnwise.machine.state import TaskState
 from turnwise.messages.api_results import assign_results
-from turnwise.messages.document import ChatDocument
+from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.entity import Entity, StatusCode
 
 
@@ -152,13 +152,11 @@ def _too_many_calls(caller: TaskSpec, message: ChatDocument | None, facts: Facts
     if len(agent.open_calls) < 2 or len(message.oai_tool_calls or ()) < 2:
         return None
     text = "ERROR: Use ONE tool at a time!"
-    result = ChatDocument(
+    return ChatDocument(
         content="",
         oai_tool_id2result={call.id or "": text for call in agent.open_calls},
+        metadata=ChatDocMetaData(id=facts.new_id(), sender=Entity.USER),
     )
-    result.metadata.id = facts.new_id()
-    result.metadata.sender = Entity.USER
-    return result
 
 
 def _with_pending(state: TaskState, doc: ChatDocument) -> TaskState:

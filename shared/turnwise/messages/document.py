@@ -24,7 +24,8 @@ _MEMORY = ("_find_parent", "_found", "_objects", "_parent")
 _ADDRESSED = re.compile(r"^\s*TO\s*\[\s*([^\]]+?)\s*\]\s*:(.*)$", re.DOTALL)
 
 
-def _document_id() -> str:
+def document_id() -> str:
+    """Return a fresh id of a document."""
     return new_id("doc")
 
 
@@ -51,7 +52,7 @@ class ChatDocMetaData(SharedFieldsSet):
 
     model_config = ConfigDict(validate_default=False)
 
-    id: str = Field(default_factory=_document_id)
+    id: str = Field(default_factory=document_id)
     parent_id: str = ""
     child_id: str = ""
     agent_id: str = ""
@@ -242,7 +243,7 @@ class ChatDocument(SharedFieldsSet):
             update={
                 "metadata": doc.metadata.model_copy(
                     update={
-                        "id": new_id or _document_id(),
+                        "id": new_id or document_id(),
                         "tool_ids": list(doc.metadata.tool_ids),
                         "child_id": "",
                         "takes_back": (),

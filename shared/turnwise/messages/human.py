@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.document import ChatDocMetaData, ChatDocument, document_id
 from turnwise.messages.entity import Entity
 from turnwise.models.base import OpenAIToolCall
 
@@ -29,12 +29,11 @@ def human_answer(
     if text.startswith("SYSTEM"):
         text, sender = text.removeprefix("SYSTEM").strip(), Entity.SYSTEM
     metadata = ChatDocMetaData(
+        id=new_id or document_id(),
         source=sender,
         sender=sender,
         tainted=sender is Entity.USER,
         tool_ids=list(question.metadata.tool_ids) if question is not None else [],
         oai_tool_id=open_calls[0].id if len(open_calls) == 1 else None,
     )
-    if new_id:
-        metadata.id = new_id
     return ChatDocument(content=text, metadata=metadata)

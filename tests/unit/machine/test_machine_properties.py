@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import random
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
 
@@ -22,10 +28,13 @@ from turnwise import (
     StatusCode,
     temporary_settings,
 )
+from turnwise.base import ids
 from turnwise.machine import stack
 from turnwise.machine.actions import Finish, Look, Reply
 from turnwise.machine.facts import Facts
 from turnwise.machine.state import TaskState, document_ids, dump_state, load_state
+from turnwise.machine.step import Step
+from turnwise.messages import document
 
 NAMES = ["t0", "t1", "t2", "t3", "LLM", "User", "agent", "nobody"]
 
@@ -254,3 +263,88 @@ def test_a_look_asks_the_same_again_unless_the_run_was_killed_or_is_out_of_time(
         assert isinstance(ended.action, Finish)
         assert ended.action.status is status
         assert ended.stack == ()
+
+
+def by_chance_or_clock(*_: Any) -> Any:
+    raise AssertionError("a move made an id, read the clock or threw dice")
+
+
+@contextmanager
+def without_chance_or_clock() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        for module, name in CHANCE_AND_CLOCK:
+            patched.setattr(module, name, by_chance_or_clock)
+        yield
+
+
+CHANCE_AND_CLOCK = (
+    *((ids, name) for name in ("uuid7", "new_id")),
+    *((document, name) for name in ("new_id",)),
+    *((time, name) for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter")),
+    *((random, name) for name in ("random", "randint", "choice", "getrandbits")),
+    *((uuid, name) for name in ("uuid1", "uuid4")),
+    (os, "urandom"),
+)
+
+
+@contextmanager
+def named_by_the_facts() -> Iterator[list[str]]:
+    """Let every move name its documents by a counter, while chance and clock raise; gives the names."""
+    given: list[str] = []
+
+    def new_id() -> str:
+        given.append(f"doc_{len(given)}")
+        return given[-1]
+
+    def start(root: Any, message: Any, facts: Facts, **options: Any) -> stack.StackMove:
+        with without_chance_or_clock():
+            return START(root, message, facts._replace(new_id=new_id), **options)
+
+    def receive(root: Any, given: Any, answer: Any, facts: Facts, **options: Any) -> stack.StackMove:
+        with without_chance_or_clock():
+            return RECEIVE(root, given, answer, facts._replace(new_id=new_id), **options)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(stack, "start", start)
+        patched.setattr(stack, "receive", receive)
+        yield given
+
+
+START, RECEIVE = stack.start, stack.receive
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(teams, openings)
+@example(team=[Member(human="go on", interactive=True)], opening="hello")
+@example(
+    team=[
+        Member(
+            replies=(
+                LLMResponse(
+                    oai_tool_calls=[
+                        OpenAIToolCall(id=f"c{i}", function=LLMFunctionCall(name="square", arguments={"number": i}))
+                        for i in range(2)
+                    ]
+                ),
+            ),
+            usable=frozenset([0]),
+            config={"allow_subtask_multi_oai_tools": False},
+        ),
+        Member(handled=frozenset([0])),
+    ],
+    opening="two calls for a task that may only have one",
+)
+def test_a_move_takes_its_ids_from_the_facts_alone(team: list[Member], opening: str | None) -> None:
+    with named_by_the_facts() as names, temporary_settings(Settings(max_turns=5)):
+        task = build_team(team)
+        try:
+            result = task.run(opening)
+        except InfiniteLoopException:
+            result = None
+    assert result is None or result.id() in names
+
+
+def test_a_document_without_an_id_is_noticed_in_a_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Step, "made", lambda *_: ChatDocument(content="named by chance"))
+    with named_by_the_facts(), pytest.raises(AssertionError, match="a move made an id"):
+        build_team([Member(replies=("__SEND__:stranger hello",))]).run("hello")
