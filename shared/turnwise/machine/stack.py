@@ -87,6 +87,7 @@ def _settle(
     """Push and pop until somebody outside has to act."""
     edits: list[Edit] = list(move.edits)
     trace: list[Trace] = list(move.trace)
+    returned = False
     while True:
         action = move.action
         if isinstance(action, Ask) and action.responder not in ENTITIES:
@@ -104,6 +105,7 @@ def _settle(
                 turns = sub.turns if sub.turns > 0 else sub_turns
                 move = machine.start(sub, message, facts, caller=caller.name, turns=turns)
         elif isinstance(action, Finish) and below and action.status is not StatusCode.INF_LOOP:
+            returned = True
             caller_frame, below = below[-1], below[:-1]
             no = caller_frame.no
             caller = root.at(caller_frame.path)
@@ -117,9 +119,21 @@ def _settle(
             move = machine.receive(caller, caller_frame.state, answer, facts)
         else:
             stack = () if isinstance(action, Finish) else (*below, Frame(no, action.path, move.state))
-            return StackMove(stack, action, no, move.state, last_frame, tuple(edits), tuple(trace))
+            told = _as_taken(trace) if returned else tuple(trace)
+            return StackMove(stack, action, no, move.state, last_frame, tuple(edits), told)
         edits.extend(move.edits)
         trace.extend(move.trace)
+
+
+def _as_taken(trace: list[Trace]) -> tuple[Trace, ...]:
+    """Show the results of sub-tasks as their callers took them in: a document of one id looks the same everywhere."""
+    last = {item.document.metadata.id: item.document for item in trace if item.document is not None}
+    return tuple(
+        item._replace(document=last[item.document.metadata.id])
+        if item.kind == "finished" and item.document is not None
+        else item
+        for item in trace
+    )
 
 
 def as_sub_task_sees(message: ChatDocument, facts: Facts) -> ChatDocument:
