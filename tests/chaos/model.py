@@ -12,7 +12,7 @@ from typing import Literal
 from tests.chaos import ledgers, words
 
 from turnwise.testing.fake_llm import wire
-from turnwise.testing.fake_llm.answer import Answer, Fault, ToolCall
+from turnwise.testing.fake_llm.answer import ScriptedAnswer, ScriptedFault, ToolCall
 from turnwise.testing.fake_llm.request import ChatRequest, text_of
 
 # Seconds of the step `think`; other answers take a part of SHORT that depends on the prompt.
@@ -22,9 +22,9 @@ PACE = "CHAOS_PACE"
 # Set for a provider that has limits, and that fails a few calls when they are made for the first time: to how many
 # calls it lets through in a minute.
 UNRULY = "CHAOS_UNRULY"
-_FAULTS: tuple[Fault | Literal["disconnect"], ...] = (
-    Fault(status=500),
-    Fault(status=429, retry_after=0.5),
+_FAULTS: tuple[ScriptedFault | Literal["disconnect"], ...] = (
+    ScriptedFault(status=500),
+    ScriptedFault(status=429, retry_after=0.5),
     "disconnect",
 )
 _ONE_IN = 20  # calls, for each of the faults
@@ -33,7 +33,7 @@ if os.environ.get(UNRULY):
 _ROLE = re.compile(r"You play (\w+)\.")
 
 
-def answer(request: ChatRequest) -> Answer:
+def answer(request: ChatRequest) -> ScriptedAnswer:
     """The next step of the role that the system message names.
 
     A text ends with a digest of the whole prompt, so that runs whose prompts differ anywhere differ in what is said.
@@ -43,8 +43,8 @@ def answer(request: ChatRequest) -> Answer:
         raise LookupError(f"the system message names no role: {request.system[:80]!r}")
     said = _Speaker(request, found[1]).answer()
     fault = _fault(request)
-    if isinstance(fault, Fault):
-        return Answer(fault=fault)
+    if isinstance(fault, ScriptedFault):
+        return ScriptedAnswer(fault=fault)
     if path := os.environ.get(ledgers.BILL):
         usage = wire.completion(request, said)["usage"]
         kept = {name: usage[name] for name in ("prompt_tokens", "completion_tokens")}
@@ -52,7 +52,7 @@ def answer(request: ChatRequest) -> Answer:
     return said if fault is None else said.model_copy(update={"fault": fault})
 
 
-def _fault(request: ChatRequest) -> Fault | Literal["disconnect"] | None:
+def _fault(request: ChatRequest) -> ScriptedFault | Literal["disconnect"] | None:
     """Of a call that is made for the first time, by chance of its prompt; one that breaks in the middle is billed."""
     share = int(request.digest[4:8], 16) % (_ONE_IN * len(_FAULTS))
     if not os.environ.get(UNRULY) or share >= len(_FAULTS) or request.digest in _failed:
@@ -87,14 +87,14 @@ class _Speaker:
         self._step = sum(said > place for said in spoken)
         self._ref = words.ref(self._case, role, len(spoken))
 
-    def answer(self) -> Answer:
+    def answer(self) -> ScriptedAnswer:
         step = self._steps[self._step] if self._step < len(self._steps) else "end"
         calls = self._calls(step)
         text = self._text(step)
         if calls and not self._request.tools:
             text = " ".join([text, *(f'{{"request": "{call.name}", "ref": "{self._ref}"}}' for call in calls)])
             calls = []
-        return Answer(content=f"{text} [{self._request.digest}]", tool_calls=calls, delay=self._delay(step))
+        return ScriptedAnswer(content=f"{text} [{self._request.digest}]", tool_calls=calls, delay=self._delay(step))
 
     def _calls(self, step: str) -> list[ToolCall]:
         tools = {"note": ["note"], "look": ["look"], "book": ["book"], "pay": ["pay"], "both": ["pay", "book"]}

@@ -15,7 +15,7 @@ from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, InvalidRequestError
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import events, replies
-from turnwise.record.past.private_record import Scratch
+from turnwise.record.past.private_record import PrivateRecord
 from turnwise.record.runs.records import NewFork
 from turnwise.record.store import Store
 from turnwise.serving.replay import replay
@@ -45,7 +45,7 @@ def test_a_fork_at_each_event_has_the_past_of_the_run_and_ends_as_it_did(store: 
     export = store.export(run.id)
     assert any(row["aside"] for row in export["histories"])  # the helper begins afresh each time
 
-    with Scratch() as scratch:
+    with PrivateRecord() as scratch:
         for at in range(1, run.last_seq + 1):
             # when
             fork = stage.fork(run.id, at)
@@ -120,7 +120,7 @@ def test_what_an_older_program_wrote_is_not_made_up(store: Store) -> None:
     with pytest.raises(ConflictError, match="a version of Turnwise that kept nothing of the past") as caught:
         stage.fork(run.id, asked[2])
     assert caught.value.code == "past_unknown"
-    with Scratch() as scratch:
+    with PrivateRecord() as scratch:
         result = replay(stage.app, store.export(run.id), scratch)
     assert result.difference is None
     assert result.unknown is not None

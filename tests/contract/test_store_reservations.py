@@ -13,7 +13,7 @@ from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.models.budget.budget import Amount
-from turnwise.models.budget.call import Granted, ModelCall, Refusal
+from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall
 from turnwise.models.budget.wait import Wait
 from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS, Key, ScopeLimits, period_end
 from turnwise.record.budgets.reservations import Stale
@@ -104,7 +104,7 @@ def test_a_second_call_gets_what_the_first_left_and_a_third_nothing(store: Store
     assert reserved(store, claim, 1).max_tokens == 400
     assert reserved(store, claim, 2).max_tokens == 100
     refused = store.reserve(claim, 3, call(), NO_SCOPE_LIMITS)
-    assert isinstance(refused, Refusal)
+    assert isinstance(refused, BudgetRefusal)
     assert (refused.limit, refused.budget.scope, refused.temporary) == ("tokens", "run", True)
     assert reserved(store, claim, 3, done=[used(1, 100, 20)]).max_tokens == 280
     assert sums(store.run(claim.run.id))[1] == 120

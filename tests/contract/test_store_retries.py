@@ -10,8 +10,8 @@ from tests.support.past_parts import TASK, Stage, told
 from turnwise import ChatAgent, ChatAgentConfig, ChatDocument, LLMResponse, MockLMConfig, Task, ToolMessage
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError
-from turnwise.record.past.private_record import Scratch
-from turnwise.record.past.retrying import NewLimits
+from turnwise.record.past.private_record import PrivateRecord
+from turnwise.record.past.retrying import RetryLimits
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.store import Store
 from turnwise.serving.replay import replay
@@ -89,7 +89,7 @@ def test_the_ask_that_failed_is_asked_again_and_the_rest_is_kept(store: Store, b
     assert len(faults.calls) == before + {"model": 4, "handler": 3}[broken]
     types = [event.type for event in store.events(run.id)]
     assert types[types.index("run.failed") :][:2] == ["run.failed", "run.retried"]
-    with Scratch() as scratch:
+    with PrivateRecord() as scratch:
         assert replay(stage.app, store.export(run.id), scratch).same
 
 
@@ -114,7 +114,7 @@ def test_a_move_that_failed_is_made_again_with_the_same_answer(store: Store, wit
     assert run.move_due_at is not None
     assert told(store, stage.go_on(run.id)) == whole
     assert faults.calls.count("model") == calls  # nobody was asked anything again
-    with Scratch() as scratch:
+    with PrivateRecord() as scratch:
         difference = replay(stage.app, store.export(run.id), scratch).difference
     assert difference is not None  # what failed once does not any more
     assert difference.recorded is not None
@@ -130,13 +130,13 @@ def test_a_run_that_was_out_of_time_has_its_time_again(store: Store) -> None:
     late = stage.go_on(run_id)
     assert (late.status, late.status_code) == ("failed", "TIMEOUT")
 
-    run, _ = store.retry(run_id, NewLimits(deadline=500.0))
+    run, _ = store.retry(run_id, RetryLimits(deadline=500.0))
 
     assert run.deadline_at is not None
     with store.locked(run_id) as transaction:
         assert 400 < run.deadline_at - transaction.now <= 500
     assert stage.go_on(run_id).status == "completed"
-    with Scratch() as scratch:
+    with PrivateRecord() as scratch:
         assert replay(stage.app, store.export(run_id), scratch).same
 
 
@@ -221,7 +221,7 @@ def test_it_is_the_human_s_turn_again(store: Store) -> None:
         transaction.run = replace(transaction.run, deadline_at=transaction.now - 1)
     assert stage.waiting(run_id).status_code == "TIMEOUT"
 
-    run, ask = store.retry(run_id, NewLimits(deadline=1_000.0))
+    run, ask = store.retry(run_id, RetryLimits(deadline=1_000.0))
 
     assert ask is not None
     assert (run.status, ask.status, ask.id) == ("waiting", "open", asked.awaiting)

@@ -20,7 +20,7 @@ from tests.support.monitoring import DASHBOARDS, Expression, dashboard, expressi
 from tests.support.prometheus import Prometheus, prometheus_at
 
 from turnwise.client import Client
-from turnwise.testing.fake_llm.answer import Fault
+from turnwise.testing.fake_llm.answer import ScriptedFault
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.rabbitmq, pytest.mark.timeout(600)]
@@ -111,7 +111,7 @@ class _Story:
 
     def work(self) -> None:
         """Conversations with tools, a limit, errors, a model that fails at first and one that nobody has a price of."""
-        failing["patient"] = [Fault(status=503)]
+        failing["patient"] = [ScriptedFault(status=503)]
         tasks = ("tool_loop", "delegation", "clumsy", "silent", "patient", "unpriced")
         runs = [self._client.submit(task, "Please begin.") for task in tasks]
         runs.append(self._client.submit("tool_loop", "Please begin.", max_tokens=1200))

@@ -13,12 +13,12 @@ from tests.e2e.scenarios import Scenario
 from tests.e2e.waiting import until
 
 from turnwise.client import Client
-from turnwise.testing.fake_llm.answer import Fault
+from turnwise.testing.fake_llm.answer import ScriptedFault
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
 _PATIENT = Scenario(task="patient", status_code="DONE")
 # No 429: that would close the provider for all others who ask it, and for the tests that follow.
-_LONG_OUTAGE = Fault(status=503, retry_after=3_600)
+_LONG_OUTAGE = ScriptedFault(status=503, retry_after=3_600)
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def nothing_left() -> Iterator[None]:
 
 
 def test_a_run_goes_on_after_a_rate_limit_and_an_outage(anywhere: Client) -> None:
-    failing["patient"] = [Fault(status=429, retry_after=1), Fault(status=503)]
+    failing["patient"] = [ScriptedFault(status=429, retry_after=1), ScriptedFault(status=503)]
     run_id = served.submit(anywhere, _PATIENT)
 
     events = served.follow(anywhere, run_id)
@@ -56,7 +56,7 @@ def test_tries_are_counted_across_a_kill_of_the_worker(
     distributed: Distributed, client: Client, model: FakeLLMServer
 ) -> None:
     # The policy of the agent allows three tries.
-    failing["patient"] = [Fault(status=503)] * 10
+    failing["patient"] = [ScriptedFault(status=503)] * 10
     before = model.stats()["requests"]
     run_id = served.submit(client, _PATIENT)
     served.status_once(client, run_id, "waiting")
@@ -91,7 +91,7 @@ def test_killing_the_one_process_between_two_tries_keeps_the_count(model: FakeLL
     server = Embedded(tmp_path)
     try:
         with Client(server.url) as client:
-            failing["patient"] = [Fault(status=503)] * 10
+            failing["patient"] = [ScriptedFault(status=503)] * 10
             before = model.stats()["requests"]
             run_id = served.submit(client, _PATIENT)
             served.status_once(client, run_id, "waiting")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from turnwise import App, ChatDocument, Task
-from turnwise.agents.kept_state import AgentRecord
+from turnwise.agents.kept_state import AgentMemory
 from turnwise.base.ids import new_id
 from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
@@ -176,7 +176,7 @@ class _Installation:
             asked = transaction.open_ask()
             assert asked is not None
             assert asked.responder == "user"
-            agent = AgentRecord.model_validate(transaction.agent(asked.agent).record or {})
+            agent = AgentMemory.model_validate(transaction.agent(asked.agent).record or {})
         body = self._store.document(run_id, asked.message_id) if asked.message_id else None
         return asked, agent.open_calls, self._decoded(body) if body else None
 

@@ -15,7 +15,7 @@ from tests.rules.served import application
 from turnwise import App
 from turnwise.machine import done
 from turnwise.record.past.export import checked
-from turnwise.record.past.private_record import Scratch
+from turnwise.record.past.private_record import PrivateRecord
 from turnwise.serving.replay import replay
 
 _RELEASES = Path(__file__).parent / "releases"
@@ -35,13 +35,13 @@ def app() -> App:
 
 
 @pytest.fixture(scope="module")
-def scratch() -> Iterator[Scratch]:
-    with Scratch() as made:
+def scratch() -> Iterator[PrivateRecord]:
+    with PrivateRecord() as made:
         yield made
 
 
 @pytest.mark.parametrize("file", [pytest.param(file, id=f"{file.parent.name}-{file.stem}") for file in _FILES])
-def test_a_run_of_a_release_is_decided_as_it_was(app: App, scratch: Scratch, file: Path) -> None:
+def test_a_run_of_a_release_is_decided_as_it_was(app: App, scratch: PrivateRecord, file: Path) -> None:
     result = replay(app, _read(file), scratch)
 
     name = f"{file.parent.name}/{file.name}"
@@ -66,7 +66,7 @@ def test_the_runs_of_a_release_show_something_of_everything(release: Path) -> No
     assert any(run["run"]["conversation_id"] for run in found)
 
 
-def test_a_rule_that_changed_is_noticed(app: App, scratch: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rule_that_changed_is_noticed(app: App, scratch: PrivateRecord, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(done, "says_done", lambda *_, **__: False)
 
     assert any(not replay(app, _read(file), scratch).same for file in _FILES)

@@ -18,7 +18,7 @@ from turnwise.errors import CallCancelledError, CallTimeoutError
 from turnwise.models.base import LLMMessage, Role
 from turnwise.models.create import create_model
 from turnwise.models.language_model import LanguageModel
-from turnwise.models.openai.connections import Connections
+from turnwise.models.openai.connections import ProviderConnections
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
 # What no test may wait for.
@@ -143,7 +143,7 @@ def test_only_the_cut_call_loses_its_connection(server: FakeLLMServer) -> None:
 
 
 def test_a_connection_is_used_again_by_the_next_call(server: FakeLLMServer) -> None:
-    connections = Connections()
+    connections = ProviderConnections()
     with connections.client(config(server)) as first:
         pass
     with connections.client(config(server)) as second:

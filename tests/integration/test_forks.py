@@ -18,7 +18,7 @@ from tests.support.property_settings import examples
 from tests.unit.machine.test_machine_properties import openings, teams
 
 from turnwise import Task
-from turnwise.record.past.private_record import Scratch
+from turnwise.record.past.private_record import PrivateRecord
 from turnwise.record.store import Store
 from turnwise.serving.replay import replay
 
@@ -61,7 +61,7 @@ def test_a_fork_at_any_event_goes_as_the_run_did(
     # then
     assert told(store, ended) == whole
     assert ended.calls == 0 or ended.cost <= run.cost
-    with Scratch() as scratch:
+    with PrivateRecord() as scratch:
         for each in (run.id, fork.id):
             result = replay(stage.app, json.loads(json.dumps(store.export(each))), scratch)
             assert result.same, result

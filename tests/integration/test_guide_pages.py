@@ -19,8 +19,8 @@ from turnwise.models.base import LLMMessage, Role
 from turnwise.models.openai.chat import OpenAIGPT
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.processes.settings import load_settings
-from turnwise.testing.fake_llm.answer import Answer, Fault
-from turnwise.testing.fake_llm.rules import Reply, Rule
+from turnwise.testing.fake_llm.answer import ScriptedAnswer, ScriptedFault
+from turnwise.testing.fake_llm.rules import Rule, RuleReply
 from turnwise.testing.fake_llm.script import load_script
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
@@ -87,7 +87,7 @@ def test_the_rules_on_the_page_load_and_answer(tmp_path: Path) -> None:
         model.close()
 
 
-@pytest.mark.parametrize(("name", "fields"), [("rule", Rule.model_fields), ("reply", Reply.model_fields)])
+@pytest.mark.parametrize(("name", "fields"), [("rule", Rule.model_fields), ("reply", RuleReply.model_fields)])
 def test_the_page_has_every_field_of_a_rule(name: str, fields: dict[str, object]) -> None:
     table = FAKE.split(f"| Field of a {name} ")[1].split("\n\n")[0]
 
@@ -95,5 +95,5 @@ def test_the_page_has_every_field_of_a_rule(name: str, fields: dict[str, object]
 
 
 def test_the_page_has_every_field_of_an_answer_and_a_fault() -> None:
-    for name in [*Answer.model_fields, *(f'"{field}"' for field in Fault.model_fields)]:
+    for name in [*ScriptedAnswer.model_fields, *(f'"{field}"' for field in ScriptedFault.model_fields)]:
         assert name in FAKE, json.dumps(name)

@@ -21,7 +21,7 @@ from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import Claim
 from turnwise.record.store import Store
 from turnwise.serving.moves.permits import permit
-from turnwise.testing.fake_llm.answer import Fault
+from turnwise.testing.fake_llm.answer import ScriptedFault
 
 __all__ = ["serving"]
 
@@ -54,7 +54,7 @@ def test_a_served_run_outlasts_an_outage(serving: Any, store: Store, fault: str)
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
 def test_a_permanent_error_ends_a_served_run_at_once(serving: Any, store: Store, status: int) -> None:
-    model = Model(Fault(status=status), times=100)
+    model = Model(ScriptedFault(status=status), times=100)
     server = serving(model)
     with Desk(store, app_of(lambda: agent_of(server, retry=QUICK))) as desk:
         run = ended(desk, desk.submit("desk"))

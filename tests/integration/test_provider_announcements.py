@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from turnwise.errors import ModelRateLimitError
 from turnwise.models.base import LLMMessage, LLMResponse, Role
-from turnwise.models.client import Client
+from turnwise.models.client import ModelClient
 from turnwise.models.create import create_model
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.testing.fake_llm.server import FakeLLMServer
@@ -25,9 +25,9 @@ def server() -> Iterator[FakeLLMServer]:
         yield running
 
 
-def model_of(server: FakeLLMServer, **settings: Any) -> Client:
+def model_of(server: FakeLLMServer, **settings: Any) -> ModelClient:
     model = create_model(OpenAIGPTConfig(api_base=server.base_url, api_key=SecretStr("k"), **settings))
-    assert isinstance(model, Client)
+    assert isinstance(model, ModelClient)
     return model
 
 

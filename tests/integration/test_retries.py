@@ -35,15 +35,15 @@ from turnwise.models.base import LLMResponse
 from turnwise.record.database.schema import asks
 from turnwise.record.runs.records import RunRecord
 from turnwise.record.store import Store
-from turnwise.testing.fake_llm.answer import Answer, Fault
+from turnwise.testing.fake_llm.answer import ScriptedAnswer, ScriptedFault
 from turnwise.testing.fake_llm.request import ChatRequest
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
 QUICK = RetryPolicy(tries=3, rate_limit_tries=4, first_wait=0.01, longest_wait=0.05)
 HOURS = 3_600.0
 FAILING: dict[str, Any] = {
-    "rate limit": Fault(status=429, retry_after=0.01),
-    "unavailable": Fault(status=503),
+    "rate limit": ScriptedFault(status=429, retry_after=0.01),
+    "unavailable": ScriptedFault(status=503),
     "broken": "disconnect",
 }
 
@@ -55,12 +55,12 @@ class Model:
         self.fault, self.left = fault, times
         self.prompts: list[list[Any]] = []
 
-    def __call__(self, request: ChatRequest) -> Answer:
+    def __call__(self, request: ChatRequest) -> ScriptedAnswer:
         self.prompts.append([(message.get("role"), message.get("content")) for message in request.messages])
         if self.left:
             self.left -= 1
-            return Answer(content="half an answer", fault=self.fault)
-        return Answer(content="DONE here")
+            return ScriptedAnswer(content="half an answer", fault=self.fault)
+        return ScriptedAnswer(content="DONE here")
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_the_last_error_is_raised_after_the_last_try(serving: Any, fault: str, t
 
 
 def test_a_request_that_is_refused_is_not_made_again(serving: Any) -> None:
-    model = Model(Fault(status=400), times=100)
+    model = Model(ScriptedFault(status=400), times=100)
     with pytest.raises(ModelRequestError):
         Task(agent_of(serving(model)), interactive=False).run("hello")
     assert len(model.prompts) == 1
@@ -154,9 +154,9 @@ def test_a_request_that_is_refused_is_not_made_again(serving: Any) -> None:
 def test_an_answer_that_takes_too_long_is_asked_for_again(serving: Any) -> None:
     asked: list[ChatRequest] = []
 
-    def slow_at_first(request: ChatRequest) -> Answer:
+    def slow_at_first(request: ChatRequest) -> ScriptedAnswer:
         asked.append(request)
-        return Answer(content="DONE here", delay=HOURS if len(asked) == 1 else 0)
+        return ScriptedAnswer(content="DONE here", delay=HOURS if len(asked) == 1 else 0)
 
     agent = agent_of(serving(slow_at_first), answer_timeout=0.5)
     result = Task(agent, interactive=False).run("hello")
@@ -165,7 +165,7 @@ def test_an_answer_that_takes_too_long_is_asked_for_again(serving: Any) -> None:
 
 
 def test_a_wait_for_the_next_try_ends_with_the_run(serving: Any) -> None:
-    model = Model(Fault(status=503), times=100)
+    model = Model(ScriptedFault(status=503), times=100)
     patient = RetryPolicy(first_wait=HOURS, longest_wait=HOURS)
     result = Task(agent_of(serving(model), retry=patient), interactive=False).run("hello", max_time=0.5)
     assert result is not None
@@ -270,7 +270,7 @@ def test_a_served_ask_is_put_off_and_tried_again(serving: Any, store: Store, fau
 
 
 def test_after_the_last_try_the_run_ends_with_the_error(serving: Any, store: Store) -> None:
-    model = Model(Fault(status=503), times=100)
+    model = Model(ScriptedFault(status=503), times=100)
     server = serving(model)
     with Desk(store, app_of(lambda: agent_of(server))) as desk:
         run = ended(desk, desk.submit("desk"))
@@ -281,8 +281,8 @@ def test_after_the_last_try_the_run_ends_with_the_error(serving: Any, store: Sto
 
 
 def test_nobody_waits_for_the_next_try_and_a_new_process_goes_on_counting(serving: Any, store: Store) -> None:
-    model = Model(Fault(status=429, retry_after=HOURS), times=100)
-    server, other = serving(model), serving(lambda _: Answer(content="DONE here"))
+    model = Model(ScriptedFault(status=429, retry_after=HOURS), times=100)
+    server, other = serving(model), serving(lambda _: ScriptedAnswer(content="DONE here"))
     app = app_of(lambda: agent_of(server))
 
     @app.task
@@ -306,7 +306,7 @@ def test_nobody_waits_for_the_next_try_and_a_new_process_goes_on_counting(servin
 
 
 def test_tries_are_counted_across_workers_that_are_lost(serving: Any, store: Store) -> None:
-    model = Model(Fault(status=503), times=100)
+    model = Model(ScriptedFault(status=503), times=100)
     server = serving(model)
     app = app_of(lambda: agent_of(server))
     with Desk(store, app) as desk:
@@ -452,7 +452,7 @@ def _make_due(store: Store, run_id: str) -> None:
 
 
 def test_what_a_handler_asks_another_model_is_tried_again_in_its_place(serving: Any, store: Store) -> None:
-    model = Model(Fault(status=503), times=2)
+    model = Model(ScriptedFault(status=503), times=2)
     server = serving(model)
 
     class Asking(Fetcher):
@@ -487,7 +487,7 @@ def test_what_was_streamed_before_a_break_is_void(serving: Any, store: Store) ->
 
 
 def test_threads_of_tries_do_not_meet(serving: Any) -> None:
-    server = serving(Model(Fault(status=503), times=6))
+    server = serving(Model(ScriptedFault(status=503), times=6))
     results: list[Any] = []
     patient = QUICK.model_copy(update={"tries": 10})
 

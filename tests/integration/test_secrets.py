@@ -16,7 +16,7 @@ from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
 from turnwise.observability.logs import configure_logging
 from turnwise.processes.settings import load_settings
-from turnwise.testing.fake_llm.answer import Answer, Fault
+from turnwise.testing.fake_llm.answer import ScriptedAnswer, ScriptedFault
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
 API_KEY = "sk-planted-0123456789abcdef"
@@ -73,7 +73,7 @@ def log() -> Iterator[io.StringIO]:
 def test_planted_secrets_are_found_nowhere(tmp_path: Path, log: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     # given an installation whose model, tool and rule quote what they were given
     monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
-    refusal = Fault(status=401, message=f"Incorrect API key provided: {API_KEY}, with header {HEADER}")
+    refusal = ScriptedFault(status=401, message=f"Incorrect API key provided: {API_KEY}, with header {HEADER}")
     settings = load_settings(
         database_url=f"sqlite:///{tmp_path / 'runs.db'}",
         bind="127.0.0.1:0",
@@ -83,7 +83,7 @@ def test_planted_secrets_are_found_nowhere(tmp_path: Path, log: io.StringIO, mon
         wire_keys=[WIRE_KEY],
     )
     with (
-        FakeLLMServer(lambda _request: Answer(fault=refusal)) as provider,
+        FakeLLMServer(lambda _request: ScriptedAnswer(fault=refusal)) as provider,
         EmbeddedServer(settings, _app(provider.base_url)) as server,
         Client(server.url, token=TOKEN) as client,
     ):

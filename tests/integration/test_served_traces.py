@@ -20,7 +20,7 @@ from turnwise.observability.logs import configure_logging
 from turnwise.record.runs.records import AskRecord, ReplyRecord, RunRecord
 from turnwise.record.store import Store
 from turnwise.serving import tracing
-from turnwise.serving.tracing import Place, place_of_attempt, place_of_move
+from turnwise.serving.tracing import SpanPlace, place_of_attempt, place_of_move
 
 SUBMITTED = "00-" + "a" * 32 + "-" + "1" * 16 + "-01"
 logger = logging.getLogger("desk")
@@ -178,21 +178,21 @@ REPLY: ReplyRecord = record(ReplyRecord, at=2.0, traceparent=ANSWERED)
 @pytest.mark.parametrize(
     ("run", "ask", "reply", "now", "expected"),
     [
-        (RUN, None, None, 1.0, Place(parent=SUBMITTED)),
-        (RUN, None, None, DAY, Place(links={"follows": SUBMITTED}, begins=True)),
-        (RUN, ASK, REPLY, 3.0, Place(parent=SUBMITTED)),
-        (RUN, ASK, replace(REPLY, at=DAY), DAY + 1, Place(parent=SUBMITTED)),
-        (RUN, ASK, REPLY, DAY, Place(links={"follows": ANSWERED, "run": SUBMITTED}, begins=True)),
+        (RUN, None, None, 1.0, SpanPlace(parent=SUBMITTED)),
+        (RUN, None, None, DAY, SpanPlace(links={"follows": SUBMITTED}, begins=True)),
+        (RUN, ASK, REPLY, 3.0, SpanPlace(parent=SUBMITTED)),
+        (RUN, ASK, replace(REPLY, at=DAY), DAY + 1, SpanPlace(parent=SUBMITTED)),
+        (RUN, ASK, REPLY, DAY, SpanPlace(links={"follows": ANSWERED, "run": SUBMITTED}, begins=True)),
         (
             RUN,
             ASK,
             replace(REPLY, at=DAY, traceparent=HUMAN),
             DAY + 1,
-            Place(parent=HUMAN, links={"asked": MOVE, "run": SUBMITTED}, begins=True),
+            SpanPlace(parent=HUMAN, links={"asked": MOVE, "run": SUBMITTED}, begins=True),
         ),
-        (replace(RUN, stretch=HUMAN), ASK, replace(REPLY, traceparent=HUMAN), 3.0, Place(parent=HUMAN)),
-        (RUN, ASK, replace(REPLY, traceparent=None), 3.0, Place(parent=SUBMITTED)),
-        (RUN, ASK, None, DAY, Place(links={"follows": MOVE, "run": SUBMITTED}, begins=True)),
+        (replace(RUN, stretch=HUMAN), ASK, replace(REPLY, traceparent=HUMAN), 3.0, SpanPlace(parent=HUMAN)),
+        (RUN, ASK, replace(REPLY, traceparent=None), 3.0, SpanPlace(parent=SUBMITTED)),
+        (RUN, ASK, None, DAY, SpanPlace(links={"follows": MOVE, "run": SUBMITTED}, begins=True)),
     ],
     ids=[
         "the first",
@@ -207,13 +207,13 @@ REPLY: ReplyRecord = record(ReplyRecord, at=2.0, traceparent=ANSWERED)
     ],
 )
 def test_the_place_of_a_move(
-    run: RunRecord, ask: AskRecord | None, reply: ReplyRecord | None, now: float, expected: Place
+    run: RunRecord, ask: AskRecord | None, reply: ReplyRecord | None, now: float, expected: SpanPlace
 ) -> None:
     assert place_of_move(run, ask, reply, now) == expected
 
 
 def test_the_place_of_an_attempt() -> None:
-    assert place_of_attempt(ASK, RUN) == Place(parent=MOVE)
+    assert place_of_attempt(ASK, RUN) == SpanPlace(parent=MOVE)
     late = replace(ASK, claimed_at=DAY)
-    assert place_of_attempt(late, RUN) == Place(links={"follows": MOVE, "run": SUBMITTED}, begins=True)
-    assert place_of_attempt(replace(ASK, traceparent=None), replace(RUN, stretch=HUMAN)) == Place(parent=HUMAN)
+    assert place_of_attempt(late, RUN) == SpanPlace(links={"follows": MOVE, "run": SUBMITTED}, begins=True)
+    assert place_of_attempt(replace(ASK, traceparent=None), replace(RUN, stretch=HUMAN)) == SpanPlace(parent=HUMAN)

@@ -22,7 +22,7 @@ from turnwise.record.database.database import Database
 from turnwise.record.database.schema import events
 from turnwise.record.runs.records import NewDocument, NewFork
 from turnwise.record.store import Store
-from turnwise.timeline.of_run import timeline
+from turnwise.timeline.run_timeline import timeline
 
 
 class LookUp(ToolMessage):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwise.testing.fake_llm.answer import Fault
+from turnwise.testing.fake_llm.answer import ScriptedFault
 from turnwise.testing.fake_llm.request import ChatRequest
 
 from .program import Call, Speaker
@@ -44,7 +44,7 @@ def test_a_request_without_an_answer_is_an_error_that_is_told() -> None:
 
     answer = models(_request("right", "who?"))
 
-    assert isinstance(answer.fault, Fault)
+    assert isinstance(answer.fault, ScriptedFault)
     assert models.unscripted == ["no speaker of the script has an answer left to 'who?'"]
     assert models.left == 1
 

@@ -16,7 +16,7 @@ from tests.rules.scenario import Scenario
 from tests.support.served_parts import Desk
 
 from turnwise import App, Task
-from turnwise.agents.kept_state import AgentRecord
+from turnwise.agents.kept_state import AgentMemory
 from turnwise.base.ids import new_id
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.human import human_answer
@@ -110,11 +110,11 @@ class ServedPlayer:
         document = NewDocument(id=said.metadata.id, body=encode_document(said)) if said is not None else None
         self._store.answer(run.id, document, asked.id)
 
-    def _question(self, run_id: str) -> tuple[AskRecord, AgentRecord]:
+    def _question(self, run_id: str) -> tuple[AskRecord, AgentMemory]:
         with self._store.locked(run_id) as transaction:
             asked = transaction.open_ask()
             assert asked is not None, f"{run_id} waits for nobody"
-            return asked, AgentRecord.model_validate(transaction.agent(asked.agent).record or {})
+            return asked, AgentMemory.model_validate(transaction.agent(asked.agent).record or {})
 
     def _decoded(self, task: str, body: dict[str, Any]) -> ChatDocument:
         return decode_document(body, self._app.tree(task).registry())

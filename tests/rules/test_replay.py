@@ -13,7 +13,7 @@ from tests.rules.served import ServedPlayer, application, serving
 from tests.support.databases import fresh_sqlite
 
 from turnwise.machine import after_step, done, step
-from turnwise.record.past.private_record import Scratch
+from turnwise.record.past.private_record import PrivateRecord
 from turnwise.record.runs.records import RunFilter
 from turnwise.record.store import Store
 from turnwise.serving.replay import Replayed, replay
@@ -40,7 +40,7 @@ def played_again(store: Store, player: ServedPlayer) -> Iterator[Replay]:
     """Plays a scenario, and replays each of its runs from what was exported, with an application of its own."""
     app = application(_SERVED, {})
 
-    with Scratch() as scratch:
+    with PrivateRecord() as scratch:
 
         def play(scenario: Scenario) -> list[Replayed]:
             before = {run.id for run in store.runs(limit=200)[0]}
@@ -88,7 +88,7 @@ def test_replay_says_where_a_changed_rule_decides_otherwise(
 
     # when
     monkeypatch.setattr(module, name, _never)
-    with Scratch() as scratch:
+    with PrivateRecord() as scratch:
         result = replay(application(_SERVED, {}), found, scratch)
 
     # then

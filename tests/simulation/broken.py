@@ -38,7 +38,7 @@ from turnwise.serving.attempts.served_calls import ServedCalls
 from turnwise.serving.moves.move import Moved, Mover
 from turnwise.serving.reporting import Reporter
 from turnwise.serving.tracing import MoveSpan
-from turnwise_responders.holdings import Holdings
+from turnwise_responders.claimed_asks import Holdings
 
 Break = Callable[[pytest.MonkeyPatch], None]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from turnwise import App, Entity, Task
-from turnwise.agents.kept_state import AgentRecord
+from turnwise.agents.kept_state import AgentMemory
 from turnwise.base.ids import new_id
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.human import human_answer
@@ -122,7 +122,7 @@ class Stage:
             asked = transaction.open_ask()
             assert asked is not None
             body = transaction.documents([asked.message_id]).get(asked.message_id) if asked.message_id else None
-            calls = AgentRecord.model_validate(transaction.agent(asked.agent).record or {}).open_calls
+            calls = AgentMemory.model_validate(transaction.agent(asked.agent).record or {}).open_calls
         tree = self.app.tree(TASK)
         question = decode_document(body, tree.registry()) if body else None
         text = self._answers[len(self.said) % len(self._answers)]

@@ -17,9 +17,9 @@ from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.store import Store
 from turnwise.serving.bus_watch import Hearing
 from turnwise.serving.incarnation import Incarnation
-from turnwise.serving.moves.ending import error_record
 from turnwise.serving.moves.move import Moved, Mover, fail
 from turnwise.serving.moves.observing import tell_callbacks
+from turnwise.serving.moves.run_end import error_record
 from turnwise.serving.reporting import Reporter
 from turnwise.serving.tracing import MoveSpan
 from turnwise_coordinator.retention import RetentionSweep

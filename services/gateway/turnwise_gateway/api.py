@@ -22,7 +22,7 @@ from turnwise_gateway.access.authentication import Door
 from turnwise_gateway.access.identity import AnyOf, Identity, Keys, SharedToken
 from turnwise_gateway.access.open_requests import Admission
 from turnwise_gateway.access.rates import Rates
-from turnwise_gateway.access.refusals import Refused
+from turnwise_gateway.access.refusals import RefusedChanges
 from turnwise_gateway.access.scopes import check_declared
 from turnwise_gateway.gateway import Gateway, check_keys_taken
 from turnwise_gateway.http.access_log import AccessLog
@@ -144,7 +144,7 @@ def _add_middleware(api: FastAPI, store: Store, settings: ServiceSettings, known
     # The one added last is asked first.
     api.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     if settings.auth != "none":
-        api.add_middleware(Refused, store=store)
+        api.add_middleware(RefusedChanges, store=store)
     api.add_middleware(Rates, settings=settings)
     api.add_middleware(Door, store=store, identity=known_by)
     api.add_middleware(PathCheck)

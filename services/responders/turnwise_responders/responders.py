@@ -35,7 +35,7 @@ from turnwise.serving.moves.permits import permit
 from turnwise.serving.moves.versions import taken_over
 from turnwise.serving.reporting import Reporter
 from turnwise.serving.tracing import Attempted, MoveSpan, attempting
-from turnwise_responders.holdings import Holdings
+from turnwise_responders.claimed_asks import Holdings
 from turnwise_responders.in_flight import InFlight
 from turnwise_responders.leased_record import LeasedRecord
 from turnwise_responders.streaming import Streaming

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from turnwise.agents.attributes.holder import Holder
 from turnwise.agents.callbacks import Callbacks
 from turnwise.agents.config import ChatAgentConfig
-from turnwise.agents.kept_state import AgentRecord
+from turnwise.agents.kept_state import AgentMemory
 from turnwise.agents.output.output_format import OutputFormat
 from turnwise.agents.tools.toolbox import Toolbox
 from turnwise.base.ids import new_id
@@ -50,7 +50,7 @@ class Agent(Holder):
         # In a served run: passes pieces of the model's text on to whoever watches the run.
         self.token_watcher: Callable[[str], None] | None = None
         self.toolbox = Toolbox()
-        self.record = AgentRecord()
+        self.record = AgentMemory()
         self.usage = LLMTokenUsage()
         # The agent that this one is a copy of with another output format: what a copy uses is its usage, too.
         self.copied_from: Agent | None = None
@@ -94,7 +94,7 @@ class Agent(Holder):
         other.default_human_response = self.default_human_response
         other.answer_format = self.answer_format
         kept = {"system_message", "user_message", "forced_tool", "output_format"}
-        other.record = AgentRecord(**self.record.model_dump(include=kept))
+        other.record = AgentMemory(**self.record.model_dump(include=kept))
         return other
 
     @property

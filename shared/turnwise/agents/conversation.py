@@ -6,21 +6,21 @@ from collections.abc import Callable
 
 from turnwise.agents.agent import Agent
 from turnwise.agents.config import ChatAgentConfig
-from turnwise.agents.history.history import History, calls_without_result, index_of_last, index_of_nth
+from turnwise.agents.history.history import MessageHistory, calls_without_result, index_of_last, index_of_nth
 from turnwise.agents.prompts import system_message, system_text, told_as_text, tool_advice, tool_rules
 from turnwise.messages.document import ChatDocument
 from turnwise.models.base import LLMMessage, Role
 from turnwise.models.tokens.estimate import beginning, estimated_tokens, message_tokens
 
 
-class Conversation(Agent):
+class ConversingAgent(Agent):
     """An agent with a history; `message_history[0]` is the system message once the model was asked."""
 
     def __init__(self, config: ChatAgentConfig | None = None) -> None:
         super().__init__(config)
-        self._history: History | None = History()
+        self._history: MessageHistory | None = MessageHistory()
         # In a served run the history is read when somebody looks at it.
-        self.history_source: Callable[[], History] | None = None
+        self.history_source: Callable[[], MessageHistory] | None = None
         # Where documents of earlier turns come from, when they are not in this process.
         self._lookup: Callable[[str], ChatDocument | None] | None = None
         self.init_state()
@@ -37,23 +37,23 @@ class Conversation(Agent):
     def message_history(self, messages: list[LLMMessage]) -> None:
         self._history = self.history().replaced_by(messages)
 
-    def history(self) -> History:
+    def history(self) -> MessageHistory:
         """The list behind `message_history`, which knows what of it was changed."""
         if self._history is None:
-            self._history = self.history_source() if self.history_source is not None else History()
+            self._history = self.history_source() if self.history_source is not None else MessageHistory()
         return self._history
 
     def message_history_unread(self) -> None:
         """Let the next look at the history read it from `history_source`."""
         self._history = None
 
-    def held_history(self) -> History | None:
+    def held_history(self) -> MessageHistory | None:
         """The history, if it was looked at; None if it is still unread."""
         return self._history
 
     def init_state(self) -> None:
         """Forget the conversation and begin with a fresh `state`. Override it to reset attributes of your own."""
-        self._history = History()
+        self._history = MessageHistory()
         self.record.fitted = 0
         self.state = self._fresh_state()
         self.record.open_calls = []
@@ -121,8 +121,8 @@ class Conversation(Agent):
         """The system message as the model gets it: the application's text, and all that is said of tools."""
         output, sets, mine = self.answer_format, self.toolbox.sets, type(self)
         if (
-            mine.json_format_rules is Conversation.json_format_rules
-            and mine.tool_instructions is Conversation.tool_instructions
+            mine.json_format_rules is ConversingAgent.json_format_rules
+            and mine.tool_instructions is ConversingAgent.tool_instructions
         ):
             return system_message(self.system_message, sets, use_tools=self.config.use_tools, output=output)
         rules = self.json_format_rules() if told_as_text(use_tools=self.config.use_tools, output=output) else ""

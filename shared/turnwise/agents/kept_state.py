@@ -25,7 +25,7 @@ class FormatRecord(BaseModel):
     handled: bool = False
 
 
-class AgentRecord(BaseModel):
+class AgentMemory(BaseModel):
     """The framework's own memory of an agent; small, and JSON between turns of a served run.
 
     `tools` lists the names in the three sets where they differ from what the agent began with. `system_message` and

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from turnwise.agents.conversation import Conversation
+from turnwise.agents.conversation import ConversingAgent
 from turnwise.base.value_text import value_as_text
 from turnwise.messages.api_results import match_results
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
@@ -17,7 +17,7 @@ from turnwise.models.base import LLMFunctionCall, OpenAIToolCall
 T = TypeVar("T")
 
 
-class Responses(Conversation):
+class Responses(ConversingAgent):
     """An agent that makes messages in the name of its entities."""
 
     def response_template(

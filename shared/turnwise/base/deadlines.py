@@ -19,7 +19,7 @@ _IDLE = 5.0
 _PURGE = 64
 
 
-class Entry:
+class DueCall:
     """Something that is called at `due`, unless it is withdrawn before."""
 
     __slots__ = ("call", "due")
@@ -39,7 +39,7 @@ class DeadlineWatch:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._heap: list[tuple[float, int, Entry]] = []
+        self._heap: list[tuple[float, int, DueCall]] = []
         self._numbers = itertools.count()
         self._woken = clock.event()
         self._running = False
@@ -52,9 +52,9 @@ class DeadlineWatch:
         watch = watches.get(clock)
         return watch if watch is not None else watches.setdefault(clock, DeadlineWatch(clock))
 
-    def add(self, due: float, call: Callable[[], object]) -> Entry:
+    def add(self, due: float, call: Callable[[], object]) -> DueCall:
         """Call `call` at `due` of the clock; it has to be quick."""
-        entry = Entry(due, call)
+        entry = DueCall(due, call)
         with self._lock:
             if len(self._heap) >= self._purge_at:
                 self._purge()
@@ -89,7 +89,7 @@ class DeadlineWatch:
                 self._woken.wait(wait)
                 self._woken.clear()
 
-    def _due_now(self) -> list[Entry]:
+    def _due_now(self) -> list[DueCall]:
         """Take out what is due, and what was withdrawn before it."""
         due = []
         now = self._clock.monotonic()
@@ -98,7 +98,7 @@ class DeadlineWatch:
         return due
 
 
-def _call(entry: Entry) -> None:
+def _call(entry: DueCall) -> None:
     call = entry.call
     if call is None:
         return

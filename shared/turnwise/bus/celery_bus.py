@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from turnwise.bus.base import OnNotice
-from turnwise.bus.broker.connections import Connections
+from turnwise.bus.broker.connections import BrokerConnections
 from turnwise.bus.broker.listener import Listener
 from turnwise.bus.broker.protocol import ANSWER_TASK, MOVE_TASK
 from turnwise.bus.broker.publisher import Publisher, PublisherPool
@@ -46,7 +46,7 @@ class CeleryBus:
         self._version = version
         self._keys = keys
         self._heartbeat = heartbeat
-        self.connections = Connections()
+        self.connections = BrokerConnections()
         noted = self.connections.note
         self._work = PublisherPool(
             self._broker, confirm=True, limit=connections, keys=keys, note=partial(noted, "publish")

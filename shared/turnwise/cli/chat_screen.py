@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from turnwise.agents.human.terminal import HOW_TO_LEAVE, on_screen, read_line, shared_terminal
 from turnwise.base.visible_text import visible
-from turnwise.cli.silent_run import Silence
 from turnwise.cli.text.event_lines import EventLines
 from turnwise.cli.text.messages import Json, document_text
 from turnwise.cli.text.run import print_run, result_text
+from turnwise.cli.wait_notices import Silence
 from turnwise.models.base import StreamEventType
 from turnwise.transcripts.entry import Entry, RunTitle
 from turnwise.transcripts.from_events import EventReader

@@ -10,11 +10,11 @@ import typer
 
 from turnwise.base.visible_text import visible
 from turnwise.cli.group import FAILED, STOPPED
-from turnwise.cli.silent_run import Silence
 from turnwise.cli.text.console import console
 from turnwise.cli.text.event_lines import ENDS, EventLines
 from turnwise.cli.text.messages import Json
 from turnwise.cli.text.run import print_run
+from turnwise.cli.wait_notices import Silence
 
 if TYPE_CHECKING:
     from turnwise.client import Client

@@ -15,9 +15,9 @@ from turnwise.cli.text.messages import Json
 from turnwise.errors import ConfigurationError
 from turnwise.transcripts.entry import RunTitle
 from turnwise.transcripts.from_events import entries_of
-from turnwise.transcripts.page.html import Page
+from turnwise.transcripts.page.html import TranscriptPage
 from turnwise.transcripts.page.timeline import MOST_ITEMS, timeline_section
-from turnwise.transcripts.sink import Form, written
+from turnwise.transcripts.sink import TranscriptForm, written
 from turnwise.transcripts.text import Text
 from turnwise.transcripts.tsv import Tsv
 
@@ -46,9 +46,9 @@ def write_log(client: Client, run_id: str, form: str, output: Path | None) -> No
         ) from error
 
 
-def _form(client: Client, run_id: str, name: str, output: Path | None) -> Form:
+def _form(client: Client, run_id: str, name: str, output: Path | None) -> TranscriptForm:
     if name == "html":
-        return Page(timeline_section(TimelineView.model_validate(client.timeline(run_id, limit=MOST_ITEMS))))
+        return TranscriptPage(timeline_section(TimelineView.model_validate(client.timeline(run_id, limit=MOST_ITEMS))))
     if name == "tsv":
         return Tsv()
     return Text(color=output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))

@@ -17,7 +17,7 @@ from turnwise import (
     LLMConfig,
     ToolMessage,
 )
-from turnwise.demo.ledger import APPROVAL_LIMIT, Invoice, Ledger, NeedsApproval, Paid, RefundRequest, Refused
+from turnwise.demo.ledger import APPROVAL_LIMIT, Invoice, Ledger, NeedsApproval, Paid, RefundRefused, RefundRequest
 from turnwise.demo.tickets import TicketHeader
 
 BILLING = "Billing"
@@ -172,12 +172,12 @@ def _decided(request: RefundRequest, answer: str) -> str:
     return f"Refund refused: a human did not approve it and said: {answer.strip()}"
 
 
-def _told(verdict: Paid | NeedsApproval | Refused, request: RefundRequest) -> str:
+def _told(verdict: Paid | NeedsApproval | RefundRefused, request: RefundRequest) -> str:
     match verdict:
         case Paid(number=number, again=again):
             was = "had already been paid" if again else "is paid"
             return f"Refund {number} of {request.amount:.2f} USD on {request.invoice} {was}."
-        case Refused(reason=reason):
+        case RefundRefused(reason=reason):
             return f"Refund refused: {reason}"
         case NeedsApproval(limit=limit):
             return f"Refund refused: above {limit} USD a human has to approve it."

@@ -26,7 +26,7 @@ _LINE = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turn:
+class ScriptedTurn:
     """One earlier answer of the model, and what it was told in return."""
 
     said: str
@@ -40,12 +40,12 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Conversation:
+class ScriptedConversation:
     """What the model is sent: who it is, the latest task it was given, and its turns at it so far."""
 
     system: str
     task: str
-    turns: tuple[Turn, ...]
+    turns: tuple[ScriptedTurn, ...]
 
     def told_by(self, tool: str) -> str | None:
         """What the latest use of a tool brought, or None."""
@@ -64,10 +64,10 @@ def answer(request: ChatRequest) -> str:
     return "I am a stand-in for a model and know only the agents of the support desk."
 
 
-def read(request: ChatRequest) -> Conversation:
+def read(request: ChatRequest) -> ScriptedConversation:
     """Split a request's messages; what follows a plain text of the model begins a new task."""
     task = ""
-    turns: list[Turn] = []
+    turns: list[ScriptedTurn] = []
     said: str | None = None
     for message in request.messages:
         text = text_of(message)
@@ -76,17 +76,17 @@ def read(request: ChatRequest) -> Conversation:
         if message["role"] == "assistant":
             said = text
         elif said is not None and '"request"' in said:
-            turns.append(Turn(said=said, told=text))
+            turns.append(ScriptedTurn(said=said, told=text))
             said = None
         else:
             task, turns, said = text, [], None
-    return Conversation(system=request.system, task=task, turns=tuple(turns))
+    return ScriptedConversation(system=request.system, task=task, turns=tuple(turns))
 
 
 # --- Triage -----------------------------------------------------------------------------------------------------------
 
 
-def _triage(conversation: Conversation) -> str:
+def _triage(conversation: ScriptedConversation) -> str:
     text = conversation.task.partition("\n")[2]
     text = text.removeprefix("Subject:")
     billing, pages = conversation.told_by("ask_billing"), conversation.told_by("ask_documentation")
@@ -140,7 +140,7 @@ def _close(outcome: str, text: str, message: str) -> str:
 # --- Billing ----------------------------------------------------------------------------------------------------------
 
 
-def _billing(conversation: Conversation) -> str:
+def _billing(conversation: ScriptedConversation) -> str:
     question = conversation.task.partition("\n")[2]
     facts = question.split(". In the customer's words:", 1)[0]
     refund = conversation.told_by("grant_refund")
@@ -182,7 +182,7 @@ def _chosen(found: list[re.Match[str]], sum_named: Decimal | None, question: str
 # --- Documentation ----------------------------------------------------------------------------------------------------
 
 
-def _documentation(conversation: Conversation) -> str:
+def _documentation(conversation: ScriptedConversation) -> str:
     pages = conversation.told_by("search_docs")
     if pages is None:
         subjects = conversation.task.split(":", 1)[-1].strip(" ?")

@@ -80,7 +80,7 @@ class NeedsApproval:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Refused:
+class RefundRefused:
     """Nothing was paid and no approval would change it; `reason` is a sentence for the agent."""
 
     reason: str
@@ -125,14 +125,16 @@ class Ledger:
             ).fetchone()
             return _money(cents)
 
-    def refund(self, request: RefundRequest, *, approved: bool = False) -> Paid | NeedsApproval | Refused:
+    def refund(self, request: RefundRequest, *, approved: bool = False) -> Paid | NeedsApproval | RefundRefused:
         """Pay, if the rules allow it; check and entry are one transaction.
 
         The same ticket, invoice and amount are paid once, however often they are asked for.
         """
         cents = _cents(request.amount)
         if cents is None:
-            return Refused(reason=f"{request.amount} is not an amount; expected more than zero, with whole cents.")
+            return RefundRefused(
+                reason=f"{request.amount} is not an amount; expected more than zero, with whole cents."
+            )
         with self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             verdict = _refund(connection, request, cents, approved)
@@ -177,10 +179,10 @@ def _build(connection: sqlite3.Connection) -> None:
 
 def _refund(
     connection: sqlite3.Connection, request: RefundRequest, cents: int, approved: bool
-) -> Paid | NeedsApproval | Refused:
+) -> Paid | NeedsApproval | RefundRefused:
     invoice = _find(connection, request.customer, request.invoice)
     if invoice is None:
-        return Refused(reason=f"{request.customer} has no invoice {request.invoice}.")
+        return RefundRefused(reason=f"{request.customer} has no invoice {request.invoice}.")
     key = (request.ticket, invoice.number)
     before = connection.execute(
         "SELECT id FROM refunds WHERE ticket = ? AND invoice = ? AND amount_cents = ?", (*key, cents)
@@ -188,10 +190,10 @@ def _refund(
     if before is not None:
         return Paid(number=f"R-{before[0]}", again=True)
     if invoice.status != "paid":
-        return Refused(reason=f"{invoice.number} has not been paid yet, so there is nothing to refund.")
+        return RefundRefused(reason=f"{invoice.number} has not been paid yet, so there is nothing to refund.")
     left = invoice.total - invoice.refunded
     if _money(cents) > left:
-        return Refused(reason=f"Only {left} of {invoice.number} can still be refunded, not {_money(cents)}.")
+        return RefundRefused(reason=f"Only {left} of {invoice.number} can still be refunded, not {_money(cents)}.")
     # Counted over the ticket and the invoice, or a large refund could be had in slices.
     (so_far,) = connection.execute(
         "SELECT coalesce(sum(amount_cents), 0) FROM refunds WHERE (ticket = ? OR invoice = ?) AND NOT approved", key

@@ -21,7 +21,7 @@ from turnwise.models.tokens.usage_totals import process_totals
 _SYSTEM = "You are a helpful assistant."
 
 
-class Client(LanguageModel):
+class ModelClient(LanguageModel):
     """A model that agents ask, and programs by hand: `OpenAIGPT(config).chat("Why is the sky blue?")`.
 
     A call by hand within a run, such as in a tool's handler, counts toward the run's limits as an agent's does.
@@ -45,7 +45,7 @@ class Client(LanguageModel):
         self, messages: Sequence[LLMMessage], max_tokens: int, tools: ToolChoice | None, on_token: TokenSink | None
     ) -> Effect | None:
         kind = type(self)
-        if kind.chat is not Client.chat or kind.achat is not Client.achat:
+        if kind.chat is not ModelClient.chat or kind.achat is not ModelClient.achat:
             return None
         return Effect(
             sync=lambda: self.answer(messages, max_tokens, tools, on_token),

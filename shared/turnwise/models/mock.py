@@ -10,7 +10,7 @@ from pydantic import Field
 
 from turnwise.base.value_text import value_as_text
 from turnwise.models.base import LLMConfig, LLMMessage, LLMResponse, TokenSink, ToolChoice, pass_on
-from turnwise.models.client import Client
+from turnwise.models.client import ModelClient
 from turnwise.models.tokens.usage import LLMTokenUsage
 
 _ONE_CALL = LLMTokenUsage(calls=1)
@@ -41,7 +41,7 @@ class MockLMConfig(LLMConfig):
     default_response: str = "Mock response"
 
 
-class MockLM(Client):
+class MockLM(ModelClient):
     """The client of a `MockLMConfig`. Each call costs 0 USD and counts as one call without tokens."""
 
     config: MockLMConfig

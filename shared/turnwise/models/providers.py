@@ -16,7 +16,7 @@ from turnwise.models.model_names import ModelName
 OPENAI_URL = "https://api.openai.com/v1"
 
 
-class Provider(NamedTuple):
+class ProviderPreset(NamedTuple):
     """A provider: its documented OpenAI-compatible address, and the variables that say otherwise.
 
     - `address`: "" for one that has no address of its own.
@@ -37,45 +37,47 @@ class Provider(NamedTuple):
 
 
 # Addresses as the providers' own pages on OpenAI compatibility give them.
-_OPENAI = Provider(OPENAI_URL, ("OPENAI_BASE_URL", "OPENAI_API_BASE"), ("OPENAI_API_KEY",))
-_LITELLM = Provider("", ("LITELLM_API_BASE",), ("LITELLM_API_KEY",), needs_key=False)
+_OPENAI = ProviderPreset(OPENAI_URL, ("OPENAI_BASE_URL", "OPENAI_API_BASE"), ("OPENAI_API_KEY",))
+_LITELLM = ProviderPreset("", ("LITELLM_API_BASE",), ("LITELLM_API_KEY",), needs_key=False)
 PROVIDERS = {
     "openai": _OPENAI,
-    "anthropic": Provider("https://api.anthropic.com/v1", (), ("ANTHROPIC_API_KEY",)),
-    "azure": Provider(
+    "anthropic": ProviderPreset("https://api.anthropic.com/v1", (), ("ANTHROPIC_API_KEY",)),
+    "azure": ProviderPreset(
         "", ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_BASE"), ("AZURE_OPENAI_API_KEY",), path="/openai/v1"
     ),
-    "cerebras": Provider("https://api.cerebras.ai/v1", (), ("CEREBRAS_API_KEY",)),
-    "deepseek": Provider("https://api.deepseek.com/v1", (), ("DEEPSEEK_API_KEY",)),
-    "fireworks": Provider("https://api.fireworks.ai/inference/v1", (), ("FIREWORKS_API_KEY",)),
-    "gemini": Provider(
+    "cerebras": ProviderPreset("https://api.cerebras.ai/v1", (), ("CEREBRAS_API_KEY",)),
+    "deepseek": ProviderPreset("https://api.deepseek.com/v1", (), ("DEEPSEEK_API_KEY",)),
+    "fireworks": ProviderPreset("https://api.fireworks.ai/inference/v1", (), ("FIREWORKS_API_KEY",)),
+    "gemini": ProviderPreset(
         "https://generativelanguage.googleapis.com/v1beta/openai",
         ("GEMINI_API_BASE",),
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     ),
-    "glhf": Provider("https://glhf.chat/api/openai/v1", (), ("GLHF_API_KEY",)),
-    "groq": Provider("https://api.groq.com/openai/v1", (), ("GROQ_API_KEY",)),
+    "glhf": ProviderPreset("https://glhf.chat/api/openai/v1", (), ("GLHF_API_KEY",)),
+    "groq": ProviderPreset("https://api.groq.com/openai/v1", (), ("GROQ_API_KEY",)),
     "litellm": _LITELLM,
     "litellm-proxy": _LITELLM,
-    "llamacpp": Provider(key_variables=("LLAMA_API_KEY",), needs_key=False, in_name=True),
-    "lmstudio": Provider("http://localhost:1234/v1", needs_key=False),
-    "local": Provider(needs_key=False, in_name=True),
-    "minimax": Provider("https://api.minimax.io/v1", (), ("MINIMAX_API_KEY",)),
-    "mistral": Provider("https://api.mistral.ai/v1", (), ("MISTRAL_API_KEY",)),
-    "ollama": Provider("http://localhost:11434/v1", ("OLLAMA_HOST",), (), needs_key=False, path="/v1", port=11434),
-    "openrouter": Provider("https://openrouter.ai/api/v1", (), ("OPENROUTER_API_KEY",)),
-    "together": Provider("https://api.together.xyz/v1", (), ("TOGETHER_API_KEY",)),
-    "vllm": Provider("http://localhost:8000/v1", (), ("VLLM_API_KEY",), needs_key=False),
-    "xai": Provider("https://api.x.ai/v1", (), ("XAI_API_KEY",)),
+    "llamacpp": ProviderPreset(key_variables=("LLAMA_API_KEY",), needs_key=False, in_name=True),
+    "lmstudio": ProviderPreset("http://localhost:1234/v1", needs_key=False),
+    "local": ProviderPreset(needs_key=False, in_name=True),
+    "minimax": ProviderPreset("https://api.minimax.io/v1", (), ("MINIMAX_API_KEY",)),
+    "mistral": ProviderPreset("https://api.mistral.ai/v1", (), ("MISTRAL_API_KEY",)),
+    "ollama": ProviderPreset(
+        "http://localhost:11434/v1", ("OLLAMA_HOST",), (), needs_key=False, path="/v1", port=11434
+    ),
+    "openrouter": ProviderPreset("https://openrouter.ai/api/v1", (), ("OPENROUTER_API_KEY",)),
+    "together": ProviderPreset("https://api.together.xyz/v1", (), ("TOGETHER_API_KEY",)),
+    "vllm": ProviderPreset("http://localhost:8000/v1", (), ("VLLM_API_KEY",), needs_key=False),
+    "xai": ProviderPreset("https://api.x.ai/v1", (), ("XAI_API_KEY",)),
 }
 
 
-class Route(NamedTuple):
+class ModelRoute(NamedTuple):
     """Where a model's requests go: the `address`, the `model`'s name there, and whose key is sent."""
 
     address: str
     model: str
-    provider: Provider
+    provider: ProviderPreset
 
     @property
     def key(self) -> str:
@@ -83,7 +85,7 @@ class Route(NamedTuple):
         return _first_set(self.provider.key_variables)
 
 
-def route(chat_model: str, api_base: str | None) -> Route:
+def route(chat_model: str, api_base: str | None) -> ModelRoute:
     """The server that `chat_model` names, and the model's name there.
 
     At an `api_base` the name is taken as it stands, because servers have names with slashes of their own; only the
@@ -92,11 +94,11 @@ def route(chat_model: str, api_base: str | None) -> Route:
     """
     provider, name = _parts(chat_model, api_base)
     if api_base:
-        return Route(api_base, name, provider)
-    return Route(_with_scheme(name) if provider.in_name else _address(chat_model, provider), name, provider)
+        return ModelRoute(api_base, name, provider)
+    return ModelRoute(_with_scheme(name) if provider.in_name else _address(chat_model, provider), name, provider)
 
 
-def named_provider(chat_model: str, api_base: str | None) -> Provider:
+def named_provider(chat_model: str, api_base: str | None) -> ProviderPreset:
     """The provider that the name begins with, or OpenAI; raises `ConfigurationError` for an unknown prefix.
 
     At an `api_base` it is OpenAI's form of a server, unless it is the provider's own server.
@@ -114,7 +116,7 @@ def refuse_address(chat_model: str) -> None:
         )
 
 
-def _parts(chat_model: str, api_base: str | None) -> tuple[Provider, str]:
+def _parts(chat_model: str, api_base: str | None) -> tuple[ProviderPreset, str]:
     """The provider and what it is told; raises `ConfigurationError` for a name that stands for no server."""
     if isinstance(chat_model, ModelName):
         # Here, because a default of a subclass, an assignment and `model_copy` pass no validator. At an address of the
@@ -143,7 +145,7 @@ def _parts(chat_model: str, api_base: str | None) -> tuple[Provider, str]:
     return provider, rest
 
 
-def _own(provider: Provider, api_base: str) -> bool:
+def _own(provider: ProviderPreset, api_base: str) -> bool:
     """Return whether the address can be that of the provider's own server."""
     return not provider.needs_key or not provider.address or _host(api_base) == _host(provider.address)
 
@@ -152,7 +154,7 @@ def _host(address: str) -> str | None:
     return urlsplit(_with_scheme(address)).hostname
 
 
-def _address(chat_model: str, provider: Provider) -> str:
+def _address(chat_model: str, provider: ProviderPreset) -> str:
     given = _first_set(provider.address_variables)
     if given:
         if provider.port is not None:

@@ -10,11 +10,11 @@ import turnwise
 from turnwise.porting.table import MODULES, SETTINGS
 from turnwise.porting.values import REST, Absent, Accepted
 
-__all__ = ["SETTINGS", "Entry", "children", "entries", "find", "native_name"]
+__all__ = ["SETTINGS", "NameEntry", "children", "entries", "find", "native_name"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NameEntry:
     """A module or name of `langroid`, and what stands for it.
 
     - `path`: its path without `langroid.`, "" for `langroid` itself.
@@ -31,14 +31,14 @@ class Entry:
     sentence: str = ""
 
 
-def find(path: str) -> Entry | None:
+def find(path: str) -> NameEntry | None:
     """Return the entry of a module or name, such as "agent.task.Task"; None for one that the table does not know."""
     names = MODULES.get(path)
     if names is not None:
         rest = names.get(REST)
         if isinstance(rest, Absent) and len(names) == 1 and not children(path):
-            return Entry(path, "absent", sentence=rest.sentence)
-        return Entry(path, "module")
+            return NameEntry(path, "absent", sentence=rest.sentence)
+        return NameEntry(path, "module")
     module, _, name = path.rpartition(".")
     if module not in MODULES:
         return _below_absent(module, path)
@@ -46,16 +46,16 @@ def find(path: str) -> Entry | None:
     if value is None:
         return None
     if isinstance(value, Absent):
-        return Entry(path, "absent", sentence=value.sentence)
+        return NameEntry(path, "absent", sentence=value.sentence)
     if isinstance(value, Accepted):
-        return Entry(path, "accepted", value.target, sentence=value.sentence)
-    return Entry(path, "ours", value, native_name(value))
+        return NameEntry(path, "accepted", value.target, sentence=value.sentence)
+    return NameEntry(path, "ours", value, native_name(value))
 
 
-def _below_absent(module: str, path: str) -> Entry | None:
+def _below_absent(module: str, path: str) -> NameEntry | None:
     """The entry of an attribute of a name, such as a class's member."""
     above = find(module) if module else None
-    return Entry(path, "absent", sentence=above.sentence) if above is not None and above.kind == "absent" else None
+    return NameEntry(path, "absent", sentence=above.sentence) if above is not None and above.kind == "absent" else None
 
 
 def native_name(target: str) -> str:
@@ -73,7 +73,7 @@ def children(module: str) -> list[str]:
     return sorted(name for name in below if "." not in name)
 
 
-def entries() -> Iterator[Entry]:
+def entries() -> Iterator[NameEntry]:
     """Yield the entry of each module and name of the table."""
     for module, names in MODULES.items():
         paths = [module, *(f"{module}.{name}".lstrip(".") for name in names if name != REST)]

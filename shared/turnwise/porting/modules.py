@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from turnwise.errors import AbsentAttributeError, AbsentNameError
-from turnwise.porting.entries import Entry, children, find
+from turnwise.porting.entries import NameEntry, children, find
 from turnwise.porting.notice import tell
 from turnwise.porting.table import MODULES
 from turnwise.porting.values import REST
@@ -42,7 +42,7 @@ def lend(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     return __getattr__, __dir__
 
 
-def _load(entry: Entry) -> Any:
+def _load(entry: NameEntry) -> Any:
     if entry.kind == "module":
         return import_module(f"{PACKAGE}.{entry.path}")
     if entry.kind == "accepted":
@@ -78,5 +78,5 @@ def _path(module: str) -> str:
     return module.removeprefix(PACKAGE).lstrip(".")
 
 
-def _message(entry: Entry) -> str:
+def _message(entry: NameEntry) -> str:
     return f"langroid.{entry.path} does not exist in Turnwise: {entry.sentence}"

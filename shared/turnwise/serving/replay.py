@@ -13,9 +13,9 @@ from typing import Any
 
 from turnwise.app import App
 from turnwise.errors import ConflictError
-from turnwise.record.past.private_record import Scratch
+from turnwise.record.past.private_record import PrivateRecord
 from turnwise.record.past.reconstruction import DECISIONS, Past
-from turnwise.record.past.restore import Record
+from turnwise.record.past.restore import ExportedRecord
 from turnwise.record.runs.records import AgentRecord, Json
 from turnwise.serving.moves.move import Mover
 
@@ -57,9 +57,9 @@ class Replayed:
         return self.difference is None and self.unknown is None
 
 
-def replay(app: App, found: Json, scratch: Scratch) -> Replayed:
+def replay(app: App, found: Json, scratch: PrivateRecord) -> Replayed:
     """Decide an exported run again with the tasks of `app`."""
-    work = _Replay(app, Record(found), scratch)
+    work = _Replay(app, ExportedRecord(found), scratch)
     unknown: str | None = None
     difference: Difference | None = None
     try:
@@ -76,7 +76,7 @@ def replay(app: App, found: Json, scratch: Scratch) -> Replayed:
 
 
 class _Replay:
-    def __init__(self, app: App, record: Record, scratch: Scratch) -> None:
+    def __init__(self, app: App, record: ExportedRecord, scratch: PrivateRecord) -> None:
         self.decisions = 0
         self._record = record
         self._scratch = scratch
@@ -158,7 +158,7 @@ class _Replay:
         return None
 
 
-def _with_session(state: Past, record: Record) -> Past:
+def _with_session(state: Past, record: ExportedRecord) -> Past:
     """Before the first move, with the agents that the run then took over from its session."""
     begun = record.pasts.all[-1].begun
     return Past(agents=dict(begun), begun=dict(begun), seq=state.seq)

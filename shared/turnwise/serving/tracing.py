@@ -43,7 +43,7 @@ TOGETHER = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class SpanPlace:
     """Where a step's span goes: within `parent`, or, if that is None, at the beginning of a trace.
 
     `begins`: a stretch of the run begins here, with the parent, or with the step itself if there is none.
@@ -54,25 +54,25 @@ class Place:
     begins: bool = False
 
 
-def place_of_move(run: RunRecord, ask: AskRecord | None, reply: ReplyRecord | None, now: float) -> Place:
+def place_of_move(run: RunRecord, ask: AskRecord | None, reply: ReplyRecord | None, now: float) -> SpanPlace:
     """Where a move goes that was made at `now` (s since the epoch), because of a reply if there is one."""
     stretch = run.stretch or run.traceparent
     answered = reply.traceparent if reply is not None else None
     asked = ask.traceparent if ask is not None else None
     since = reply.at if reply is not None else (ask.created_at if ask is not None else run.created_at)
     if now - since > TOGETHER:
-        return Place(links=_linked(follows=answered or asked or stretch, run=run.traceparent), begins=True)
+        return SpanPlace(links=_linked(follows=answered or asked or stretch, run=run.traceparent), begins=True)
     if answered is None or trace_id(answered) == trace_id(stretch):
-        return Place(parent=stretch)
-    return Place(parent=answered, links=_linked(asked=asked, run=run.traceparent), begins=True)
+        return SpanPlace(parent=stretch)
+    return SpanPlace(parent=answered, links=_linked(asked=asked, run=run.traceparent), begins=True)
 
 
-def place_of_attempt(ask: AskRecord, run: RunRecord) -> Place:
+def place_of_attempt(ask: AskRecord, run: RunRecord) -> SpanPlace:
     """Where an attempt at a claimed ask goes."""
     asked = ask.traceparent or run.stretch or run.traceparent
     if (ask.claimed_at or ask.created_at) - ask.created_at > TOGETHER:
-        return Place(links=_linked(follows=asked, run=run.traceparent), begins=True)
-    return Place(parent=asked)
+        return SpanPlace(links=_linked(follows=asked, run=run.traceparent), begins=True)
+    return SpanPlace(parent=asked)
 
 
 def _linked(**links: str | None) -> dict[str, str | None]:

@@ -9,7 +9,7 @@ from weakref import WeakSet
 from turnwise.base.cancellation import Cancellation, Cause
 
 
-class Sessions:
+class RunningSessions:
     """The runs that are going on in this process, by session id; ended runs leave by themselves."""
 
     def __init__(self) -> None:
@@ -34,4 +34,4 @@ class Sessions:
 
 
 # `Task.kill_session` is told a name alone, so the runs of this process have to be found by it. Weak: nothing stays.
-sessions = Sessions()
+sessions = RunningSessions()

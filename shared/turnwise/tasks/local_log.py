@@ -11,7 +11,7 @@ from turnwise.observability.display import current_settings
 if TYPE_CHECKING:
     from turnwise.tasks.task import Task
     from turnwise.transcripts.run_log import RunLog
-    from turnwise.transcripts.sink import Form, Sink
+    from turnwise.transcripts.sink import Sink, TranscriptForm
 
 
 def local_log(task: Task[Any]) -> RunLog | None:
@@ -42,9 +42,9 @@ def _files(task: Task[Any], folder: Path) -> Sink:
     from turnwise.transcripts.text import Text
     from turnwise.transcripts.tsv import Tsv
 
-    forms: dict[str, Form] = {"log": Text(color=task.color_log), "tsv": Tsv()}
+    forms: dict[str, TranscriptForm] = {"log": Text(color=task.color_log), "tsv": Tsv()}
     if task.config.enable_html_logging:
-        from turnwise.transcripts.page.html import Page
+        from turnwise.transcripts.page.html import TranscriptPage
 
-        forms["html"] = Page()
+        forms["html"] = TranscriptPage()
     return FolderSink(folder, forms)

@@ -21,8 +21,8 @@ from turnwise.messages.stop_reason import StopReason
 from turnwise.observability.display import current_settings
 from turnwise.tasks.definition import R
 from turnwise.tasks.entry import first_message
+from turnwise.tasks.human_left import without_leaving
 from turnwise.tasks.kill_switch import sessions
-from turnwise.tasks.leaving import without_leaving
 from turnwise.tasks.local_log import local_log
 from turnwise.tasks.local_run import LocalRun
 from turnwise.tasks.observed import ended, running, tell_stopped

@@ -1,6 +1,6 @@
-"""Where a run's time went, from the events of its record.
+"""The time of a run by its causes, from the events of its record.
 
-`spans.py` has the values, `attempt.py` divides one worker's attempt, `reading.py` reads a run's events into spans that
-neither overlap nor leave a gap, `sums.py` adds them up, `telling.py` says it in a sentence, and `views.py` is the form
-in which all that crosses HTTP. The command line and the HTML page draw the views.
+`spans.py` has the values, and `attempt.py` divides one worker's attempt. `from_events.py` reads a run's events into
+spans that neither overlap nor leave a gap. `sums.py` adds them up, and `sentences.py` says it in a sentence. The form
+in which all that crosses HTTP is in `turnwise.api`. The command line and the HTML page draw that.
 """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from turnwise.api.timeline import Kind, Outcome
-from turnwise.timeline.spans import Attempt, Call, Span
+from turnwise.timeline.spans import AttemptSpan, CallSpan, Span
 
 # Of two parts at one time, the one with the higher rank is what the time is counted as: a wait for a provider's limit
 # within a handler is the limit's, a model's call within a handler the tool's.
@@ -21,7 +21,7 @@ _RANKS: dict[str, tuple[int, Kind]] = {
 AGAIN = frozenset(("drained", "database_away", "lease_late", "claimed_unawares", "lost"))
 
 
-def attempt_of(data: dict[str, object], ended_at: float, outcome: Outcome) -> Attempt | None:
+def attempt_of(data: dict[str, object], ended_at: float, outcome: Outcome) -> AttemptSpan | None:
     """The attempt that an event tells of; None if it tells of none."""
     if data.get("worker") is None:
         return None
@@ -31,7 +31,7 @@ def attempt_of(data: dict[str, object], ended_at: float, outcome: Outcome) -> At
     since = float(claimed_at) if isinstance(claimed_at, int | float) else None
     error = data.get("error")
     reason = data.get("reason") or (error.get("message") if isinstance(error, dict) else None)
-    return Attempt(
+    return AttemptSpan(
         worker=str(data["worker"]),
         host=kept.get("host", data.get("host")),
         pid=kept.get("pid", data.get("pid")),
@@ -44,7 +44,7 @@ def attempt_of(data: dict[str, object], ended_at: float, outcome: Outcome) -> At
     )
 
 
-def divided(attempt: Attempt, responder: str, start: float) -> list[Span]:
+def divided(attempt: AttemptSpan, responder: str, start: float) -> list[Span]:
     """The spans of an attempt from `start`, not before its claim, to its end."""
     end = attempt.ended_at
     if start >= end:
@@ -59,7 +59,7 @@ def divided(attempt: Attempt, responder: str, start: float) -> list[Span]:
     return _merged(found)
 
 
-def _swept(calls: Sequence[tuple[Call, Kind, int]], worker: str, start: float, end: float) -> list[Span]:
+def _swept(calls: Sequence[tuple[CallSpan, Kind, int]], worker: str, start: float, end: float) -> list[Span]:
     """Between every two times at which something changes, what ranks highest."""
     clipped = [
         (max(start, call.start), min(end, call.start + call.seconds), rank, kind, call.name)
@@ -87,7 +87,7 @@ def _merged(spans: list[Span]) -> list[Span]:
     return merged
 
 
-def _failed_as_retry(attempt: Attempt) -> list[tuple[Call, Kind, int]]:
+def _failed_as_retry(attempt: AttemptSpan) -> list[tuple[CallSpan, Kind, int]]:
     """The calls, each with what its time is counted as: the one whose failure put the ask off is counted as retries."""
     ranked = [(call, *_rank(call)) for call in attempt.calls]
     if attempt.outcome == "deferred" and attempt.reason is not None and ranked:
@@ -96,14 +96,14 @@ def _failed_as_retry(attempt: Attempt) -> list[tuple[Call, Kind, int]]:
     return ranked
 
 
-def _rank(call: Call) -> tuple[Kind, int]:
+def _rank(call: CallSpan) -> tuple[Kind, int]:
     rank, kind = _RANKS.get(call.kind, (0, "worker"))
     return kind, rank
 
 
-def _call(part: dict[str, object], since: float) -> Call:
+def _call(part: dict[str, object], since: float) -> CallSpan:
     first = part.get("first")
-    return Call(
+    return CallSpan(
         kind=str(part.get("kind")),
         name=str(part.get("name") or ""),
         start=since + _number(part.get("at")),
@@ -117,7 +117,7 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _where(attempt: Attempt) -> str:
+def _where(attempt: AttemptSpan) -> str:
     """The worker's host and process, or its id where that is not known any more."""
     if attempt.host:
         return f"{attempt.host} (pid {attempt.pid})"

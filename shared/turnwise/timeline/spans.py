@@ -24,7 +24,7 @@ class Span:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Call:
+class CallSpan:
     """A call of a model or a handler, or a wait within one; `first` is seconds until the first piece of text."""
 
     kind: str
@@ -36,7 +36,7 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Attempt:
+class AttemptSpan:
     """One claim of an ask by a worker. What an older program did not keep is None."""
 
     worker: str | None
@@ -46,7 +46,7 @@ class Attempt:
     ended_at: float
     outcome: Outcome
     reason: str | None = None
-    calls: tuple[Call, ...] = ()
+    calls: tuple[CallSpan, ...] = ()
     left_out: int = 0
 
 
@@ -70,7 +70,7 @@ class Item:
     answered_at: float | None = None
     moved_at: float | None = None
     spans: list[Span] = field(default_factory=list)
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[AttemptSpan] = field(default_factory=list)
 
     @property
     def end(self) -> float:

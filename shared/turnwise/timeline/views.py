@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from turnwise.api.timeline import AttemptView, CallView, ItemView, ShareView, SpanView, TimelineView
-from turnwise.timeline.spans import Attempt, Call, Item
+from turnwise.timeline.sentences import phrase, sentence
+from turnwise.timeline.spans import AttemptSpan, CallSpan, Item
 from turnwise.timeline.sums import Sum, Sums
-from turnwise.timeline.telling import phrase, sentence
 
 
 def timeline_view(
@@ -69,7 +69,7 @@ def _item(item: Item, began: float) -> ItemView:
     )
 
 
-def _attempt(attempt: Attempt, began: float) -> AttemptView:
+def _attempt(attempt: AttemptSpan, began: float) -> AttemptView:
     return AttemptView(
         worker=attempt.worker,
         host=attempt.host,
@@ -83,7 +83,7 @@ def _attempt(attempt: Attempt, began: float) -> AttemptView:
     )
 
 
-def _call(call: Call, began: float) -> CallView:
+def _call(call: CallSpan, began: float) -> CallView:
     return CallView(
         kind=call.kind,
         name=call.name,

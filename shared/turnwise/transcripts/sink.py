@@ -13,7 +13,7 @@ from turnwise.transcripts.entry import Entry, RunTitle
 from turnwise.transcripts.file_names import LogFiles
 
 
-class Form(Protocol):
+class TranscriptForm(Protocol):
     """A way to write one run's entries, as pieces of text to be put one after the other.
 
     What was written so far can be read at any time; a run that breaks off has no `tail`.
@@ -29,7 +29,7 @@ class Form(Protocol):
         """What comes last."""
 
 
-def written(form: Form, title: RunTitle, entries: Iterable[Entry]) -> Iterator[str]:
+def written(form: TranscriptForm, title: RunTitle, entries: Iterable[Entry]) -> Iterator[str]:
     """A whole log, piece by piece."""
     yield form.head(title)
     for entry in entries:
@@ -63,7 +63,7 @@ class FolderSink:
     and ends that file: a run that has cost money is not given up for its log.
     """
 
-    def __init__(self, folder: Path, forms: dict[str, Form]) -> None:
+    def __init__(self, folder: Path, forms: dict[str, TranscriptForm]) -> None:
         self._folder = folder
         self._forms = forms
         self._files: dict[str, IO[str]] = {}

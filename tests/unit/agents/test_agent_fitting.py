@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnwise import LLMMessage, OpenAIToolCall, Role
-from turnwise.agents.history.fitting import MARGIN, DroppingTurns, Fit, Truncating, Window, fit
+from turnwise.agents.history.fitting import MARGIN, ContextWindow, DroppingTurns, Fit, Truncating, fit
 from turnwise.agents.history.shortening import short
 from turnwise.models.base import LLMFunctionCall
 from turnwise.models.tokens.estimate import message_tokens
@@ -51,7 +51,7 @@ def histories(draw: st.DrawFn) -> list[LLMMessage]:
 
 
 def fitted(messages: Sequence[LLMMessage], context: int, way: Way, mark: int = 0) -> tuple[Fit, list[LLMMessage]]:
-    window = Window(context=context, most=400, least=100)
+    window = ContextWindow(context=context, most=400, least=100)
     shortening = way(messages, message_tokens)
     result = fit(messages, window, shortening, mark, 0)
     return result, shortening.sent(result.mark)

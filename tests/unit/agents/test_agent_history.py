@@ -25,7 +25,7 @@ from turnwise import (
     Task,
     ToolMessage,
 )
-from turnwise.agents.history.history import History
+from turnwise.agents.history.history import MessageHistory
 from turnwise.models.base import LLMFunctionCall, LLMResponse
 from turnwise.models.mock import MockLM
 from turnwise.models.tokens.estimate import message_tokens
@@ -75,7 +75,7 @@ def test_whatever_is_done_to_a_history_its_marks_and_its_count_stay_right(
     begun: list[LLMMessage], edits: list[tuple[Edit, bool]]
 ) -> None:
     before = [SYSTEM, *begun]
-    history = History(before, unchanged=len(before), fitted=len(before), tokens=sum(map(message_tokens, begun)))
+    history = MessageHistory(before, unchanged=len(before), fitted=len(before), tokens=sum(map(message_tokens, begun)))
     plain = list(before)
     for edit, counted in edits:
         assert _outcome(edit, history) == _outcome(edit, plain)
@@ -97,7 +97,7 @@ def _outcome(edit: Edit, messages: list[LLMMessage]) -> object:
 
 
 def test_a_new_system_message_changes_nothing_else() -> None:
-    history = History([SYSTEM, said("a")], unchanged=2, fitted=2, tokens=5)
+    history = MessageHistory([SYSTEM, said("a")], unchanged=2, fitted=2, tokens=5)
     history.begin_with(said("Be kind.", Role.SYSTEM))
     assert history == [said("Be kind.", Role.SYSTEM), said("a")]
     assert (history.unchanged, history.fitted, history.tokens()) == (2, 2, 5)
@@ -105,14 +105,14 @@ def test_a_new_system_message_changes_nothing_else() -> None:
 
 def test_a_history_that_replaces_another_remembers_what_both_begin_with() -> None:
     first, second = said("a"), said("b")
-    history = History([SYSTEM, first, second], unchanged=3, fitted=2)
+    history = MessageHistory([SYSTEM, first, second], unchanged=3, fitted=2)
     other = history.replaced_by([SYSTEM, first, said("c"), second])
     assert (other.unchanged, other.fitted) == (2, 2)
     assert history.replaced_by([]).unchanged == 0
 
 
 def test_a_history_is_a_list_to_whoever_holds_it() -> None:
-    history = History([SYSTEM, said("a")])
+    history = MessageHistory([SYSTEM, said("a")])
     assert history == [SYSTEM, said("a")]
     assert copy.deepcopy(history) == pickle.loads(pickle.dumps(history)) == history  # noqa: S301 - our own
     assert isinstance(agent_with().message_history, list)

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from turnwise.cli.demo.session import Session
-from turnwise.cli.demo.work import Happened, Lost, News, Question, Worked
+from turnwise.cli.demo.ticket_workers import Happened, Lost, News, Question, Worked
 from turnwise.cli.text.event_lines import EventLine
 from turnwise.demo.tickets import Ticket
 from turnwise.errors import GatewayUnavailableError

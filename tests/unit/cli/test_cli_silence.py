@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from turnwise.cli.silent_run import Silence
+from turnwise.cli.wait_notices import Silence
 from turnwise.client import Client
 
 

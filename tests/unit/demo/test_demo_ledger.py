@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from turnwise.demo.ledger import Ledger, NeedsApproval, Paid, RefundRequest, Refused
+from turnwise.demo.ledger import Ledger, NeedsApproval, Paid, RefundRefused, RefundRequest
 from turnwise.errors import ConfigurationError
 
 OKAFOR = "b.okafor@northquay.test"
@@ -59,7 +59,7 @@ def test_another_customers_invoice_looks_like_an_unknown_one(ledger: Ledger) -> 
     stranger = "mallory@shade.test"
 
     assert ledger.invoice_of(stranger, "INV-1004") is None
-    assert ledger.refund(request("1.00", customer=stranger), approved=True) == Refused(
+    assert ledger.refund(request("1.00", customer=stranger), approved=True) == RefundRefused(
         reason="mallory@shade.test has no invoice INV-1004."
     )
 
@@ -67,16 +67,16 @@ def test_another_customers_invoice_looks_like_an_unknown_one(ledger: Ledger) -> 
 def test_no_more_than_the_invoice_is_paid_back_even_with_approval(ledger: Ledger) -> None:
     ledger.refund(request("540.00"), approved=True)
 
-    assert isinstance(ledger.refund(request("0.01"), approved=True), Refused)
+    assert isinstance(ledger.refund(request("0.01"), approved=True), RefundRefused)
 
 
 def test_an_invoice_that_was_not_paid_is_not_refunded(ledger: Ledger) -> None:
-    assert isinstance(ledger.refund(request("1.00", "INV-1011", "tom.ellery@fernmail.test")), Refused)
+    assert isinstance(ledger.refund(request("1.00", "INV-1011", "tom.ellery@fernmail.test")), RefundRefused)
 
 
 @pytest.mark.parametrize("amount", ["0", "-5", "0.001", "NaN", "Infinity", "1e30"])
 def test_what_is_no_amount_is_refused(ledger: Ledger, amount: str) -> None:
-    assert isinstance(ledger.refund(request(amount), approved=True), Refused)
+    assert isinstance(ledger.refund(request(amount), approved=True), RefundRefused)
 
 
 def test_many_threads_that_start_on_no_file_pay_once(tmp_path: Path) -> None:

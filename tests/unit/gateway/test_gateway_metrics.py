@@ -16,7 +16,7 @@ from turnwise.record.asks.pauses import PauseRecord
 from turnwise.record.budgets.budget_gauges import BudgetLevels
 from turnwise.record.runs.records import QueueStat, WorkerRecord
 from turnwise.record.upkeep.ages import OldestLease
-from turnwise.record.upkeep.gauges import Line
+from turnwise.record.upkeep.gauges import Backlog
 
 
 def worker(name: str, state: str, *queues: str) -> WorkerRecord:
@@ -60,14 +60,14 @@ class Record:
     def waiting_runs(self) -> dict[str, int]:
         return {"human": 3, "provider": 1}
 
-    def due_move_line(self) -> Line:
-        return Line(length=2, oldest_age=0.5)
+    def due_move_line(self) -> Backlog:
+        return Backlog(length=2, oldest_age=0.5)
 
-    def question_line(self) -> Line:
-        return Line(length=3, oldest_age=60)
+    def question_line(self) -> Backlog:
+        return Backlog(length=3, oldest_age=60)
 
-    def parked_line(self) -> Line:
-        return Line(length=1, oldest_age=90)
+    def parked_line(self) -> Backlog:
+        return Backlog(length=1, oldest_age=90)
 
     def pauses(self) -> list[PauseRecord]:
         return [PauseRecord(kind="queue", name="llm", since=1.0, paused_by="key:1", reason=None)]

@@ -15,7 +15,7 @@ import turnwise
 import turnwise.langroid as lr
 from turnwise.errors import AbsentAttributeError, AbsentNameError
 from turnwise.porting import NoEffectWarning, notice
-from turnwise.porting.entries import SETTINGS, Entry, entries, find, native_name
+from turnwise.porting.entries import SETTINGS, NameEntry, entries, find, native_name
 from turnwise.porting.generate import sources
 
 DATA = Path(__file__).parents[2] / "data"
@@ -39,7 +39,7 @@ def resolved(path: str) -> object:
     return thing
 
 
-def of_kind(kind: str) -> list[Entry]:
+def of_kind(kind: str) -> list[NameEntry]:
     return [entry for entry in entries() if entry.kind == kind]
 
 
@@ -59,13 +59,13 @@ def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore::turnwise.porting.NoEffectWarning")
 @pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20")
 @pytest.mark.parametrize("entry", [*of_kind("ours"), *of_kind("accepted")], ids=lambda entry: entry.path)
-def test_a_name_is_the_thing_that_the_table_says(entry: Entry) -> None:
+def test_a_name_is_the_thing_that_the_table_says(entry: NameEntry) -> None:
     module, _, attribute = entry.target.partition(":")
     assert resolved(entry.path) is getattr(import_module(module), attribute)
 
 
 @pytest.mark.parametrize("entry", of_kind("module"), ids=lambda entry: entry.path)
-def test_a_module_can_be_imported_and_lists_its_names(entry: Entry) -> None:
+def test_a_module_can_be_imported_and_lists_its_names(entry: NameEntry) -> None:
     module = import_module(f"turnwise.langroid.{entry.path}".rstrip("."))
 
     assert resolved(entry.path) is module
@@ -73,7 +73,7 @@ def test_a_module_can_be_imported_and_lists_its_names(entry: Entry) -> None:
 
 
 @pytest.mark.parametrize("entry", of_kind("absent"), ids=lambda entry: entry.path)
-def test_an_absent_name_says_at_its_import_what_there_is_instead(entry: Entry) -> None:
+def test_an_absent_name_says_at_its_import_what_there_is_instead(entry: NameEntry) -> None:
     module, _, name = f"turnwise.langroid.{entry.path}".rpartition(".")
 
     with pytest.raises(AbsentNameError) as refused:

@@ -25,7 +25,7 @@ from turnwise import (
 from turnwise.base.sync_async import run_async, run_sync
 from turnwise.errors import LimitReachedError, ModelRequestError, ModelUnavailableError
 from turnwise.models.budget.budget import NOTHING, Amount, Budget
-from turnwise.models.budget.call import Granted, ModelCall, Refusal, grant
+from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall, grant
 from turnwise.models.budget.gate import Hold
 from turnwise.models.budget.purse import Purse
 
@@ -70,7 +70,7 @@ def test_what_is_granted_fits_every_budget_and_nothing_longer_would(
     answer = grant(call, given_budgets)
 
     limited = [budget for budget in given_budgets if budget.limited]
-    if isinstance(answer, Refusal):
+    if isinstance(answer, BudgetRefusal):
         assert answer.budget.lacks(call.amount(call.least)) == answer.limit
         return
     assert call.least <= answer.max_tokens <= call.most
@@ -113,7 +113,7 @@ def test_the_tightest_budget_decides() -> None:
 def test_too_little_for_an_answer_of_use_is_refused_and_the_text_says_how_much_is_left() -> None:
     answer = grant(call(), [Budget(max_tokens=1_000), Budget(scope="tenant_day", max_tokens=109)])
 
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, BudgetRefusal)
     error = answer.error()
     assert (error.limit, error.scope) == ("tokens", "tenant_day")
     assert "tenant's day's limit of tokens" in str(error)
@@ -125,7 +125,7 @@ def test_a_call_without_a_price_is_refused_under_a_limit_of_cost_only() -> None:
     refused = grant(call(priced=False), [Budget(max_cost=Decimal(1_000))])
 
     assert isinstance(free, Granted)
-    assert isinstance(refused, Refusal)
+    assert isinstance(refused, BudgetRefusal)
     assert "input_price and output_price" in refused.why
 
 
@@ -133,9 +133,9 @@ def test_a_refusal_that_only_calls_under_way_caused_is_temporary() -> None:
     under_way = grant(call(), [Budget(max_tokens=150, reserved_tokens=100)])
     spent = grant(call(), [Budget(max_tokens=150, spent_tokens=100)])
 
-    assert isinstance(under_way, Refusal)
+    assert isinstance(under_way, BudgetRefusal)
     assert under_way.temporary
-    assert isinstance(spent, Refusal)
+    assert isinstance(spent, BudgetRefusal)
     assert not spent.temporary
 
 

@@ -18,7 +18,7 @@ from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.models.budget.budget import Amount, Budget
-from turnwise.models.budget.call import Granted, ModelCall, Refusal
+from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall
 from turnwise.record.budgets.budgets import ScopeLimits, own_budget
 from turnwise.record.budgets.reservations import Stale
 from turnwise.record.database.schema import budgets
@@ -123,7 +123,7 @@ class Ledger(RuleBasedStateMachine):
             if isinstance(answer, Granted):
                 holder.calls[no] = Call(answer.amount)
                 return
-            assert isinstance(answer, Refusal)
+            assert isinstance(answer, BudgetRefusal)
             assert answer.budget.lacks(call.amount(least)) == answer.limit
             if seed % 2:
                 return

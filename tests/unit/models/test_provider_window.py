@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnwise.errors.rate_limits import Quota, RateLimits
-from turnwise.models.limits.window import Caps, Place, Window
-from turnwise.testing.fake_llm.limits import Gate, Limits
+from turnwise.models.limits.window import Caps, LimitPlace, Window
+from turnwise.testing.fake_llm.limits import RequestLimiter, ServerLimits
 from turnwise.testing.fake_llm.request import ChatRequest
 
 gaps = st.floats(0, 30, allow_nan=False)
@@ -23,7 +23,7 @@ caps_of_any_kind = st.builds(
 )
 
 
-def booked(caps: Caps, asked: list[tuple[float, int]], start: float = 1_000.0) -> list[Place]:
+def booked(caps: Caps, asked: list[tuple[float, int]], start: float = 1_000.0) -> list[LimitPlace]:
     """Calls that come after `gaps` and wait until they have room, in order."""
     window, now, places = Window(), start, []
     for gap, wanted in asked:
@@ -47,7 +47,7 @@ def test_no_window_wherever_it_begins_has_more_than_the_limit(caps: Caps, asked:
 @given(caps=caps_of_any_kind, asked=st.lists(st.tuples(gaps, tokens), max_size=40))
 def test_a_provider_that_counts_the_last_window_refuses_none(caps: Caps, asked: list[tuple[float, int]]) -> None:
     now = 0.0
-    gate = Gate(Limits(requests=caps.requests, window=caps.window), lambda: now)
+    gate = RequestLimiter(ServerLimits(requests=caps.requests, window=caps.window), lambda: now)
     request = ChatRequest(model="m", messages=[{"role": "user", "content": "x"}])
     for place in booked(caps, asked):
         now = place.at

@@ -15,19 +15,19 @@ import pytest
 import turnwise
 from turnwise.agents.attributes.encoding import Encoder, NotDataError
 from turnwise.porting.codemod.porting import port_text
-from turnwise.porting.codemod.report import Finding, Level
+from turnwise.porting.codemod.report import Level, PortingFinding
 
 HEAD = (
     "import langroid as lr\nfrom langroid.agent.task import Task\nfrom langroid.utils.configuration import settings\n"
 )
 
 
-def found(text: str, *, native: bool = False) -> list[Finding]:
+def found(text: str, *, native: bool = False) -> list[PortingFinding]:
     """The findings of a program, which has three lines of imports above it."""
     return list(port_text(HEAD + text, "x.py", native=native).findings)
 
 
-def only(text: str, *, native: bool = False) -> Finding:
+def only(text: str, *, native: bool = False) -> PortingFinding:
     (finding,) = found(text, native=native)
     return finding
 
@@ -75,13 +75,13 @@ def test_a_name_without_effect_is_a_note() -> None:
 
 
 def test_a_star_import_is_a_note() -> None:
-    assert only("from langroid import *\n") == Finding(
+    assert only("from langroid import *\n") == PortingFinding(
         line=4, level=Level.NOTE, said="the names that langroid.* brings are not checked"
     )
 
 
 def test_a_member_that_a_class_does_not_have_is_told() -> None:
-    assert only("lr.Entity.LLM\nlr.Entity.ROBOT\n") == Finding(
+    assert only("lr.Entity.LLM\nlr.Entity.ROBOT\n") == PortingFinding(
         line=5, level=Level.TODO, said="Entity has no 'ROBOT' here"
     )
 

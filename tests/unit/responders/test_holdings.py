@@ -14,7 +14,7 @@ from turnwise.errors import DatabaseUnavailableError
 from turnwise.record.runs.records import Claim, WorkerInfo
 from turnwise.record.store import Store
 from turnwise.testing import MockLMConfig
-from turnwise_responders.holdings import Holdings
+from turnwise_responders.claimed_asks import Holdings
 
 app = App("desk", version="1")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from turnwise.errors import ConfigurationError
-from turnwise.testing.fake_llm.limits import Decision, Gate, Limits
+from turnwise.testing.fake_llm.limits import Decision, RequestLimiter, ServerLimits
 from turnwise.testing.fake_llm.request import ChatRequest
 from turnwise.testing.fake_llm.script import load_script
 from turnwise.testing.fake_llm.wire import prompt_tokens
@@ -26,13 +26,13 @@ class Hands:
         return self.now
 
 
-def enter(gate: Gate, limit: int | None = None) -> Decision:
+def enter(gate: RequestLimiter, limit: int | None = None) -> Decision:
     return gate.enter(ME, ASKED.model_copy(update={"max_tokens": limit}))
 
 
 def test_so_many_requests_are_let_through_in_a_window_and_the_next_when_the_first_has_left_it() -> None:
     clock = Hands()
-    gate = Gate(Limits(requests=2, window=10), clock)
+    gate = RequestLimiter(ServerLimits(requests=2, window=10), clock)
     first = enter(gate)
     assert first.call is not None
     assert first.headers == {
@@ -53,12 +53,15 @@ def test_so_many_requests_are_let_through_in_a_window_and_the_next_when_the_firs
 
 
 def test_a_minute_is_written_as_minutes() -> None:
-    assert enter(Gate(Limits(requests=1, window=360), Hands())).headers["x-ratelimit-reset-requests"] == "6m0s"
+    assert (
+        enter(RequestLimiter(ServerLimits(requests=1, window=360), Hands())).headers["x-ratelimit-reset-requests"]
+        == "6m0s"
+    )
 
 
 def test_a_call_counts_its_longest_answer_until_it_is_answered() -> None:
     clock, prompt = Hands(), prompt_tokens(ASKED)
-    gate = Gate(Limits(tokens=10 * prompt, window=10), clock)
+    gate = RequestLimiter(ServerLimits(tokens=10 * prompt, window=10), clock)
     call = enter(gate, limit=8 * prompt).call
     assert call is not None
     assert enter(gate, limit=2 * prompt).call is None
@@ -70,7 +73,7 @@ def test_a_call_counts_its_longest_answer_until_it_is_answered() -> None:
 
 def test_a_call_that_was_answered_after_its_window_frees_nothing_of_the_next() -> None:
     clock, prompt = Hands(), prompt_tokens(ASKED)
-    gate = Gate(Limits(tokens=10 * prompt, window=10), clock)
+    gate = RequestLimiter(ServerLimits(tokens=10 * prompt, window=10), clock)
     slow = enter(gate, limit=8 * prompt).call
     clock.now += 11
     assert enter(gate, limit=8 * prompt).call is not None
@@ -80,7 +83,7 @@ def test_a_call_that_was_answered_after_its_window_frees_nothing_of_the_next() -
 
 
 def test_only_so_many_calls_are_answered_at_once() -> None:
-    gate = Gate(Limits(concurrency=1), Hands())
+    gate = RequestLimiter(ServerLimits(concurrency=1), Hands())
     call = enter(gate).call
     assert call is not None
     assert enter(gate).call is None
@@ -89,7 +92,7 @@ def test_only_so_many_calls_are_answered_at_once() -> None:
 
 
 def test_models_and_keys_are_counted_apart() -> None:
-    gate = Gate(Limits(requests=1), Hands())
+    gate = RequestLimiter(ServerLimits(requests=1), Hands())
     assert enter(gate).call is not None
     assert gate.enter(("other-model", ME[1]), ASKED).call is not None
     assert gate.enter((ME[0], "Bearer other"), ASKED).call is not None
@@ -100,8 +103,8 @@ def test_scripts_may_set_limits(tmp_path: Path) -> None:
     rules, program = tmp_path / "rules.json", tmp_path / "script.py"
     rules.write_text('{"default": "ok", "limits": {"requests": 3, "window": 2}}')
     program.write_text('limits = {"tokens": 9}\ndef answer(request):\n    return "ok"\n')
-    assert load_script(rules).limits == Limits(requests=3, window=2)
-    assert load_script(program).limits == Limits(tokens=9)
+    assert load_script(rules).limits == ServerLimits(requests=3, window=2)
+    assert load_script(program).limits == ServerLimits(tokens=9)
     assert load_script(program)(ASKED) == "ok"
 
 

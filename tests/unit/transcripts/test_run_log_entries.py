@@ -18,7 +18,7 @@ from turnwise.transcripts.entry import Entry, RunTitle
 from turnwise.transcripts.from_events import entries_of
 from turnwise.transcripts.message_text import said
 from turnwise.transcripts.numbers import seconds, used
-from turnwise.transcripts.page.html import Page
+from turnwise.transcripts.page.html import TranscriptPage
 from turnwise.transcripts.recorder import Recorder
 from turnwise.transcripts.sink import written
 from turnwise.transcripts.text import Text
@@ -190,7 +190,7 @@ class Balanced(HTMLParser):
 
 
 def page_of(*entries: Entry) -> str:
-    return "".join(written(Page(), RunTitle(task="desk"), entries))
+    return "".join(written(TranscriptPage(), RunTitle(task="desk"), entries))
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,9 @@ def test_no_text_becomes_an_element(hostile: str) -> None:
         entry("ended", status="ERROR", error=("ValueError", hostile)),
     ]
 
-    seen = Balanced("".join(written(Page(), RunTitle(task=hostile, run=hostile, state=hostile), entries))).seen
+    seen = Balanced(
+        "".join(written(TranscriptPage(), RunTitle(task=hostile, run=hostile, state=hostile), entries))
+    ).seen
 
     assert (seen.count("script"), seen.count("img"), seen.count("a")) == (1, 0, 0)
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnwise.record.runs.records import EventRecord
-from turnwise.timeline.reading import ENDS, TYPES, Reader
+from turnwise.timeline.from_events import ENDS, TYPES, Reader
+from turnwise.timeline.sentences import duration, sentence
 from turnwise.timeline.spans import Item
 from turnwise.timeline.sums import Sums
-from turnwise.timeline.telling import duration, sentence
 from turnwise.timeline.views import timeline_view
 
 

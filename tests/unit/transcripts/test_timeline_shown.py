@@ -10,11 +10,11 @@ from tests.unit.transcripts.test_timeline import BEGUN, claimed, event, read
 
 from turnwise.api.timeline import TimelineView
 from turnwise.cli.text.timeline import SIGNS, timeline_lines
+from turnwise.timeline.sentences import phrase
 from turnwise.timeline.sums import Sums
-from turnwise.timeline.telling import phrase
 from turnwise.timeline.views import timeline_view
 from turnwise.transcripts.entry import RunTitle
-from turnwise.transcripts.page.html import Page
+from turnwise.transcripts.page.html import TranscriptPage
 from turnwise.transcripts.page.timeline import timeline_section
 
 HOSTILE = "</title></svg><script>alert(1)</script>\x1b[31m"
@@ -73,7 +73,7 @@ def test_every_kind_has_a_sign_of_its_own_and_words() -> None:
 
 
 def test_the_section_stands_before_the_log_and_obeys_nothing_that_strangers_wrote() -> None:
-    page = Page(timeline_section(view_of(name=HOSTILE))).head(RunTitle(task="desk"))
+    page = TranscriptPage(timeline_section(view_of(name=HOSTILE))).head(RunTitle(task="desk"))
     section = page.partition("</header>")[2].partition("<main>")[0]
     assert "Where the time went" in section
     assert "<script" not in section and "\x1b" not in section and "style=" not in section

@@ -20,7 +20,7 @@ _READS = ("GET", "HEAD", "OPTIONS")
 _LONGEST = 300
 
 
-class Refused:
+class RefusedChanges:
     """ASGI middleware: after an answer of 4xx to a request that would have changed something, notes who sent it.
 
     Nothing has changed then, so it is a transaction of its own; what is done is noted with the change itself.

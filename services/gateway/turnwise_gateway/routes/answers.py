@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from turnwise.agents.kept_state import AgentRecord
+from turnwise.agents.kept_state import AgentMemory
 from turnwise.api.runs import RunView
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.human import human_answer
@@ -49,7 +49,7 @@ def answer_in(gateway: Gateway, transaction: RunTransaction, text: str, question
     return gateway.store.answer_in(transaction, said, named, traceparent=current_traceparent())
 
 
-Asked = tuple[AskRecord, dict[str, Any] | None, AgentRecord]
+Asked = tuple[AskRecord, dict[str, Any] | None, AgentMemory]
 
 
 def _asked(transaction: RunTransaction, question: str | None) -> Asked | None:
@@ -58,7 +58,7 @@ def _asked(transaction: RunTransaction, question: str | None) -> Asked | None:
     if ask is None or ask.responder != "user":
         return None
     document = transaction.documents([ask.message_id]).get(ask.message_id) if ask.message_id else None
-    return ask, document, AgentRecord.model_validate(transaction.agent(ask.agent).record or {})
+    return ask, document, AgentMemory.model_validate(transaction.agent(ask.agent).record or {})
 
 
 def _as_document(asked: Asked | None, text: str) -> NewDocument | None:

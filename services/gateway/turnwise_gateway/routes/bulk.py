@@ -15,7 +15,7 @@ from turnwise.errors import (
     TurnwiseError,
 )
 from turnwise.observability.telemetry.context import current_traceparent
-from turnwise.record.past.retrying import NewLimits
+from turnwise.record.past.retrying import RetryLimits
 from turnwise.record.runs.records import RunFilter
 from turnwise.record.states import FINISHED, UNFINISHED, RunStatus
 from turnwise.record.store import Store
@@ -57,7 +57,7 @@ def retry_runs(body: BulkRetry, gateway: Here) -> BulkView:
     if body.filter.status not in (None, RunStatus.FAILED):
         raise InvalidRequestError(f"only failed runs are retried, and the filter asks for {body.filter.status} ones")
     given = body.limits
-    limits = NewLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
+    limits = RetryLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
 
     def retry(store: Store, run_id: str) -> None:
         found, ask = store.retry(run_id, limits, traceparent=current_traceparent())

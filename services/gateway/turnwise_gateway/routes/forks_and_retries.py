@@ -14,7 +14,7 @@ from turnwise.errors import BrokerUnavailableError, ConfigurationError, InvalidR
 from turnwise.messages.wire import encode_document
 from turnwise.models.providers import refuse_address
 from turnwise.observability.telemetry.context import current_traceparent, link_current_to
-from turnwise.record.past.retrying import NewLimits
+from turnwise.record.past.retrying import RetryLimits
 from turnwise.record.runs.records import AskRecord, NewFork, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.tenants.caller import Caller
@@ -43,7 +43,7 @@ def retry_run(run_id: str, gateway: Here, body: Annotated[Retry, Body()] = Retry
     A run of a session can not, once a later run of the session has begun.
     """
     given = body.limits
-    limits = NewLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
+    limits = RetryLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
     run, ask = gateway.store.retry(known_form(run_id), limits, traceparent=current_traceparent())
     link_current_to(run.traceparent)
     go_on_with(gateway, run, ask)

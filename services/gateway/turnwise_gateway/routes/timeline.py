@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from turnwise.api.timeline import TimelineView
-from turnwise.timeline.of_run import timeline
+from turnwise.timeline.run_timeline import timeline
 from turnwise_gateway.access.scopes import READS
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.http.problem import problems

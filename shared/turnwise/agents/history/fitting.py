@@ -27,7 +27,7 @@ Cost = Callable[[LLMMessage], int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Window:
+class ContextWindow:
     """The tokens that a model has for prompt and answer; `most` and `least` are wanted for the answer."""
 
     context: int
@@ -58,7 +58,7 @@ class Fit:
     fits: bool
 
 
-def fit(messages: Sequence[LLMMessage], window: Window, way: Shortening, mark: int, fixed: int) -> Fit:
+def fit(messages: Sequence[LLMMessage], window: ContextWindow, way: Shortening, mark: int, fixed: int) -> Fit:
     """How far the messages must be shortened, where `fixed` tokens of the prompt are none of theirs."""
     answered = index_of_last(messages, (Role.ASSISTANT,)) + 1
     enough: Fit | None = None

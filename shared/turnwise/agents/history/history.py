@@ -9,7 +9,7 @@ from turnwise.models.base import LLMMessage, OpenAIToolCall, Role
 from turnwise.models.tokens.estimate import message_tokens
 
 
-class History(list[LLMMessage]):
+class MessageHistory(list[LLMMessage]):
     """A list of messages that knows from where on it was changed.
 
     Messages are values, so a message that changes is another object in its place, and the list sees it. That keeps
@@ -30,9 +30,9 @@ class History(list[LLMMessage]):
         self.fitted = min(fitted, len(self))
         self._counted, self._tokens = (0, 0) if tokens is None else (len(self), tokens)
 
-    def replaced_by(self, messages: Iterable[LLMMessage]) -> History:
+    def replaced_by(self, messages: Iterable[LLMMessage]) -> MessageHistory:
         """A history of these messages, which remembers of this one what the same leading messages allow."""
-        other = History(messages)
+        other = MessageHistory(messages)
         same = 0
         for old, new in zip(self, other, strict=False):
             if same and old is not new:
@@ -105,7 +105,7 @@ class History(list[LLMMessage]):
         self._changed(0)
         super().sort(**how)
 
-    def __imul__(self, times: SupportsIndex) -> History:
+    def __imul__(self, times: SupportsIndex) -> MessageHistory:
         self._changed(0)
         super().__imul__(times)
         return self

@@ -8,8 +8,8 @@ from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING
 
-from turnwise.agents.history.fitting import MARGIN, DroppingTurns, Truncating, Window, fit
-from turnwise.agents.history.history import History
+from turnwise.agents.history.fitting import MARGIN, ContextWindow, DroppingTurns, Truncating, fit
+from turnwise.agents.history.history import MessageHistory
 from turnwise.agents.history.retention import retains, with_retention
 from turnwise.base.sync_async import Steps
 from turnwise.errors import ContextOverflowError
@@ -61,7 +61,7 @@ def prompt(agent: ChatAgent, model: LanguageModel, tools: ToolChoice | None) -> 
     doubt = max(_DOUBT, agent.record.token_scale)
     if not retaining and not history.fitted and estimate * doubt + most + MARGIN <= context:
         return Prompt(messages=history, max_tokens=most, estimate=estimate)
-    window = Window(context=context, most=most, least=min(most, config.min_output_tokens))
+    window = ContextWindow(context=context, most=most, least=min(most, config.min_output_tokens))
     return _fitted(agent, model, tools, window)
 
 
@@ -114,12 +114,12 @@ def learn(agent: ChatAgent, sent: Prompt, usage: LLMTokenUsage) -> None:
         agent.record.token_scale = min(_MOST_SCALE, ceil(100 * usage.prompt_tokens / sent.estimate) / 100)
 
 
-def _estimate(history: History) -> int:
+def _estimate(history: MessageHistory) -> int:
     """About how many tokens a history has; its system message, which is made anew each time, is not in its count."""
     return history.tokens() + message_tokens(history[0])
 
 
-def _fitted(agent: ChatAgent, model: LanguageModel, tools: ToolChoice | None, window: Window) -> Prompt:
+def _fitted(agent: ChatAgent, model: LanguageModel, tools: ToolChoice | None, window: ContextWindow) -> Prompt:
     history, scale = agent.history(), agent.record.token_scale
     exact = model.tokenizer()
     count = exact or (lambda text: ceil(estimated_tokens(text) * scale))
@@ -137,7 +137,7 @@ def _fitted(agent: ChatAgent, model: LanguageModel, tools: ToolChoice | None, wi
     )
 
 
-def _explanation(agent: ChatAgent, model: LanguageModel, window: Window, tokens: int, fixed: int) -> str:
+def _explanation(agent: ChatAgent, model: LanguageModel, window: ContextWindow, tokens: int, fixed: int) -> str:
     system = message_tokens(agent.history()[0], model.count_tokens)
     return (
         f"what agent {agent.config.name!r} has to send to its model {model.config.chat_model!r} has about "

@@ -8,7 +8,7 @@ from typing import Any, Self
 from pydantic import BaseModel
 
 from turnwise.agents.config import ChatAgentConfig
-from turnwise.agents.history.history import History
+from turnwise.agents.history.history import MessageHistory
 from turnwise.agents.kept_state import FormatRecord
 from turnwise.agents.output.output_format import OutputFormat, checked_kind, type_name
 from turnwise.agents.responses import Responses
@@ -83,7 +83,7 @@ class FormatSetting(Responses):
         other.toolbox = self.toolbox.copy()
         other.callbacks = copy(self.callbacks)
         other.usage = LLMTokenUsage()
-        other._history = History(self.message_history, fitted=self.history().fitted)
+        other._history = MessageHistory(self.message_history, fitted=self.history().fitted)
         other.set_output_format(output_type)
         return other
 

@@ -11,7 +11,7 @@ OnChange = Callable[[str, bool], None]
 Note = Callable[[bool], None]
 
 
-class Connections:
+class BrokerConnections:
     """Notes what was found at the last use of each; a connection that nothing was sent over since is as it was then."""
 
     def __init__(self) -> None:

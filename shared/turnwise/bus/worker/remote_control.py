@@ -44,7 +44,7 @@ _REFUSED = {
 _MOST_AT_ONCE = 64
 
 
-class Commands(dict[str, Command]):
+class RemoteCommands(dict[str, Command]):
     """The commands by name, over Celery's `panel` of them; one that does not exist is refused like others."""
 
     def __init__(self, panel: Mapping[str, Command]) -> None:
@@ -69,7 +69,7 @@ class CommandsStep(Control):  # type: ignore[misc]  # Celery ships no types
 
     def __init__(self, consumer: Any, **options: Any) -> None:
         super().__init__(consumer, **options)
-        self.box.node.handlers = Commands(self.box.node.handlers)
+        self.box.node.handlers = RemoteCommands(self.box.node.handlers)
 
 
 def _guarded(name: str, command: Command) -> Command:

@@ -13,7 +13,7 @@ from turnwise.cli.group import NEEDS_A_HAND
 from turnwise.cli.options import JsonOption
 
 if TYPE_CHECKING:
-    from turnwise.porting.codemod.report import Report
+    from turnwise.porting.codemod.report import FileReport
 
 _WOULD_CHANGE = 1
 
@@ -69,7 +69,7 @@ def _port_stream(paths: list[str], *, native: bool, check: bool, diff: bool, as_
     _tell([report], check=check, diff=diff, as_json=as_json, aside=True)
 
 
-def _tell(reports: list[Report], *, check: bool, diff: bool, as_json: bool, aside: bool = False) -> None:
+def _tell(reports: list[FileReport], *, check: bool, diff: bool, as_json: bool, aside: bool = False) -> None:
     from turnwise.cli.text import port_report
 
     if as_json:

@@ -56,10 +56,10 @@ def replay(
     with ExitStack() as stack:
         found = _found(stack, settings.database_url, targets or [], task, since, limit)
         from turnwise.app import load_app
-        from turnwise.record.past.private_record import Scratch
+        from turnwise.record.past.private_record import PrivateRecord
         from turnwise.serving.replay import replay as decide_again
 
-        loaded, scratch = load_app(settings.app), stack.enter_context(Scratch())
+        loaded, scratch = load_app(settings.app), stack.enter_context(PrivateRecord())
         results = []
         for each in found:
             results.append(decide_again(loaded, each, scratch))

@@ -176,12 +176,12 @@ def fake_llm(
     """
     from turnwise.cli.signals import exit_when_stopped
     from turnwise.processes.settings import parse_address
-    from turnwise.testing.fake_llm.limits import Limits
+    from turnwise.testing.fake_llm.limits import ServerLimits
     from turnwise.testing.fake_llm.server import run_fake_llm
 
     host, port = parse_address(bind, "--bind")
     given = {"requests": requests, "tokens": tokens, "concurrency": concurrency, "window": window}
-    limits = Limits.model_validate({name: value for name, value in given.items() if value is not None})
+    limits = ServerLimits.model_validate({name: value for name, value in given.items() if value is not None})
     with exit_when_stopped():
         run_fake_llm(script, host, port, lambda url: typer.echo(f"Serving {script} at {url}"), limits)
 

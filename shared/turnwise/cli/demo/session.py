@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turnwise.cli.demo.desk import open_desk
-from turnwise.cli.demo.work import Happened, Lost, News, Question, Worked, Workers
+from turnwise.cli.demo.ticket_workers import DemoWorkers, Happened, Lost, News, Question, Worked
 from turnwise.cli.group import FAILED
 from turnwise.cli.text.console import console
 from turnwise.cli.text.messages import money, shorten
@@ -34,7 +34,7 @@ def run_demo(tickets: Sequence[Ticket], *, approve_all: bool, concurrency: int) 
     with open_desk(concurrency) as desk:
         out.print(f"A support desk at {desk.url}, model {desk.model}, {len(tickets)} tickets.\n")
         session = Session(out, tickets, human)
-        workers = Workers(desk.url, tickets, concurrency)
+        workers = DemoWorkers(desk.url, tickets, concurrency)
         workers.start()
         try:
             session.follow(workers.news)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from turnwise.base.visible_text import first_line, visible
 
 if TYPE_CHECKING:
-    from turnwise.porting.codemod.report import Report
+    from turnwise.porting.codemod.report import FileReport
 
 
-def lines(reports: Sequence[Report], *, written: bool) -> Iterator[str]:
+def lines(reports: Sequence[FileReport], *, written: bool) -> Iterator[str]:
     """Yield a line for each change and each finding, as `file:line: text`, and one with the sums."""
     for report in reports:
         for change in report.changes:
@@ -26,7 +26,7 @@ def lines(reports: Sequence[Report], *, written: bool) -> Iterator[str]:
     yield _sums(reports, written=written)
 
 
-def _sums(reports: Sequence[Report], *, written: bool) -> str:
+def _sums(reports: Sequence[FileReport], *, written: bool) -> str:
     changed = sum(report.changed for report in reports)
     todo = sum(report.todo for report in reports)
     notes = sum(len(report.findings) for report in reports) - todo
@@ -39,7 +39,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def diff(report: Report) -> str:
+def diff(report: FileReport) -> str:
     """Return the change of one file as a unified diff, "" if nothing changed."""
     # A form feed within a line does not end it.
     before, after = (re.findall(r"[^\n]*\n|[^\n]+\Z", text) for text in (report.before, report.after))
@@ -49,7 +49,7 @@ def diff(report: Report) -> str:
     )
 
 
-def as_json(reports: Sequence[Report]) -> dict[str, Any]:
+def as_json(reports: Sequence[FileReport]) -> dict[str, Any]:
     """Return all reports as values of JSON; a finding's `line` is null where it concerns the whole file."""
     return {
         "ok": not any(report.todo for report in reports),

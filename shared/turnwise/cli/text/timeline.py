@@ -11,7 +11,7 @@ from turnwise.api.timeline import ItemView, SpanView, TimelineView
 from turnwise.cli.text.cells import cut, fitted, one_line
 from turnwise.cli.text.console import console
 from turnwise.cli.text.messages import Json
-from turnwise.timeline.telling import duration
+from turnwise.timeline.sentences import duration
 
 if TYPE_CHECKING:
     from turnwise.client import Client

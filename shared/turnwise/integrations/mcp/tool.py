@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from turnwise.messages.document import ChatDocument
 
 
-class Caller(Protocol):
+class ToolServer(Protocol):
     """Who calls the server."""
 
     def call(self, agent: HandlingAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument: ...
@@ -40,7 +40,7 @@ class Caller(Protocol):
 class Remote:
     """The tool at the server: its name and schema there, and the argument that each field stands for."""
 
-    caller: Caller
+    caller: ToolServer
     name: str
     schema: dict[str, Any]
     arguments: Mapping[str, str]
@@ -102,7 +102,7 @@ class OpenMCPTool(MCPTool):
     model_config = ConfigDict(extra="allow", validate_default=True)
 
 
-def class_of(definition: Any, caller: Caller, name: str, effect: ToolEffect | None = None) -> type[MCPTool]:
+def class_of(definition: Any, caller: ToolServer, name: str, effect: ToolEffect | None = None) -> type[MCPTool]:
     """The class for a tool that a server listed, called `name`; its effect is what the server says, if not given."""
     schema: dict[str, Any] = dict(definition.input_schema or {})
     properties: dict[str, Any] = schema.get("properties") or {}

@@ -62,7 +62,7 @@ class Granted:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Refusal:
+class BudgetRefusal:
     """The call is not made: `budget` has no room for even its shortest answer, which takes `amount`."""
 
     limit: LimitKind
@@ -100,7 +100,7 @@ class Refusal:
         return LimitReachedError(self.limit, self.why, purse, scope=budget.scope, value=value, used=used)
 
 
-def grant(call: ModelCall, budgets: Sequence[Budget]) -> Granted | Refusal:
+def grant(call: ModelCall, budgets: Sequence[Budget]) -> Granted | BudgetRefusal:
     """Room for the call in every budget, its answer as long as the tightest one allows; or the first that has none.
 
     Nothing is put aside yet: that is for whoever keeps the budgets, before anybody else looks at them.
@@ -111,7 +111,7 @@ def grant(call: ModelCall, budgets: Sequence[Budget]) -> Granted | Refusal:
     shortest = call.amount(call.least)
     for budget in limited:
         if (limit := budget.lacks(shortest)) is not None:
-            return Refusal(limit=limit, budget=budget, amount=shortest, model=call.model)
+            return BudgetRefusal(limit=limit, budget=budget, amount=shortest, model=call.model)
     fits, too_long = call.least, call.most + 1
     if _fits(call, call.most, limited):
         fits = call.most

@@ -9,7 +9,7 @@ from turnwise.base.contextual import Bound
 from turnwise.base.sync_async import Steps
 from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.budget.budget import NOTHING, Amount, Budget
-from turnwise.models.budget.call import ModelCall, Refusal, grant
+from turnwise.models.budget.call import BudgetRefusal, ModelCall, grant
 from turnwise.models.budget.gate import Gate, Hold, as_usage, current_gate, through, unpaid, used_amount
 from turnwise.models.tokens.usage import LLMTokenUsage
 
@@ -48,7 +48,7 @@ class Purse:
         """Put room aside here and at the gates around this one; raises `LimitReachedError`."""
         with self._lock:
             granted = grant(call, [self._budget])
-            if isinstance(granted, Refusal):
+            if isinstance(granted, BudgetRefusal):
                 raise granted.error(self)
             self._budget = self._budget.reserve(granted.amount)
         mine = granted.amount

@@ -14,7 +14,7 @@ from turnwise.base.clock import SYSTEM_CLOCK, Clock
 from turnwise.base.sync_async import Effect, Steps
 from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.limits.provider import Provider, Target
-from turnwise.models.limits.window import Caps, Place, Window
+from turnwise.models.limits.window import Caps, LimitPlace, Window
 
 
 class LocalLimits:
@@ -47,7 +47,7 @@ class LocalPlace:
 
     def __init__(self, limits: LocalLimits, target: Target, lane: _Lane | None = None) -> None:
         self._limits, self._target, self._lane = limits, target, lane
-        self.place: Place | None = None
+        self.place: LimitPlace | None = None
         self.slot: _Slot | None = None
 
     @property
@@ -116,7 +116,7 @@ class _Lane:
         with self._lock:
             self._window = self._window.refused(announced, self._clock.monotonic())
 
-    def learn(self, announced: RateLimits, place: Place | None, configured: Caps, tokens: int) -> None:
+    def learn(self, announced: RateLimits, place: LimitPlace | None, configured: Caps, tokens: int) -> None:
         with self._lock:
             if place is not None:
                 self._window = self._window.announced(announced, place)

@@ -75,7 +75,7 @@ class Room:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class LimitPlace:
     """A call that was let through: when, the tokens it counts, and what of ours counted then, it included."""
 
     at: float
@@ -122,11 +122,11 @@ class Window:
         used = self._used("requests", caps, now)
         return max(0, caps.requests - used)
 
-    def take(self, caps: Caps, tokens: int, at: float) -> tuple[Window, Place]:
+    def take(self, caps: Caps, tokens: int, at: float) -> tuple[Window, LimitPlace]:
         """Count a call from `at` on, which should be when it has room."""
         counted = self._add(caps, at, 1, tokens)
         own = [piece for piece in counted.slices if _expiry(piece, caps) > at]
-        place = Place(
+        place = LimitPlace(
             at=at,
             tokens=tokens,
             own_requests=sum(piece.requests for piece in own),
@@ -134,15 +134,15 @@ class Window:
         )
         return counted, place
 
-    def settle(self, caps: Caps, place: Place, tokens: int) -> Window:
+    def settle(self, caps: Caps, place: LimitPlace, tokens: int) -> Window:
         """The call used so many tokens."""
         return self._change(caps, place.at, 0, tokens - place.tokens)
 
-    def release(self, caps: Caps, place: Place) -> Window:
+    def release(self, caps: Caps, place: LimitPlace) -> Window:
         """The call was not made."""
         return self._change(caps, place.at, -1, -place.tokens)
 
-    def announced(self, limits: RateLimits, place: Place) -> Window:
+    def announced(self, limits: RateLimits, place: LimitPlace) -> Window:
         """Learn from what came with an answer to the call: the limits, and what others used of them."""
         learned = replace(
             self,

@@ -10,7 +10,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from turnwise.errors import ConfigurationError
 from turnwise.models.openai.config import OpenAIGPTConfig
-from turnwise.models.providers import PROVIDERS, Route
+from turnwise.models.providers import PROVIDERS, ModelRoute
 
 _AZURE = PROVIDERS["azure"]
 
@@ -55,10 +55,10 @@ class AzureConfig(OpenAIGPTConfig):
         return given
 
     @property
-    def route(self) -> Route:
+    def route(self) -> ModelRoute:
         """The deployment's address; raises `ConfigurationError` without an endpoint."""
         name = self.chat_model.removeprefix("azure/")
-        return Route(self._address(name), self.deployment_name or name, _AZURE)
+        return ModelRoute(self._address(name), self.deployment_name or name, _AZURE)
 
     @property
     def known_model(self) -> str:

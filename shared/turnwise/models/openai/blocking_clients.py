@@ -27,7 +27,7 @@ KEPT_SECONDS = 30.0
 _LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=1, keepalive_expiry=KEPT_SECONDS)
 
 
-class Line:
+class ClientLine:
     """A client and the connection it is speaking on."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -72,11 +72,11 @@ class Line:
 class Lines:
     """The lines to one server with one key."""
 
-    def __init__(self, make: Callable[[], Line]) -> None:
+    def __init__(self, make: Callable[[], ClientLine]) -> None:
         self._make = make
         self._lock = threading.Lock()
         # Those used last are at the right.
-        self._idle: deque[Line] = deque()
+        self._idle: deque[ClientLine] = deque()
 
     @contextmanager
     def lend(self) -> Iterator[openai.OpenAI]:
@@ -99,17 +99,17 @@ class Lines:
         for line in idle:
             line.close()
 
-    def _take(self) -> Line:
+    def _take(self) -> ClientLine:
         with self._lock:
             line = self._idle.pop() if self._idle else None
         return line if line is not None else self._make()
 
-    def _give_back(self, line: Line) -> None:
+    def _give_back(self, line: ClientLine) -> None:
         if line.was_cut:
             line.close()
             return
         line.used = now = time.monotonic()
-        old: Line | None = None
+        old: ClientLine | None = None
         with self._lock:
             self._idle.append(line)
             # One at a time is enough: each call that ends gives one up.

@@ -15,7 +15,7 @@ from turnwise.models.base import (
     ToolChoice,
     pass_on,
 )
-from turnwise.models.client import Client
+from turnwise.models.client import ModelClient
 from turnwise.models.limits.announcement import rate_limits
 from turnwise.models.limits.provider import Target, provider_of
 from turnwise.models.openai.config import OpenAIGPTConfig
@@ -33,7 +33,7 @@ def _unheard(text: str, kind: StreamEventType) -> None:
     """Takes what is streamed while nobody listens."""
 
 
-class OpenAIGPT(Client):
+class OpenAIGPT(ModelClient):
     """The client of an `OpenAIGPTConfig`: a model behind the chat-completions API.
 
     Raises `ModelUnavailableError`, `ModelRateLimitError` or `ModelRequestError`, and `ConfigurationError` without a

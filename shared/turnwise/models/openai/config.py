@@ -13,7 +13,7 @@ from pydantic import Field, SecretStr, model_validator
 from turnwise.models.base import LLMConfig
 from turnwise.models.call_params import OpenAICallParams
 from turnwise.models.limits.window import Caps
-from turnwise.models.providers import Route, route
+from turnwise.models.providers import ModelRoute, route
 
 # https://platform.openai.com/docs/guides/structured-outputs: gpt-4o-2024-08-06 and later.
 _TOO_OLD_FOR_SCHEMAS = re.compile(r"gpt-3|gpt-4$|gpt-4-|gpt-4o-2024-05-13|o1-mini|o1-preview")
@@ -78,7 +78,7 @@ class OpenAIGPTConfig(LLMConfig):
         return given
 
     @property
-    def route(self) -> Route:
+    def route(self) -> ModelRoute:
         """The server that the model's name stands for; raises `ConfigurationError` for an unknown provider."""
         return route(self.chat_model, self.api_base)
 

@@ -20,7 +20,7 @@ import httpx2
 import openai
 
 from turnwise.errors import ConfigurationError
-from turnwise.models.openai.blocking_clients import KEPT_SECONDS, Line, Lines
+from turnwise.models.openai.blocking_clients import KEPT_SECONDS, ClientLine, Lines
 from turnwise.models.openai.config import OpenAIGPTConfig, is_loopback
 from turnwise.observability.redaction import hide
 
@@ -59,7 +59,7 @@ class _Crowd:
             return [client for client, _ in self._clients]
 
 
-class Connections:
+class ProviderConnections:
     """Hands out clients; one instance serves a process, across threads, event loops and forks."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Connections:
             return
         options = _options(config)
         with self._lock:
-            lines = self._sync.setdefault(_key(options), Lines(lambda: Line(options)))
+            lines = self._sync.setdefault(_key(options), Lines(lambda: ClientLine(options)))
         with lines.lend() as client:
             yield client
 
@@ -169,5 +169,5 @@ def _async_client(options: dict[str, Any]) -> openai.AsyncOpenAI:
 
 
 # Connections, not clients: made on demand, keyed by process, and nothing that a test would have to patch.
-process_connections = Connections()
+process_connections = ProviderConnections()
 atexit.register(process_connections.close)

@@ -28,7 +28,7 @@ def apply(source: bytes, edits: Sequence[Edit]) -> bytes:
     return b"".join([*parts, source[at:]])
 
 
-class Lines:
+class SourceLines:
     """Line numbers of a text in UTF-8, counted from 1."""
 
     def __init__(self, source: bytes) -> None:

@@ -23,7 +23,7 @@ class Change:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class PortingFinding:
     """Something that the rewriting does not settle. `line` is 0 where it concerns the file as a whole."""
 
     line: int
@@ -32,12 +32,12 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class FileReport:
     """One file: what changed, and what is left. `before` and `after` are its text, equal if nothing changed."""
 
     path: str
     changes: tuple[Change, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[PortingFinding, ...] = ()
     before: str = ""
     after: str = ""
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from turnwise.errors import PortingError
-from turnwise.porting.codemod.edits import Edit, Lines, apply, moved
+from turnwise.porting.codemod.edits import Edit, SourceLines, apply, moved
 from turnwise.porting.codemod.merging import merging_edits
 from turnwise.porting.codemod.native import native_edits
 from turnwise.porting.codemod.prefix import compatible_edits
@@ -31,14 +31,14 @@ class Rewritten:
 
     def line_before(self, offset: int) -> int:
         """Return the line of a byte of `program`."""
-        return Lines(self.program.source).of(offset)
+        return SourceLines(self.program.source).of(offset)
 
     def line_after(self, offset: int) -> int:
         """Return the line where a byte of `program` is afterwards."""
         found = re.match(rb"\w+", self.program.source[offset : offset + 100])
         for edits in self.passes:
             offset = moved(offset, edits, found[0] if found else b"")
-        return Lines(self.after.encode()).of(offset)
+        return SourceLines(self.after.encode()).of(offset)
 
 
 def rewrite(text: str, *, native: bool = False) -> Rewritten:
@@ -61,7 +61,7 @@ def rewrite(text: str, *, native: bool = False) -> Rewritten:
 
 def _changes(program: Program, edits: list[Edit]) -> tuple[Change, ...]:
     """Tell the edits as whole lines, several edits of one line together."""
-    lines = Lines(program.source)
+    lines = SourceLines(program.source)
     groups: dict[tuple[int, int], list[Edit]] = {}
     for edit in sorted(edits):
         start = program.source.rfind(b"\n", 0, edit.start) + 1

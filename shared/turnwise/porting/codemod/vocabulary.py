@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 
 from turnwise.porting.codemod.program import COMPATIBLE, REFERENCE
-from turnwise.porting.entries import SETTINGS, Entry, entries, find
+from turnwise.porting.entries import SETTINGS, NameEntry, entries, find
 
 
-def entry(path: str) -> Entry | None:
+def entry(path: str) -> NameEntry | None:
     """Return the table's entry for a path such as `langroid.agent.task.Task`, None if it has none."""
     if path == REFERENCE:
         return find("")

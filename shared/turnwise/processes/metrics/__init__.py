@@ -11,10 +11,10 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
+from turnwise.processes.metrics.connections import watch_broker, watch_database
 from turnwise.processes.metrics.counters import PREFIX, Metrics, watch_process
 from turnwise.processes.metrics.record import RecordCollector, RecordReader
 from turnwise.processes.metrics.server import MetricsServer, serve_metrics
-from turnwise.processes.metrics.surroundings import watch_broker, watch_database
 from turnwise.processes.metrics.tasks import TaskCollector, TaskReader
 
 __all__ = [

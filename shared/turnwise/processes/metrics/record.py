@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from turnwise.bus.routing import COORDINATOR_QUEUE
-from turnwise.processes.metrics.scraped import Page, ScrapedGauges
+from turnwise.processes.metrics.scraped import MetricsPage, ScrapedGauges
 from turnwise.record.states import UNFINISHED
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from turnwise.record.budgets.budget_gauges import BudgetLevels
     from turnwise.record.runs.records import QueueStat, WorkerRecord
     from turnwise.record.upkeep.ages import OldestLease
-    from turnwise.record.upkeep.gauges import Line
+    from turnwise.record.upkeep.gauges import Backlog
 
 # Name, help, labels.
 _GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -62,11 +62,11 @@ class RecordReader(Protocol):
         """Runs that hold no worker, by what they wait for."""
         ...
 
-    def due_move_line(self) -> Line: ...
+    def due_move_line(self) -> Backlog: ...
 
-    def question_line(self) -> Line: ...
+    def question_line(self) -> Backlog: ...
 
-    def parked_line(self) -> Line: ...
+    def parked_line(self) -> Backlog: ...
 
     def queue_stats(self) -> Sequence[QueueStat]: ...
 
@@ -99,7 +99,7 @@ class RecordCollector(ScrapedGauges):
         self._store = store
         self._queues = [queue for queue in queues if queue != COORDINATOR_QUEUE]
 
-    def _fill(self, page: Page) -> None:
+    def _fill(self, page: MetricsPage) -> None:
         self._add_runs(page)
         self._add_queues(page, self._store.queue_stats(), self._store.workers())
         for lease in self._store.oldest_leases():
@@ -110,7 +110,7 @@ class RecordCollector(ScrapedGauges):
         for scope, share in levels.remaining.items():
             page.add("budget_remaining_ratio", share, scope)
 
-    def _add_runs(self, page: Page) -> None:
+    def _add_runs(self, page: MetricsPage) -> None:
         active, waiting, moves = self._store.active_runs(), self._store.waiting_runs(), self._store.due_move_line()
         for status in _STATUSES:
             page.add("runs_active", active.get(status, 0), status)
@@ -122,7 +122,7 @@ class RecordCollector(ScrapedGauges):
         page.add("moves_due", moves.length)
         page.add("moves_oldest_age_seconds", moves.oldest_age)
 
-    def _add_queues(self, page: Page, stats: Sequence[QueueStat], workers: Sequence[WorkerRecord]) -> None:
+    def _add_queues(self, page: MetricsPage, stats: Sequence[QueueStat], workers: Sequence[WorkerRecord]) -> None:
         fleet = Counter((queue, one.shown_state) for one in workers for queue in one.queues)
         found = {stat.queue: stat for stat in stats}
         served = {queue for queue, state in fleet if state in _LIVING} - {COORDINATOR_QUEUE}
@@ -137,7 +137,7 @@ class RecordCollector(ScrapedGauges):
         for (queue, state), n in sorted(fleet.items()):
             page.add("workers", n, queue, state)
 
-    def _add_inbox(self, page: Page) -> None:
+    def _add_inbox(self, page: MetricsPage) -> None:
         questions, parked = self._store.question_line(), self._store.parked_line()
         page.add("human_inbox_open", questions.length + parked.length)
         page.add("human_inbox_parked", parked.length)

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 Gauges = Sequence[tuple[str, str, tuple[str, ...]]]
 
 
-class Page:
+class MetricsPage:
     """Families of gauges by name, without values at first."""
 
     def __init__(self, gauges: Gauges) -> None:
@@ -42,7 +42,11 @@ class ScrapedGauges(Collector):
     """
 
     def __init__(
-        self, gauges: Gauges, read: Callable[[Page], None], max_age: float, clock: Callable[[], float] = time.monotonic
+        self,
+        gauges: Gauges,
+        read: Callable[[MetricsPage], None],
+        max_age: float,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._gauges = gauges
         self._read = read
@@ -54,7 +58,7 @@ class ScrapedGauges(Collector):
 
     def describe(self) -> Iterable[Metric]:
         """Names without values, so that registering needs no database."""
-        return Page(self._gauges).families.values()
+        return MetricsPage(self._gauges).families.values()
 
     def collect(self) -> Iterable[Metric]:
         """The families, from the cache while it is fresh."""
@@ -65,7 +69,7 @@ class ScrapedGauges(Collector):
             return list(self._families)
 
     def _fresh(self) -> list[Metric]:
-        page = Page(self._gauges)
+        page = MetricsPage(self._gauges)
         try:
             self._read(page)
         except EnvironmentFault as error:

@@ -52,7 +52,7 @@ def serve_metrics(
     `AddressInUseError` for a busy port and `ConfigurationError` for an address that is not this machine's.
     """
 
-    class Handler(BaseHTTPRequestHandler):
+    class MetricsHandler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             path, accept = self.path.partition("?")[0], self.headers.get("Accept", "")
             status, kind, body = _page(registry, {"live": alive, "ready": health}, path, accept)
@@ -66,7 +66,7 @@ def serve_metrics(
             """Say nothing: probes come every few seconds."""
 
     try:
-        server = ThreadingHTTPServer((host, port), Handler)
+        server = ThreadingHTTPServer((host, port), MetricsHandler)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise AddressInUseError(

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from turnwise.processes.metrics.scraped import Page, ScrapedGauges
+from turnwise.processes.metrics.scraped import MetricsPage, ScrapedGauges
 from turnwise.record.states import FINISHED
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class TaskCollector(ScrapedGauges):
         self._store = store
         self._ends = _RecentEnds(store, clock)
 
-    def _fill(self, page: Page) -> None:
+    def _fill(self, page: MetricsPage) -> None:
         store = self._store
         for run in store.oldest_runs():
             page.add("runs_oldest_age_seconds", run.age, run.task, run.status)

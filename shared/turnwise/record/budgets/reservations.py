@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from turnwise.models.budget.budget import NOTHING, Amount
-from turnwise.models.budget.call import Granted, ModelCall, Refusal, grant
+from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall, grant
 from turnwise.models.budget.wait import Wait
 from turnwise.record.budgets.budgets import Books, Key, ScopeLimits
 from turnwise.record.database import driver
@@ -80,7 +80,7 @@ class Stale:
 
 # Takes the call from the limits of its provider, in the reservation's transaction; a `Wait` if they have no room now.
 Take = Callable[[RunTransaction, ModelCall, Granted], Wait | None]
-Answer = Granted | Refusal | Wait | Stale
+Answer = Granted | BudgetRefusal | Wait | Stale
 
 
 class Reservations(StoreBase):
@@ -135,9 +135,9 @@ class Reservations(StoreBase):
 
     def _granted(
         self, transaction: RunTransaction, books: Books, keys: list[Key], call: ModelCall, take: Take | None
-    ) -> Granted | Refusal | Wait:
+    ) -> Granted | BudgetRefusal | Wait:
         answer = grant(call, books.paying(keys))
-        if isinstance(answer, Refusal) or take is None:
+        if isinstance(answer, BudgetRefusal) or take is None:
             return answer
         if answer.amount is NOTHING:  # no budget asked for it, but the provider's limits may
             answer = Granted(max_tokens=answer.max_tokens, amount=call.amount(answer.max_tokens))

@@ -14,7 +14,7 @@ from turnwise.record.database.rows import ASK, RUN, ask_of, run_of
 from turnwise.record.database.schema import asks, events, runs, sessions
 from turnwise.record.past.export import own_fields, read_run
 from turnwise.record.past.reconstruction import Past
-from turnwise.record.past.restore import Record, write_ask, write_past, write_receipts, write_reply
+from turnwise.record.past.restore import ExportedRecord, write_ask, write_past, write_receipts, write_reply
 from turnwise.record.past.retrying import waits_for
 from turnwise.record.runs import journal
 from turnwise.record.runs.conversations import conversation_id
@@ -52,7 +52,7 @@ class Forks(Submissions):
             origin = transaction.run
             if not 1 <= new.at <= origin.last_seq:
                 raise InvalidRequestError(f"{run_id} has no event {new.at}; name one from 1 to {origin.last_seq}")
-            record = Record(read_run(transaction.connection, origin))
+            record = ExportedRecord(read_run(transaction.connection, origin))
         past = _parting(record, new.at)
         if new.message is not None and past.started and not _asks_a_human(record, past):
             raise InvalidRequestError(
@@ -107,7 +107,7 @@ class Forks(Submissions):
         return made, ask_of(row)
 
 
-def _parting(record: Record, at: int) -> Past:
+def _parting(record: ExportedRecord, at: int) -> Past:
     """The state from which a fork at event `at` goes on."""
     for event in record.events:
         if event["type"] == "run.forked" and event["seq"] > at:
@@ -124,14 +124,14 @@ def _parting(record: Record, at: int) -> Past:
     return replace(past, seq=max(past.seq, 1), agents=dict(agents), begun=dict(agents))
 
 
-def _asks_a_human(record: Record, past: Past) -> bool:
+def _asks_a_human(record: ExportedRecord, past: Past) -> bool:
     return past.awaiting is not None and not past.answered and record.ask(past.awaiting)["responder"] == "user"
 
 
 class _Fork:
     """A fork that is being made."""
 
-    def __init__(self, record: Record, past: Past, new: NewFork, origin: RunRecord) -> None:
+    def __init__(self, record: ExportedRecord, past: Past, new: NewFork, origin: RunRecord) -> None:
         self.record = record
         self.past = past
         self.new = new

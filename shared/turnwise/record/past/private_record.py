@@ -18,7 +18,7 @@ from turnwise.record.database.schema import asks, documents, events, frames, run
 from turnwise.record.database.status_statements import change_asks
 from turnwise.record.past.export import own_fields
 from turnwise.record.past.reconstruction import Past
-from turnwise.record.past.restore import Record, write_agent, write_ask, write_past
+from turnwise.record.past.restore import ExportedRecord, write_agent, write_ask, write_past
 from turnwise.record.runs.records import AgentRecord, Frame, Json, ReplyRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus, passed
@@ -38,7 +38,7 @@ _CLAIM = change_asks(AskStatus.LEASED, AskStatus.RUNNABLE).where(asks.c.id == sa
 _BODIES = sa.select(documents.c.id, documents.c.body, documents.c.parent_id)
 
 
-class Scratch:
+class PrivateRecord:
     """Holds one run at a time; a context manager, which takes its file with it."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Scratch:
         self._run_id = ""
         self._written: list[str] = []
 
-    def __enter__(self) -> Scratch:
+    def __enter__(self) -> PrivateRecord:
         return self
 
     def __exit__(
@@ -58,7 +58,7 @@ class Scratch:
         self._database.close()
         self._directory.cleanup()
 
-    def begin(self, record: Record, past: Past, version: str) -> None:
+    def begin(self, record: ExportedRecord, past: Past, version: str) -> None:
         """Have the run as it was at `past`, as one of that version, in the place of any other."""
         self._run_id = record.run["id"]
         row: Json = {"version": version}
@@ -79,7 +79,7 @@ class Scratch:
                 open_again = {"status": passed(None, AskStatus.OPEN), "worker_id": None, "closed_at": None}
                 write_ask(connection, self._run_id, record.ask(past.awaiting), **open_again)
 
-    def take_over(self, record: Record, past: Past, keys: Mapping[str, Any]) -> None:
+    def take_over(self, record: ExportedRecord, past: Past, keys: Mapping[str, Any]) -> None:
         """Have these agents as they were at `past`, with their histories."""
         with self._database.begin() as connection:
             for key in keys:

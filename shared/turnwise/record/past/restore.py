@@ -29,7 +29,7 @@ from turnwise.record.states import RunStatus
 _LATER = 2**62  # the epoch of rows that were never cut off
 
 
-class Record:
+class ExportedRecord:
     """An export, with what it says of the past.
 
     Raises `ConflictError` (`past_unknown`) where it is asked for what was not kept.
@@ -124,7 +124,7 @@ class Record:
         return min(later, key=lambda item: item[0])[1] if later else None
 
 
-def write_past(connection: Connection, record: Record, past: Past, run_id: str) -> None:
+def write_past(connection: Connection, record: ExportedRecord, past: Past, run_id: str) -> None:
     """Write frames, loop counts, agents, histories and documents as they were, under `run_id`; the run's row not."""
     counts = record.pasts.counts(past.seq)
     owner = {"run_id": run_id}

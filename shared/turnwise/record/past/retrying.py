@@ -13,7 +13,7 @@ from turnwise.record.database.schema import agent_states, asks, events, historie
 from turnwise.record.database.status_statements import change_asks
 from turnwise.record.past.export import read_run
 from turnwise.record.past.reconstruction import Past
-from turnwise.record.past.restore import Record
+from turnwise.record.past.restore import ExportedRecord
 from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.records import AskRecord, Json, RunRecord
 from turnwise.record.runs.session_queue import begun_after, lock_session
@@ -73,7 +73,7 @@ _REOPEN = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewLimits:
+class RetryLimits:
     """Limits of a run from now on; None leaves what it has. `deadline` is in seconds from now."""
 
     max_cost: Decimal | None = None
@@ -85,7 +85,7 @@ class Retries(StoreBase):
     """Has failed runs go on."""
 
     def retry(
-        self, run_id: str, limits: NewLimits | None = None, *, traceparent: str | None = None
+        self, run_id: str, limits: RetryLimits | None = None, *, traceparent: str | None = None
     ) -> tuple[RunRecord, AskRecord | None]:
         """Have a run go on that has ended with ERROR or TIMEOUT; the run, and the ask to be published, if it is one.
 
@@ -102,7 +102,7 @@ class Retries(StoreBase):
                 stand_in_line(self.database, transaction.connection, transaction.run.tenant)
                 require_room(transaction.connection, transaction.run.tenant, self.max_unfinished_runs)
             _refuse(transaction)
-            record = Record(read_run(transaction.connection, transaction.run))
+            record = ExportedRecord(read_run(transaction.connection, transaction.run))
             ended = record.at(transaction.run.last_seq)
             past = record.before_the_end()
             _restore(transaction, record, past, ended)
@@ -110,7 +110,7 @@ class Retries(StoreBase):
             again = _reopened(transaction, past, record, traceparent)
             ask = record.ask(past.awaiting) if past.awaiting is not None else None
             begun_at = max(event["at"] for event in record.events if event["type"] in _BEGINNINGS)
-            _go_on(transaction, past, again, ask, limits or NewLimits(), begun_at)
+            _go_on(transaction, past, again, ask, limits or RetryLimits(), begun_at)
             if traceparent is not None:
                 transaction.change(stretch=traceparent)
             transaction.event(
@@ -167,7 +167,7 @@ def _at_limit(transaction: RunTransaction) -> str:
     )
 
 
-def _restore(transaction: RunTransaction, record: Record, past: Past, ended: Past) -> None:
+def _restore(transaction: RunTransaction, record: ExportedRecord, past: Past, ended: Past) -> None:
     """Put frames, loop counts, agents and documents back that the end of the run has changed."""
     if not past.started:
         _forget(transaction)
@@ -198,7 +198,7 @@ def _forget(transaction: RunTransaction) -> None:
     transaction.run = replace(transaction.run, started_at=None, conversation_id=None)
 
 
-def _reopened(transaction: RunTransaction, past: Past, record: Record, traceparent: str | None) -> bool:
+def _reopened(transaction: RunTransaction, past: Past, record: ExportedRecord, traceparent: str | None) -> bool:
     """Open the awaited ask again, unless it has an answer that can be gone on with; whether it was opened."""
     if past.awaiting is None:
         return False
@@ -217,7 +217,7 @@ def _reopened(transaction: RunTransaction, past: Past, record: Record, tracepare
 
 
 def _go_on(
-    transaction: RunTransaction, past: Past, again: bool, ask: Json | None, limits: NewLimits, begun_at: float
+    transaction: RunTransaction, past: Past, again: bool, ask: Json | None, limits: RetryLimits, begun_at: float
 ) -> None:
     run, now = transaction.run, transaction.now
     deadline = limits.deadline

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias, TypedDict
 
-from turnwise.models.limits.window import Caps, Place, Window
+from turnwise.models.limits.window import Caps, LimitPlace, Window
 from turnwise.record.states import FINISHED, AskStatus, RunStatus
 
 Json: TypeAlias = dict[str, Any]
@@ -307,7 +307,7 @@ class ProviderPlace:
     bucket: str
     caps: Caps
     window: Window
-    place: Place
+    place: LimitPlace
     call_no: str
     looks: bool = False
 

@@ -36,7 +36,7 @@ _PARKED = _line(asks.c.parked_at, PARKED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class Backlog:
     """So many wait for the same thing, the first of them since `oldest_age` seconds (0 where none waits)."""
 
     length: int = 0
@@ -56,19 +56,19 @@ class Gauges(StoreBase):
         with self.database.read() as connection:
             return {row[0]: row[1] for row in connection.execute(_WAITING)}
 
-    def due_move_line(self) -> Line:
+    def due_move_line(self) -> Backlog:
         """Runs whose next move a coordinator has to make."""
         return self._read(_MOVES)
 
-    def question_line(self) -> Line:
+    def question_line(self) -> Backlog:
         """Questions that wait for a human."""
         return self._read(_QUESTIONS)
 
-    def parked_line(self) -> Line:
+    def parked_line(self) -> Backlog:
         """Asks that wait until a person says what became of them."""
         return self._read(_PARKED)
 
-    def _read(self, statement: sa.Select[int, float]) -> Line:
+    def _read(self, statement: sa.Select[int, float]) -> Backlog:
         with self.database.read() as connection:
             length, age = connection.execute(statement).one()
-        return Line(length=length, oldest_age=max(age or 0.0, 0.0))
+        return Backlog(length=length, oldest_age=max(age or 0.0, 0.0))

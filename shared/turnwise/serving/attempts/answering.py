@@ -20,9 +20,9 @@ from turnwise.serving.attempts.budget_gate import ServedGate, Spending
 from turnwise.serving.attempts.history_cache import HistoryCache
 from turnwise.serving.attempts.other_models import OtherModels
 from turnwise.serving.attempts.served_agent import Registry, ServedAgent, over_template
-from turnwise.serving.attempts.served_calls import Record, ServedCalls, StoreRecord
+from turnwise.serving.attempts.served_calls import ReceiptRecord, ServedCalls, StoreRecord
 from turnwise.serving.attempts.work_times import Work
-from turnwise.serving.moves.ending import error_record
+from turnwise.serving.moves.run_end import error_record
 from turnwise.serving.moves.versions import explained
 
 logger = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Answering:
         store: Store,
         app: App,
         spending: Spending | None = None,
-        record: Record | None = None,
+        record: ReceiptRecord | None = None,
         *,
         at_once: int = 16,
     ) -> None:

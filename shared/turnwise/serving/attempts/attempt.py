@@ -38,7 +38,7 @@ from turnwise.serving.attempts.served_agent import ServedAgent
 from turnwise.serving.attempts.served_calls import Ending, LeaseLate, OutcomeUnknown, ServedCalls, parking
 from turnwise.serving.attempts.served_tries import ServedTries, TryLater, deferral
 from turnwise.serving.attempts.work_times import Work
-from turnwise.serving.moves.ending import error_record
+from turnwise.serving.moves.run_end import error_record
 
 logger = logging.getLogger(__name__)
 

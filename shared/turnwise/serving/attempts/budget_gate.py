@@ -15,7 +15,7 @@ from turnwise.base.sync_async import Effect, Steps
 from turnwise.errors import CallCancelledError, DatabaseUnavailableError
 from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.budget.budget import Amount
-from turnwise.models.budget.call import Granted, ModelCall, Refusal
+from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall
 from turnwise.models.budget.gate import Hold, as_usage
 from turnwise.models.budget.wait import PutOff, Wait
 from turnwise.models.limits.provider import ProviderWait
@@ -189,19 +189,19 @@ class ServedGate:
             self._written |= set(done)
         return answer
 
-    def _wait(self, answer: Refusal | Wait | Stale, looks: int) -> Wait:
+    def _wait(self, answer: BudgetRefusal | Wait | Stale, looks: int) -> Wait:
         """What a handler's call has to wait for; raises what else the answer means."""
         if isinstance(answer, Stale):
             raise CallCancelledError(
                 "the call was not made: its work was given to another worker, or its run has ended"
             )
-        if isinstance(answer, Refusal):
+        if isinstance(answer, BudgetRefusal):
             answer = self._wait_for_budget(answer, looks)
         if not self._in_handler:
             raise PutOff(answer)
         return answer
 
-    def _wait_for_budget(self, refusal: Refusal, looks: int) -> Wait:
+    def _wait_for_budget(self, refusal: BudgetRefusal, looks: int) -> Wait:
         scope = refusal.budget.scope
         waiting_for = {"kind": "budget", "scope": scope, "limit": refusal.limit}
         if scope != "run" and refusal.temporary:

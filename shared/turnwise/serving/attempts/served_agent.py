@@ -10,8 +10,8 @@ from typing import Any
 from turnwise.agents.attributes import saving
 from turnwise.agents.attributes.unread import Unread
 from turnwise.agents.chat_agent import ChatAgent
-from turnwise.agents.history.history import History
-from turnwise.agents.kept_state import AgentRecord
+from turnwise.agents.history.history import MessageHistory
+from turnwise.agents.kept_state import AgentMemory
 from turnwise.agents.output.format_setting import check_lasting
 from turnwise.agents.own_attributes import template_of
 from turnwise.errors import ConfigurationError
@@ -34,7 +34,7 @@ def over_template(
     """An agent in the state `saved`; its history is read by `load_history` when somebody looks at it."""
     agent = copy.copy(template)
     # A copy through JSON takes a third of the time of a deep one.
-    record = AgentRecord.model_validate(template.record.dump() if saved.record is None else saved.record)
+    record = AgentMemory.model_validate(template.record.dump() if saved.record is None else saved.record)
     settings = _take_over(agent, template, record, registry)
     agent.callbacks = copy.copy(template.callbacks)
     agent.usage, agent.other_model = LLMTokenUsage(), None
@@ -45,7 +45,7 @@ def over_template(
     return ServedAgent(agent, template, saved, registry, settings, agent.llm)
 
 
-def _take_over(agent: ChatAgent, template: ChatAgent, record: AgentRecord, registry: Registry) -> Unread | None:
+def _take_over(agent: ChatAgent, template: ChatAgent, record: AgentMemory, registry: Registry) -> Unread | None:
     """Give the agent this record, with the attributes, the tools and the format that it names; returns its settings."""
     agent.record = record
     known = template_of(template, registry)
@@ -60,13 +60,13 @@ def _take_over(agent: ChatAgent, template: ChatAgent, record: AgentRecord, regis
     return settings
 
 
-def _history(agent: ChatAgent, saved: records.AgentRecord, load: LoadHistory | None) -> History:
+def _history(agent: ChatAgent, saved: records.AgentRecord, load: LoadHistory | None) -> MessageHistory:
     """The stored messages, below a system message that is made anew for each call and not stored."""
     stored = load() if load is not None and saved.history_len else []
     if not stored:
-        return History()
+        return MessageHistory()
     messages = [agent.system_and_tools_message(), *stored]
-    return History(messages, unchanged=len(messages), fitted=agent.record.fitted, tokens=saved.history_tokens)
+    return MessageHistory(messages, unchanged=len(messages), fitted=agent.record.fitted, tokens=saved.history_tokens)
 
 
 @dataclass
@@ -131,7 +131,7 @@ class ServedAgent:
             return
         agent = self.agent
         agent.answer_format = self.template.answer_format
-        self.settings = _take_over(agent, self.template, AgentRecord.model_validate(changes["record"]), self.registry)
+        self.settings = _take_over(agent, self.template, AgentMemory.model_validate(changes["record"]), self.registry)
         if changes["keep"] is not None or changes["history"]:
             agent.message_history_unread()
             history = agent.history()

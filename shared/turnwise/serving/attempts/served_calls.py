@@ -30,7 +30,7 @@ from turnwise.serving.attempts.served_agent import ServedAgent
 from turnwise.serving.attempts.work_times import Part, Work
 
 
-class Record(Protocol):
+class ReceiptRecord(Protocol):
     """Where receipts go, while the claim is held."""
 
     def keep(self, claim: Claim, receipts: Sequence[Receipt]) -> bool | None:
@@ -89,7 +89,7 @@ class ServedCalls(HandlerCalls):
         claim: Claim,
         served: ServedAgent,
         before: Sequence[Receipt],
-        record: Record,
+        record: ReceiptRecord,
         find: Callable[[str], ChatDocument | None],
         work: Work,
     ) -> None:

@@ -9,7 +9,7 @@ from turnwise.models.limits.provider import ProviderWait
 from turnwise.models.retry_policy import ErrorKind
 from turnwise.record.runs.outcomes import Deferral, ProviderDown
 from turnwise.record.runs.records import AskRecord, Json
-from turnwise.serving.moves.ending import OUTAGE, error_record
+from turnwise.serving.moves.run_end import OUTAGE, error_record
 
 
 class TryLater(Interruption):

@@ -33,10 +33,10 @@ from turnwise.record.runs.records import Json, NewAsk, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus
 from turnwise.serving.attempts.served_agent import over_template
-from turnwise.serving.moves.ending import error_record, no_provider, run_status
 from turnwise.serving.moves.history_edits import apply_edit
 from turnwise.serving.moves.pausing import hold_if_paused
 from turnwise.serving.moves.run_documents import RunDocuments
+from turnwise.serving.moves.run_end import error_record, no_provider, run_status
 from turnwise.serving.moves.served_tasks import ServedTasks
 from turnwise.serving.moves.versions import end_for_others, end_undecided, explained, taken_over
 from turnwise.serving.tracing import MoveSpan

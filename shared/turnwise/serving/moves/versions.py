@@ -10,7 +10,7 @@ from turnwise.messages.entity import StatusCode
 from turnwise.record.asks.sweep import FOREIGN_PATIENCE
 from turnwise.record.runs.records import Json, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
-from turnwise.serving.moves.ending import run_status
+from turnwise.serving.moves.run_end import run_status
 
 
 def taken_over(run: RunRecord, app: App) -> Json:

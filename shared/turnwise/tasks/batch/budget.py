@@ -11,7 +11,7 @@ from turnwise.agents.retries import waiting
 from turnwise.base.sync_async import Steps
 from turnwise.errors import LimitReachedError
 from turnwise.messages.stop_reason import StopReason, by_refusal
-from turnwise.models.budget.call import ModelCall, Refusal, grant
+from turnwise.models.budget.call import BudgetRefusal, ModelCall, grant
 from turnwise.models.budget.gate import Hold
 from turnwise.models.budget.purse import Purse
 
@@ -61,7 +61,7 @@ class BatchPurse(Purse):
             try:
                 return (yield from super().reserving(call))
             except LimitReachedError as error:
-                if error.purse is not self or isinstance(grant(call, [self._budget.unreserved()]), Refusal):
+                if error.purse is not self or isinstance(grant(call, [self._budget.unreserved()]), BudgetRefusal):
                     raise
             yield waiting(pause)
             pause = min(2 * pause, _LAST_LOOK)

@@ -22,7 +22,7 @@ class ToolCall(_Strict):
     arguments: dict[str, Any] | str = Field(default_factory=dict)
 
 
-class Fault(_Strict):
+class ScriptedFault(_Strict):
     """An HTTP error instead of an answer; `retry_after` (seconds) becomes the header."""
 
     status: int = Field(ge=400, le=599)
@@ -30,7 +30,7 @@ class Fault(_Strict):
     message: str = "scripted fault"
 
 
-class Answer(_Strict):
+class ScriptedAnswer(_Strict):
     """One answer, after `delay` seconds; with `fault`, an HTTP error or a connection that breaks in mid-answer.
 
     `pace` is the seconds before each piece, where the answer is streamed.
@@ -41,4 +41,4 @@ class Answer(_Strict):
     reasoning: str | None = None
     delay: float = Field(0.0, ge=0)
     pace: float = Field(0.0, ge=0)
-    fault: Fault | Literal["disconnect"] | None = None
+    fault: ScriptedFault | Literal["disconnect"] | None = None

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
 
 from turnwise.testing.fake_llm import wire
-from turnwise.testing.fake_llm.answer import Answer, Fault
+from turnwise.testing.fake_llm.answer import ScriptedAnswer, ScriptedFault
 from turnwise.testing.fake_llm.embeddings import EMBEDDING_MODEL, EmbeddingRequest, embeddings
-from turnwise.testing.fake_llm.limits import Decision, Gate, Limits
+from turnwise.testing.fake_llm.limits import Decision, RequestLimiter, ServerLimits
 from turnwise.testing.fake_llm.request import ChatRequest
 from turnwise.testing.fake_llm.script import Answerer
 from turnwise.testing.fake_llm.stats import Stats
@@ -23,10 +23,10 @@ from turnwise.testing.fake_llm.strict import schema_faults
 MODEL = "turnwise-fake"
 
 
-def create_app(answerer: Answerer, stats: Stats, limits: Limits | None = None) -> FastAPI:
+def create_app(answerer: Answerer, stats: Stats, limits: ServerLimits | None = None) -> FastAPI:
     """The server of `answerer`: models, chat completions (within `limits`), embeddings, and `GET /stats`."""
     app = FastAPI(title="turnwise fake-llm", openapi_url=None)
-    gate = Gate(limits)
+    gate = RequestLimiter(limits)
 
     async def models() -> dict[str, object]:
         about = {"object": "model", "created": 0, "owned_by": "turnwise"}
@@ -36,9 +36,9 @@ def create_app(answerer: Answerer, stats: Stats, limits: Limits | None = None) -
         try:
             request = ChatRequest.model_validate_json(await http.body())
         except ValidationError as error:
-            return _error(Fault(status=400, message=f"not a chat request: {_faults(error)}"))
+            return _error(ScriptedFault(status=400, message=f"not a chat request: {_faults(error)}"))
         if wrong := schema_faults(request):
-            return _error(Fault(status=400, message="; ".join(wrong)))
+            return _error(ScriptedFault(status=400, message="; ".join(wrong)))
         customer = (request.model, http.headers.get("authorization", ""))
         decision = gate.enter(customer, request)
         if decision.call is None:
@@ -62,7 +62,7 @@ def create_app(answerer: Answerer, stats: Stats, limits: Limits | None = None) -
         try:
             request = EmbeddingRequest.model_validate_json(await http.body())
         except ValidationError as error:
-            return _error(Fault(status=400, message=f"not an embeddings request: {_faults(error)}"))
+            return _error(ScriptedFault(status=400, message=f"not an embeddings request: {_faults(error)}"))
         stats.embedded(len(request.texts))
         return JSONResponse(await asyncio.to_thread(embeddings, request))
 
@@ -90,22 +90,22 @@ def _faults(error: ValidationError) -> str:
     return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
 
 
-def _ask(answerer: Answerer, request: ChatRequest) -> Answer:
+def _ask(answerer: Answerer, request: ChatRequest) -> ScriptedAnswer:
     try:
         answer: object = answerer(request)  # what a user's function really returns is seen here
     except Exception as error:  # noqa: BLE001 - a script may raise anything; its caller is told
         message = f"the script's answer() raised {type(error).__name__}: {error}"
-        return Answer(fault=Fault(status=400, message=message))
+        return ScriptedAnswer(fault=ScriptedFault(status=400, message=message))
     if isinstance(answer, str):
-        return Answer(content=answer)
-    if isinstance(answer, Answer):
+        return ScriptedAnswer(content=answer)
+    if isinstance(answer, ScriptedAnswer):
         return answer
     message = f"the script's answer() returned {type(answer).__name__}; expected an Answer or a string"
-    return Answer(fault=Fault(status=400, message=message))
+    return ScriptedAnswer(fault=ScriptedFault(status=400, message=message))
 
 
-def _respond(request: ChatRequest, answer: Answer) -> Response:
-    if isinstance(answer.fault, Fault):
+def _respond(request: ChatRequest, answer: ScriptedAnswer) -> Response:
+    if isinstance(answer.fault, ScriptedFault):
         return _error(answer.fault)
     if request.stream:
         lines = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in wire.chunks(request, answer)]
@@ -127,7 +127,7 @@ async def _paced(lines: Iterable[bytes], pace: float) -> AsyncIterator[bytes]:
         yield line
 
 
-def _used(request: ChatRequest, answer: Answer) -> int:
+def _used(request: ChatRequest, answer: ScriptedAnswer) -> int:
     """The tokens that an answer counts; one that could not be given counts none."""
     return 0 if answer.fault is not None else int(wire.completion(request, answer)["usage"]["total_tokens"])
 
@@ -137,7 +137,7 @@ def _refused(decision: Decision) -> Response:
     return JSONResponse({"error": error}, status_code=429, headers=decision.headers)
 
 
-def _error(fault: Fault) -> Response:
+def _error(fault: ScriptedFault) -> Response:
     headers = {} if fault.retry_after is None else {"retry-after": f"{fault.retry_after:g}"}
     error = {"message": fault.message, "type": "fake_llm", "param": None, "code": None}
     return JSONResponse({"error": error}, status_code=fault.status, headers=headers)

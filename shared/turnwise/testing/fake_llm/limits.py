@@ -18,7 +18,7 @@ from turnwise.testing.fake_llm.wire import prompt_tokens
 Customer = tuple[str, str]
 
 
-class Limits(BaseModel):
+class ServerLimits(BaseModel):
     """How much is let through; None does not limit.
 
     `requests` and `tokens` are counted over the last `window` seconds, so that never more than that are let through in
@@ -34,7 +34,7 @@ class Limits(BaseModel):
 
 
 @dataclass
-class Call:
+class AdmittedCall:
     """A call that was let through: when, the tokens that it counts, and whether it still lies in the window."""
 
     at: float
@@ -46,7 +46,7 @@ class Call:
 class _Counts:
     """What one customer has called within the window, and what is being answered."""
 
-    calls: deque[Call] = field(default_factory=deque)
+    calls: deque[AdmittedCall] = field(default_factory=deque)
     tokens: int = 0
     in_flight: int = 0
 
@@ -55,16 +55,16 @@ class _Counts:
 class Decision:
     """Whether a call is let through, and the headers that say how much is left."""
 
-    call: Call | None
+    call: AdmittedCall | None
     headers: dict[str, str]
     why: str = ""
 
 
-class Gate:
+class RequestLimiter:
     """Lets calls through within `limits`; safe to use from threads. `clock` gives seconds that never go back."""
 
-    def __init__(self, limits: Limits | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, limits: ServerLimits | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limits = limits or ServerLimits()
         self._clock = clock
         self._lock = threading.Lock()
         self._counts: dict[Customer, _Counts] = {}
@@ -87,13 +87,13 @@ class Gate:
             if limits.tokens is not None and counts.calls and counts.tokens + wanted > limits.tokens:
                 wait = self._until_tokens(counts, wanted, now)
                 return self._refused(counts, now, wait, f"{limits.tokens} tokens in {limits.window:g} s")
-            call = Call(now, wanted)
+            call = AdmittedCall(now, wanted)
             counts.calls.append(call)
             counts.tokens += wanted
             counts.in_flight += 1
             return Decision(call, self._headers(counts, now))
 
-    def leave(self, customer: Customer, call: Call, tokens: int | None) -> None:
+    def leave(self, customer: Customer, call: AdmittedCall, tokens: int | None) -> None:
         """The call is answered, and counts `tokens` from now on (None: as many as before)."""
         with self._lock:
             counts = self._counts[customer]

@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from turnwise.testing.fake_llm.answer import Answer, Fault, ToolCall
+from turnwise.testing.fake_llm.answer import ScriptedAnswer, ScriptedFault, ToolCall
 from turnwise.testing.fake_llm.request import ChatRequest
 
 _GROUP = re.compile(r"\$(?:(\d+)|\{(\w+)\})")
 
 
-class Reply(BaseModel):
+class RuleReply(BaseModel):
     """Text and calls of a rule; `$1` and `${name}` stand for groups of its `match`, in all strings."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -38,11 +38,11 @@ class Rule(BaseModel):
     match: str | None = None
     system: str | None = None
     role: str | None = None
-    reply: str | Reply = ""
+    reply: str | RuleReply = ""
     uses: int | None = Field(None, gt=0)
     delay: float | None = Field(None, ge=0)
     pace: float | None = Field(None, ge=0)
-    fault: Fault | Literal["disconnect"] | None = None
+    fault: ScriptedFault | Literal["disconnect"] | None = None
 
     @field_validator("match", "system")
     @classmethod
@@ -53,7 +53,7 @@ class Rule(BaseModel):
             raise ValueError(f"not a regular expression: {error}") from error
         return pattern
 
-    def answer(self, request: ChatRequest) -> Answer | None:
+    def answer(self, request: ChatRequest) -> ScriptedAnswer | None:
         """The rule's answer, or None where it does not apply."""
         if self.role is not None and request.role != self.role:
             return None
@@ -62,21 +62,21 @@ class Rule(BaseModel):
         found = re.search(self.match or "", request.last, re.DOTALL)
         if found is None:
             return None
-        reply = self.reply if isinstance(self.reply, Reply) else Reply(content=self.reply)
+        reply = self.reply if isinstance(self.reply, RuleReply) else RuleReply(content=self.reply)
         filled = _fill(reply.model_dump(), found)
-        return Answer(**filled, delay=self.delay or 0.0, pace=self.pace or 0.0, fault=self.fault)
+        return ScriptedAnswer(**filled, delay=self.delay or 0.0, pace=self.pace or 0.0, fault=self.fault)
 
 
 class FakeLLM:
     """Answers by the first rule that applies and has uses left, else with `default`; safe to call from threads."""
 
-    def __init__(self, rules: Iterable[Rule | Mapping[str, Any]] = (), default: str | Reply | None = None) -> None:
+    def __init__(self, rules: Iterable[Rule | Mapping[str, Any]] = (), default: str | RuleReply | None = None) -> None:
         self._rules = [rule if isinstance(rule, Rule) else Rule.model_validate(rule) for rule in rules]
         self._default = Rule(reply=default) if default is not None else None
         self._used = [0] * len(self._rules)
         self._lock = threading.Lock()
 
-    def __call__(self, request: ChatRequest) -> Answer:
+    def __call__(self, request: ChatRequest) -> ScriptedAnswer:
         for position, rule in enumerate(self._rules):
             answer = rule.answer(request)
             if answer is not None and self._take(position, rule.uses):
@@ -85,7 +85,7 @@ class FakeLLM:
         if answer is not None:
             return answer
         found = f"no rule of the script matches the last message ({request.role}): {request.last[:300]!r}"
-        return Answer(fault=Fault(status=400, message=f"{found}; add a rule or a default"))
+        return ScriptedAnswer(fault=ScriptedFault(status=400, message=f"{found}; add a rule or a default"))
 
     def _take(self, position: int, uses: int | None) -> bool:
         with self._lock:

@@ -14,21 +14,21 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from turnwise.errors import ConfigurationError
-from turnwise.testing.fake_llm.answer import Answer
-from turnwise.testing.fake_llm.limits import Limits
+from turnwise.testing.fake_llm.answer import ScriptedAnswer
+from turnwise.testing.fake_llm.limits import ServerLimits
 from turnwise.testing.fake_llm.request import ChatRequest
-from turnwise.testing.fake_llm.rules import FakeLLM, Reply, Rule
+from turnwise.testing.fake_llm.rules import FakeLLM, Rule, RuleReply
 
 # What decides answers; a string is an answer of that content.
-Answerer = Callable[[ChatRequest], Answer | str]
+Answerer = Callable[[ChatRequest], ScriptedAnswer | str]
 
 
 class _JsonScript(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     rules: list[Rule] = Field(default_factory=list)
-    default: str | Reply | None = None
-    limits: Limits | None = None
+    default: str | RuleReply | None = None
+    limits: ServerLimits | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +36,9 @@ class Script:
     """What a script says: how requests are answered, and how many are let through."""
 
     answer: Answerer
-    limits: Limits | None = None
+    limits: ServerLimits | None = None
 
-    def __call__(self, request: ChatRequest) -> Answer | str:
+    def __call__(self, request: ChatRequest) -> ScriptedAnswer | str:
         return self.answer(request)
 
 
@@ -122,7 +122,7 @@ def _load_python(path: Path) -> Script:
     function: Answerer = answer
     given = names.get("limits")
     try:
-        limits = None if given is None else Limits.model_validate(given)
+        limits = None if given is None else ServerLimits.model_validate(given)
     except ValidationError as error:
         faults = "; ".join(_field_fault(fault["loc"], fault["msg"]) for fault in error.errors())
         raise ConfigurationError(f"{path}: {faults}") from error

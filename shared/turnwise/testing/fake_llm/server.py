@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from turnwise.errors import AddressInUseError, ConfigurationError
-from turnwise.testing.fake_llm.limits import Limits
+from turnwise.testing.fake_llm.limits import ServerLimits
 from turnwise.testing.fake_llm.request import ChatRequest
 from turnwise.testing.fake_llm.rules import FakeLLM, Rule
 from turnwise.testing.fake_llm.script import Answerer, load_script
@@ -33,10 +33,10 @@ class FakeLLMServer:
         rules: Iterable[Rule | Mapping[str, Any]] | Answerer,
         host: str = "127.0.0.1",
         port: int = 0,
-        limits: Limits | Mapping[str, Any] | None = None,
+        limits: ServerLimits | Mapping[str, Any] | None = None,
     ) -> None:
         self._answerer: Answerer = rules if callable(rules) else FakeLLM(rules)
-        self._limits = None if limits is None else Limits.model_validate(limits)
+        self._limits = None if limits is None else ServerLimits.model_validate(limits)
         self._stats = Stats()
         self._address = (host, port)
         self._server: uvicorn.Server | None = None
@@ -85,7 +85,7 @@ def run_fake_llm(
     host: str = "127.0.0.1",
     port: int = 8090,
     on_ready: Callable[[str], None] | None = None,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
 ) -> None:
     """Serve a script until interrupted; `on_ready` is called with the base URL once the port is open.
 
@@ -101,13 +101,13 @@ def run_fake_llm(
     server.run([listener])
 
 
-def _merged(own: Limits | None, given: Limits | None) -> Limits | None:
+def _merged(own: ServerLimits | None, given: ServerLimits | None) -> ServerLimits | None:
     if own is None or given is None:
         return own or given
     return own.model_copy(update=given.model_dump(exclude_unset=True))
 
 
-def _server(answerer: Answerer, stats: Stats, limits: Limits | None) -> uvicorn.Server:
+def _server(answerer: Answerer, stats: Stats, limits: ServerLimits | None) -> uvicorn.Server:
     try:
         import uvicorn
 

@@ -15,7 +15,7 @@ from turnwise.transcripts.entry import Entry, RunTitle
 from turnwise.transcripts.message_text import Said, ToolSaid
 from turnwise.transcripts.numbers import seconds, used
 from turnwise.transcripts.page.assets import POLICY, SCRIPT, STYLE
-from turnwise.transcripts.page.tally import Tally
+from turnwise.transcripts.page.tally import EntryTally
 
 _HEAD = """<!doctype html>
 <html lang="en">
@@ -50,14 +50,14 @@ _STATUS_OK = frozenset({"OK", "DONE", "USER_QUIT", "FIXED_TURNS", "NO_ANSWER"})
 _STATUS_CUT = frozenset({"MAX_COST", "MAX_TOKENS", "KILL"})
 
 
-class Page:
-    """A run's page; see `Form`. `section` is HTML that is to stand before the log."""
+class TranscriptPage:
+    """A run's page; see `TranscriptForm`. `section` is HTML that is to stand before the log."""
 
     def __init__(self, section: str = "") -> None:
         self._section = section
-        self._run: Tally | None = None
+        self._run: EntryTally | None = None
         # Of the tasks that are open, outermost first.
-        self._open: list[Tally] = []
+        self._open: list[EntryTally] = []
 
     def head(self, title: RunTitle) -> str:
         """Everything up to the first entry."""
@@ -75,11 +75,11 @@ class Page:
     def part(self, entry: Entry) -> str:
         """An entry."""
         if self._run is None:
-            self._run = Tally(entry.at)
+            self._run = EntryTally(entry.at)
         for tally in (self._run, *self._open):
             tally.add(entry)
         if entry.kind == "started":
-            self._open.append(Tally(entry.at))
+            self._open.append(EntryTally(entry.at))
             name = f'<span class="name">{_text(entry.path.rpartition("/")[2])}</span>'
             return (
                 f'<details class="task" open><summary title="{_text(entry.path)}">{name}<span class="state"></span>'
@@ -181,7 +181,7 @@ _BECAME = {
 }
 
 
-def _end(entry: Entry, tally: Tally, kind: str) -> str:
+def _end(entry: Entry, tally: EntryTally, kind: str) -> str:
     mood = "ok" if entry.status in _STATUS_OK else "cut" if entry.status in _STATUS_CUT else "bad"
     totals = _text(tally.words(entry.at))
     status = f"<b>{_text(entry.status or 'ended')}</b>"

@@ -9,7 +9,7 @@ from turnwise.transcripts.entry import Entry
 from turnwise.transcripts.numbers import money, seconds
 
 
-class Tally:
+class EntryTally:
     """Counts messages, tokens and cost of the entries that it is shown, from a time on."""
 
     def __init__(self, began: datetime) -> None:

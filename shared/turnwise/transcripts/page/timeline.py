@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from turnwise.api.timeline import AttemptView, ItemView, SpanView, TimelineView
 from turnwise.base.visible_text import visible
-from turnwise.timeline.telling import duration
+from turnwise.timeline.sentences import duration
 
 # So many asks are drawn; of a longer run the slowest ones.
 MOST_ITEMS = 300

@@ -9,7 +9,7 @@ from turnwise.processes.metrics.counters import Metrics
 from turnwise.processes.metrics.multiprocess import counting_folder
 
 
-class Pool(Protocol):
+class MeasuredPool(Protocol):
     """A pool of connections; that of a `Database` is one."""
 
     limit: int
@@ -27,7 +27,7 @@ class Watched(Protocol):
     def watch(self, changed: Callable[[str, bool], None]) -> None: ...
 
 
-def watch_database(metrics: Metrics, pool: Pool) -> None:
+def watch_database(metrics: Metrics, pool: MeasuredPool) -> None:
     """Show how much of the pool is at work, and measure waits for it."""
 
     def waited(seconds: float, served: bool) -> None:

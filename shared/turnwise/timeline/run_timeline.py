@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from turnwise.api.timeline import TimelineView
 from turnwise.record.runs.records import EventRecord, RunRecord
 from turnwise.record.store import Store
-from turnwise.timeline.reading import TYPES, Reader
+from turnwise.timeline.from_events import TYPES, Reader
 from turnwise.timeline.spans import Item
 from turnwise.timeline.sums import Sums
 from turnwise.timeline.views import timeline_view

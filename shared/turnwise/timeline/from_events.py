@@ -15,7 +15,7 @@ from turnwise.api.timeline import Kind, Outcome
 from turnwise.record.runs.records import AskRecord, EventRecord
 from turnwise.record.states import AskStatus
 from turnwise.timeline.attempt import AGAIN, attempt_of, divided
-from turnwise.timeline.spans import Attempt, Item, Span
+from turnwise.timeline.spans import AttemptSpan, Item, Span
 
 # The events that a timeline is made of; the others tell nothing of time that these do not.
 TYPES = (
@@ -222,7 +222,7 @@ class Reader:
             return
         self._work(attempt)
 
-    def _work(self, attempt: Attempt) -> None:
+    def _work(self, attempt: AttemptSpan) -> None:
         item = self._item
         assert item is not None and attempt.claimed_at is not None, "a claim has an item"
         self._wait(max(self._cursor, attempt.claimed_at))
@@ -237,7 +237,7 @@ class Reader:
             self._work(claim)
         self._wait(at)
 
-    def _claim_at(self, at: float, outcome: Outcome) -> Attempt | None:
+    def _claim_at(self, at: float, outcome: Outcome) -> AttemptSpan | None:
         """The claim of the open ask that no event tells of yet, and none ever will if the run's end cut it short."""
         item = self._item
         waits = self._state[0] in ("queue", *_WAITS.values())

@@ -63,7 +63,7 @@ class Lost:
 News = Happened | Question | Worked | Lost
 
 
-class Workers:
+class DemoWorkers:
     """Threads that work on the tickets in their order; `news` ends with one `Worked` or `Lost` for each."""
 
     def __init__(self, url: str, tickets: Sequence[Ticket], concurrency: int) -> None:
