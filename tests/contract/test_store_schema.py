@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy.exc import IntegrityError
 from tests.support.databases import fresh_postgres
 
 from turnwise.errors import AlreadyServedError, ConfigurationError, DatabaseUnavailableError, SchemaVersionError
@@ -20,6 +23,7 @@ from turnwise.record.database.migration import config
 from turnwise.record.database.schema import SCHEMA_VERSION, metadata
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import NewHistory, WorkerInfo
+from turnwise.record.states import AskStatus, RunStatus
 from turnwise.record.store import Store
 
 
@@ -29,6 +33,75 @@ def test_migrations_make_the_tables_that_the_code_knows(database: Database) -> N
 
     with database.read() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+@pytest.mark.parametrize(("table", "statuses"), [("runs", RunStatus), ("asks", AskStatus)])
+def test_the_database_allows_the_statuses_of_the_code_and_no_others(
+    database: Database, table: str, statuses: type[RunStatus | AskStatus]
+) -> None:
+    database.migrate()
+
+    with database.read() as connection:
+        (found,) = sa.inspect(connection).get_check_constraints(table)
+
+    assert found["name"] == f"ck_{table}_status"
+    assert re.findall(r"'(\w+)'", found["sqltext"]) == list(statuses)
+
+
+@pytest.mark.parametrize("table", ["runs", "asks"])
+def test_a_status_that_there_is_not_is_refused_by_the_database(of_version_0001: Database, table: str) -> None:
+    of_version_0001.migrate()
+
+    with pytest.raises(IntegrityError, match=f"ck_{table}_status"), of_version_0001.begin() as connection:
+        connection.exec_driver_sql(f"UPDATE {table} SET status = 'lost'")
+
+
+@pytest.mark.postgres
+def test_rows_of_before_are_checked_without_a_lock_of_the_tables(postgres_url: str) -> None:
+    with fresh_postgres() as url:
+        database = Database(url)
+        with database.begin() as connection:
+            command.upgrade(config(connection), "0009")
+        _insert(database, "run_old")
+
+        # when the migration was cut off between its two transactions
+        with database.begin() as connection:
+            command.upgrade(config(connection), "head")
+        unchecked = "SELECT conname FROM pg_constraint WHERE NOT convalidated ORDER BY 1"
+        with database.read() as connection:
+            assert connection.exec_driver_sql(unchecked).scalars().all() == ["ck_asks_status", "ck_runs_status"]
+
+        # then the next one completes it, beside a transaction that has written both tables
+        with database.begin() as other:
+            other.exec_driver_sql("UPDATE runs SET priority = 1")
+            other.exec_driver_sql("UPDATE asks SET priority = 1")
+            database.migrate()
+        with database.read() as connection:
+            assert not connection.exec_driver_sql(unchecked).scalars().all()
+        database.close()
+
+
+def test_a_table_of_sqlite_keeps_its_rows_and_indexes_when_it_is_given_a_constraint(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'old.db'}")
+    with database.begin() as connection:
+        command.upgrade(config(connection), "0009")
+    _insert(database, "run_old")
+    indexes = "SELECT name, sql FROM sqlite_master WHERE type = 'index' ORDER BY name"
+    rows = "SELECT * FROM {}"
+
+    def found() -> list[object]:
+        with database.read() as connection:
+            asked = (indexes, rows.format("runs"), rows.format("asks"))
+            return [connection.exec_driver_sql(each).all() for each in asked]
+
+    before = found()
+    database.migrate()
+
+    assert found() == before
+    with database.begin() as connection:
+        command.downgrade(config(connection), "0009")
+    assert found() == before
+    database.close()
 
 
 # A run of version 0001 that waits for its model, as it lies in the database.

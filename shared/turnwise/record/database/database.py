@@ -138,13 +138,16 @@ class Database:
 
         A newer schema that this program can work on is left as it is.
         """
-        from turnwise.record.database.migration import upgrade  # Alembic takes long to import, and only this needs it
+        from turnwise.record.database.migration import upgrade, validate  # Alembic takes long to import
 
         with self.read() as connection:
             if self._is_newer_and_supported(connection, self._schema_version(connection)):
                 return
         with self.begin() as connection:
             upgrade(connection, self.name)
+        # By itself, because the locks of the upgrade last until its commit, and this reads whole tables.
+        with self.begin() as connection:
+            validate(connection)
 
     def create(self) -> bool:
         """Create the PostgreSQL database that the URL names; return False if it exists.

@@ -13,6 +13,10 @@ from sqlalchemy.engine import Connection
 from turnwise.errors import SchemaVersionError
 
 _SCRIPTS = Path(__file__).parent / "migrations"
+_UNCHECKED = sa.text(
+    "SELECT conrelid::regclass::text, conname FROM pg_constraint WHERE contype = 'c' AND NOT convalidated "
+    "AND connamespace = current_schema()::regnamespace ORDER BY 1, 2"
+)
 _LOCK = 7_303_014_920_157  # any number that no other program takes as its advisory lock
 
 
@@ -38,3 +42,16 @@ def upgrade(connection: Connection, name: str) -> None:
             f"{name} has a schema that this program does not know ({error}); "
             "was it made by a newer version? Update this program"
         ) from error
+
+
+def validate(connection: Connection) -> None:
+    """Check the rows that were there before a constraint was, where that is still to be done.
+
+    PostgreSQL lets others read and write meanwhile. A migration that was cut off before this is completed by the next.
+    """
+    if connection.dialect.name != "postgresql":
+        return
+    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+    quote = connection.dialect.identifier_preparer.quote
+    for table, name in connection.execute(_UNCHECKED).all():
+        connection.execute(sa.text(f"ALTER TABLE {table} VALIDATE CONSTRAINT {quote(name)}"))

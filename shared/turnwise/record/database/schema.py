@@ -9,9 +9,9 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from turnwise.record.database.columns import Document, Money, Seconds, Tags, status_is
-from turnwise.record.states import UNFINISHED, AskStatus
+from turnwise.record.states import UNFINISHED, AskStatus, RunStatus
 
-SCHEMA_VERSION = "0009"
+SCHEMA_VERSION = "0010"
 
 metadata = sa.MetaData()
 _unfinished = sa.text(status_is(*UNFINISHED))
@@ -80,6 +80,7 @@ runs = sa.Table(
     # W3C trace contexts: of the submission, and, once the run went on after a wait, of what it went on with.
     sa.Column("traceparent", sa.Text),
     sa.Column("stretch", sa.Text),
+    sa.CheckConstraint(status_is(*RunStatus), name="ck_runs_status"),
 )
 _has_key = sa.text("idempotency_key IS NOT NULL")
 sa.Index(
@@ -180,6 +181,7 @@ asks = sa.Table(
     sa.Column("closed_at", Seconds),
     sa.Column("traceparent", sa.Text),  # of the move that asked, or of who had it asked again
     sa.UniqueConstraint("run_id", "frame_no", "turn", "try_no", name="uq_asks_place"),
+    sa.CheckConstraint(status_is(*AskStatus), name="ck_asks_status"),
 )
 _runnable = sa.text(status_is(AskStatus.RUNNABLE))
 sa.Index(
