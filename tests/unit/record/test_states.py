@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from tests.support.state_diagrams import PAGE, page
 
 from turnwise.api.runs import Status
 from turnwise.errors import IllegalTransitionError
@@ -113,6 +114,12 @@ def test_the_statuses_of_the_api_and_the_settings_are_those_of_the_record() -> N
     assert set(get_args(get_args(bodies.RunSelection.model_fields["status"].annotation)[0])) == set(RunStatus)
     statuses = get_args(ServiceSettings.model_fields["retention_statuses"].annotation)[0]
     assert get_args(statuses) == FINISHED
+
+
+def test_the_diagrams_in_the_docs_are_drawn_from_the_table() -> None:
+    text = PAGE.read_text()
+
+    assert text == page(text), "run: python -m tests.support.state_diagrams"
 
 
 _ROOT = Path(__file__).parents[3]
