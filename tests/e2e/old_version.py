@@ -17,7 +17,8 @@ _ROOT = Path(__file__).parent.parent.parent
 # is what they make. Set both to later ones when those programs are no longer to be upgraded from.
 _FIRST_MIGRATION_AFTER = "shared/turnwise/runs/migrations/versions/0007_audit_age.py"
 SCHEMA = "0006"
-_SCHEMA_FILE = "shared/turnwise/runs/schema.py"
+SCHEMA_MODULE = "turnwise.runs.schema"
+_SCHEMA_FILE = f"shared/{SCHEMA_MODULE.replace('.', '/')}.py"
 _PACKAGES = ("shared", "services/gateway", "services/coordinator", "services/responders")
 
 

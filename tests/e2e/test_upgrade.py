@@ -36,7 +36,7 @@ class Upgrade:
         self.folder = folder
         python = old_version.old_python(folder)
         told = subprocess.run(
-            [python, "-c", "from turnwise.record.database.schema import SCHEMA_VERSION; print(SCHEMA_VERSION)"],
+            [python, "-c", f"from {old_version.SCHEMA_MODULE} import SCHEMA_VERSION; print(SCHEMA_VERSION)"],
             capture_output=True,
             text=True,
             check=True,
