@@ -20,6 +20,7 @@ from turnwise.serving.incarnation import Incarnation
 from turnwise.serving.moves.move import Moved, Mover, fail
 from turnwise.serving.moves.observing import tell_callbacks
 from turnwise.serving.moves.run_end import error_record
+from turnwise.serving.moves.versions import is_held_for_newer
 from turnwise.serving.reporting import Reporter
 from turnwise.serving.tracing import MoveSpan
 from turnwise_coordinator.retention import RetentionSweep
@@ -105,7 +106,8 @@ class Coordinator:
 
     def _swept(self, run_id: str) -> Moved:
         """`move`, because a sweep found that nobody has; a message should have told of it, unless time alone did."""
-        if self._store.run(run_id).move_due_at is not None:
+        run = self._store.run(run_id)
+        if run.move_due_at is not None and not is_held_for_newer(run):
             self.hearing.missed()
         self._incarnation.note_deaf(self.hearing.deaf_for() is not None)
         return self.move(run_id)

@@ -25,6 +25,7 @@ TurnwiseError
 │   ├── DatabaseUnavailableError
 │   ├── VectorStoreUnavailableError
 │   ├── SchemaVersionError        the database was made by another version
+│   ├── NewerStateError           a run's state was written by a newer version
 │   ├── BrokerUnavailableError
 │   ├── GatewayUnavailableError
 │   ├── ToolServerUnavailableError  a server of tools (MCP) does not answer
@@ -213,6 +214,23 @@ class SchemaVersionError(EnvironmentFault):
     """The database has another schema version than this program needs."""
 
     code = "schema_version"
+
+
+class NewerStateError(EnvironmentFault):
+    """The state of a run was written by a newer version of Turnwise; `version` and `known` are those of states.
+
+    A served run then waits for a process of that version, and does not end.
+    """
+
+    code = "newer_state"
+
+    def __init__(self, version: int, known: int) -> None:
+        super().__init__(
+            f"the run's state has version {version}, this Turnwise reads states up to version {known}; "
+            "start processes of the newer Turnwise, or finish the upgrade"
+        )
+        self.version = version
+        self.known = known
 
 
 class BrokerUnavailableError(EnvironmentFault):

@@ -1,11 +1,17 @@
-"""Where a task is in its conversation: small, immutable, and as JSON when it has to be kept."""
+"""Where a task is in its conversation: small, immutable, and as JSON when it has to be kept.
+
+During an upgrade processes of two versions of Turnwise move the same runs, so an older one may read what a newer one
+wrote. A field that it does not know it carries along, and writes back as it was. If a new field may not be ignored, or
+an old one means something else, `STATE_VERSION` is raised: older readers then leave the state to newer ones.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from turnwise.errors import NewerStateError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 
@@ -13,6 +19,9 @@ from turnwise.messages.entity import Entity
 AGENT = Entity.AGENT.value
 LLM = Entity.LLM.value
 USER = Entity.USER.value
+
+# The version of the states that this code writes, and the highest that it can go on with.
+STATE_VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -22,8 +31,10 @@ class TaskState:
     `stepwise`: the task pauses before each step, and its end is for others to decide. Between steps `candidates` is
     empty. Within a step it lists who is tried, `cursor` says who is being asked, and
     `no_answer` keeps the last answer that contained NO_ANSWER, with its responder; `passed`: somebody has passed.
+    `unknown` holds the fields of a newer version's state, as JSON; nothing reads them.
     """
 
+    version: int = STATE_VERSION
     caller: str | None = None
     stepwise: bool = False
     turns: int = -1
@@ -51,6 +62,7 @@ class TaskState:
     sequenced: str = ""
     # length of the agent's history when the task began, for `erase_substeps`
     history_start: int = 0
+    unknown: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def awaiting(self) -> str:
@@ -59,12 +71,13 @@ class TaskState:
 
 
 _DOCUMENTS = ("pending", "no_answer")
-_DEFAULTS = {f.name: f.default for f in fields(TaskState)}
+# A state without a version is of the first: what wrote those did not know that there would be others.
+_DEFAULTS = {f.name: f.default for f in fields(TaskState) if f.name != "unknown"} | {"version": 1}
 
 
 def dump_state(state: TaskState) -> tuple[dict[str, Any], list[ChatDocument]]:
-    """The state as JSON-able data that names documents by id, and those documents; defaults are left out."""
-    data: dict[str, Any] = {}
+    """Return the state as JSON-able data that names documents by id, and those documents; defaults are left out."""
+    data: dict[str, Any] = dict(state.unknown)
     documents: list[ChatDocument] = []
     for name, default in _DEFAULTS.items():
         value = getattr(state, name)
@@ -84,11 +97,20 @@ def document_ids(data: Mapping[str, Any]) -> list[str]:
 
 
 def load_state(data: Mapping[str, Any], documents: Mapping[str, ChatDocument]) -> TaskState:
-    """The state written by `dump_state`; raises `KeyError` for a document that is not given."""
+    """Return the state written by `dump_state`, by this version or another.
+
+    Raises `KeyError` for a document that is not given, `NewerStateError` for a version above `STATE_VERSION`.
+    """
+    version = data.get("version", 1)
+    if version > STATE_VERSION:
+        raise NewerStateError(version, STATE_VERSION)
     values: dict[str, Any] = {}
+    unknown: dict[str, Any] = {}
     for name, value in data.items():
-        if name in _DOCUMENTS:
+        if name not in _DEFAULTS:
+            unknown[name] = value
+        elif name in _DOCUMENTS:
             values[name] = documents[value]
         else:
             values[name] = tuple(value) if isinstance(value, list) else value
-    return TaskState(**values)
+    return TaskState(**(values | {"version": STATE_VERSION}), unknown=unknown)

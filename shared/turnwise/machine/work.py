@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
+from typing import Any
 
 from turnwise.machine.actions import Action, Edit, Move, Trace
 from turnwise.machine.done import answer_valid, task_done
@@ -20,6 +22,7 @@ class Scratch:
     """All fields of `TaskState`, changeable; the state that it was made from is never touched."""
 
     # The fields of TaskState; declared for the type checker.
+    version: int
     caller: str | None
     stepwise: bool
     turns: int
@@ -43,6 +46,7 @@ class Scratch:
     sequences: tuple[int, ...]
     sequenced: str
     history_start: int
+    unknown: Mapping[str, Any]
 
     def __init__(self, spec: TaskSpec, state: TaskState, facts: Facts, edits: list[Edit]) -> None:
         self.spec = spec

@@ -42,6 +42,7 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
         ),
         LogEvent("batch_stopped", _W, "The budget of a batch in a script left items undone.", ("limit", "items")),
         LogEvent("run_retried", _I, "A failed run continues.", ("path",)),
+        LogEvent("run_held", _W, "A newer Turnwise has moved a run, which waits for a process of that version."),
         LogEvent("run_vanished", _W, "A run was deleted while it was worked on."),
     ),
     "Asks, calls and handlers": (

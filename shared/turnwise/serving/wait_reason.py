@@ -21,9 +21,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from turnwise.record.asks.pauses import PauseRecord
-from turnwise.record.runs.records import AskRecord, Json
+from turnwise.record.runs.records import AskRecord, Json, RunRecord
 from turnwise.record.runs.wait_facts import COORDINATOR, Situation
 from turnwise.record.states import AskStatus, RunStatus
+from turnwise.serving.moves.versions import NEWER, is_held_for_newer
 
 # Seconds after which a move that nobody makes is worth a remark: sweeps find one after two.
 _SOON = 10.0
@@ -44,6 +45,8 @@ def why_waiting(now: Situation) -> Json | None:
         return _move(now, "deadline", run.deadline_at, "its deadline has passed")
     if run.started_at is None and now.ask is None:
         return _not_begun(now)
+    if is_held_for_newer(run):
+        return _held_for_newer(run)
     if now.ask is None or run.move_due_at is not None:
         return _move(now, "answered", _last_change(now), "its last question has been answered")
     return _asked(now, now.ask)
@@ -215,6 +218,15 @@ def _other_version(now: Situation, what: str, since: float | None) -> Json:
     version = now.run.version
     sentence = f"It is pinned to version {version} of the application, and {what}: start processes of that version"
     return _cause("version", sentence, since, version=version)
+
+
+def _held_for_newer(run: RunRecord) -> Json:
+    facts = {name: value for name, value in (run.waiting_for or {}).items() if name != "kind"}
+    sentence = (
+        f"A newer Turnwise has moved it (its state has version {facts['state']}, the process that looked last reads "
+        f"versions up to {facts['known']}): start processes of the newer one, or finish the upgrade"
+    )
+    return _cause(NEWER, sentence, None, **facts)
 
 
 def _as_kept(now: Situation, ask: AskRecord, sentence: str, **changes: Any) -> Json:

@@ -12,6 +12,7 @@ from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.base.ids import new_id
+from turnwise.machine import state as states
 from turnwise.record.runs.records import EventRecord, NewRun, RunRecord
 from turnwise.record.store import Store
 from turnwise.serving.wait_reason import why_waiting
@@ -190,3 +191,73 @@ def test_a_run_says_which_version_it_waits_for(store: Store) -> None:
         assert kind == "version"
         assert "no living worker of the queue" in sentence
         new.coordinator.stop()
+
+
+def _newer_wrote(store: Store, run_id: str, **fields: Any) -> None:
+    """Let the states of the run have these fields, as if a newer Turnwise had moved it."""
+    with store.locked(run_id) as tx:
+        for frame in tx.frames():
+            tx.save_frame(frame.no, frame.state | fields)
+
+
+def test_what_a_newer_turnwise_wrote_into_a_state_is_carried_along(store: Store) -> None:
+    with Desk(store, _app("1")) as desk:
+        run_id = _submit(store, "1")
+        desk.answer(desk.coordinator.move(run_id))
+        _newer_wrote(store, run_id, seen_by=["a", "b"], mood={"kind": "calm"})
+        moved = desk.coordinator.move(run_id)
+        with store.locked(run_id) as tx:
+            kept = [(frame.state["seen_by"], frame.state["mood"]) for frame in tx.frames()]
+        assert desk.answer(moved)
+        run = desk.go_on(run_id)
+
+    assert kept == [(["a", "b"], {"kind": "calm"})]
+    assert (run.status, (run.result or {})["content"]) == ("completed", "1 says")
+
+
+def test_a_run_whose_state_only_a_newer_turnwise_can_read_waits_for_it(
+    store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Desk(store, _app("1")) as old, Desk(store, _app("1"), beside=old) as new:
+        run_id = _submit(store, "1")
+        old.answer(old.coordinator.move(run_id))
+        _newer_wrote(store, run_id, version=2, stage="later")
+
+        before = list(store.events(run_id))
+
+        # an older process leaves it as it is, and looks again from time to time
+        for _ in range(3):
+            run = old.coordinator.move(run_id).run
+            assert (run.status, run.waiting_for) == ("waiting", {"kind": "upgrade", "state": 2, "known": 1})
+            assert store.due_moves() == []
+            clock.now += 10
+            assert store.due_moves() == [run_id]
+        why = why_waiting(store.situation(run_id, pinned=False))
+        assert why is not None
+        assert why["kind"] == "upgrade"
+        assert "start processes of the newer one, or finish the upgrade" in why["sentence"]
+        assert list(store.events(run_id)) == before
+
+        # a newer one goes on with what was answered
+        monkeypatch.setattr(states, "STATE_VERSION", 2)
+        run = new.go_on(run_id)
+
+    assert (run.status, run.waiting_for, (run.result or {})["content"]) == ("completed", None, "1 says")
+
+
+@pytest.mark.parametrize("what", ["cancel", "deadline"])
+def test_a_run_that_is_to_end_does_not_wait_for_a_newer_turnwise_for_ever(
+    store: Store, clock: Clock, what: str
+) -> None:
+    with Desk(store, _app("1")) as desk:
+        run_id = _submit(store, "1") if what == "cancel" else desk.submit("desk", deadline=1.0)
+        desk.answer(desk.coordinator.move(run_id))
+        _newer_wrote(store, run_id, version=2)
+        if what == "cancel":
+            store.request_cancel(run_id)
+        clock.now += 5  # a newer process may still come to it
+        assert desk.coordinator.move(run_id).run.status == "waiting"
+        clock.now += 10
+        ended = desk.coordinator.move(run_id).run
+
+    assert ended.status == ("cancelled" if what == "cancel" else "failed")

@@ -122,5 +122,6 @@ _SHORT: dict[str, Callable[[Mapping[str, object]], str]] = {
     "budget": lambda why: f"budget: {why.get('limit') or 'a limit'} of {why.get('scope') or 'the run'}",
     "parked": lambda why: f"a decision on {why.get('tool') or why.get('agent')}, which is parked",
     "version": lambda why: f"a process of version {why['version']}",
+    "upgrade": lambda why: f"a newer Turnwise, which reads states of version {why['state']}",
     "paused": _paused,
 }

@@ -46,7 +46,7 @@ _GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 # What is there at 0, so that an alert or an autoscaler need not tell "none" from "not known".
 _STATUSES = UNFINISHED
-_WAITING_FOR = ("human", "session", "retry", "outage", "provider", "budget", "parked", "paused")
+_WAITING_FOR = ("human", "session", "retry", "outage", "provider", "budget", "parked", "paused", "upgrade")
 _LIVING = ("alive", "deaf", "draining")
 _PAUSABLE: tuple[PauseKind, ...] = ("queue", "task", "tenant")
 

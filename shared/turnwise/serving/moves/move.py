@@ -17,7 +17,7 @@ from turnwise.app import App
 from turnwise.base.ids import new_id
 from turnwise.bus.envelope import AskEnvelope
 from turnwise.bus.routing import COORDINATOR_QUEUE, queue_for
-from turnwise.errors import AttributeNotSavedError, EnvironmentFault
+from turnwise.errors import AttributeNotSavedError, EnvironmentFault, NewerStateError
 from turnwise.machine import stack
 from turnwise.machine.actions import Answer, Ask, Count, Counts, Edit, Finish, Look, Refused, Reply, Trace
 from turnwise.machine.facts import Facts
@@ -38,7 +38,7 @@ from turnwise.serving.moves.pausing import hold_if_paused
 from turnwise.serving.moves.run_documents import RunDocuments
 from turnwise.serving.moves.run_end import error_record, no_provider, run_status
 from turnwise.serving.moves.served_tasks import ServedTasks
-from turnwise.serving.moves.versions import end_for_others, end_undecided, explained, taken_over
+from turnwise.serving.moves.versions import end_for_others, end_undecided, explained, hold_for_newer, taken_over
 from turnwise.serving.tracing import MoveSpan
 from turnwise.tasks.entry import last_said
 from turnwise.tasks.tree import TaskTree
@@ -113,6 +113,9 @@ class Mover:
         try:
             tree = self.app.tree(tx.run.task)
             return _Move(self, tx, tree, seen).make()
+        except NewerStateError as error:
+            hold_for_newer(tx, error)
+            return Moved(run=tx.run)
         except EnvironmentFault:
             raise
         except DATABASE_ERRORS:

@@ -1,16 +1,47 @@
-"""Runs that began with another version of the application than this process has.
+"""Runs that began with another version of the application than this process has, or that a newer Turnwise has moved.
 
-With the policy `adopt` this process goes on with them, and their events say so; with `pinned` it leaves them alone.
+With the policy `adopt` this process goes on with runs of another version of the application, and their events say so;
+with `pinned` it leaves them alone. A run whose state it cannot read waits for a newer Turnwise.
 """
 
 from __future__ import annotations
 
+import logging
+
 from turnwise.app import App
+from turnwise.errors import NewerStateError
 from turnwise.messages.entity import StatusCode
 from turnwise.record.asks.sweep import FOREIGN_PATIENCE
 from turnwise.record.runs.records import Json, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import RunStatus
 from turnwise.serving.moves.run_end import run_status
+
+logger = logging.getLogger(__name__)
+
+# The kind of `waiting_for` of a run that only a newer Turnwise can go on with.
+NEWER = "upgrade"
+# A held run is looked at again after this time, by whichever version comes first.
+_LOOK_AGAIN_SECONDS = 5.0
+
+
+def hold_for_newer(tx: RunTransaction, error: NewerStateError) -> None:
+    """Leave a run to processes of a newer Turnwise, and keep what was answered for them.
+
+    A run that was to end some time ago is ended: the newer processes would have done it, so there are none.
+    """
+    end_for_others(tx)
+    if tx.run.ended:
+        return
+    if not is_held_for_newer(tx.run):
+        logger.warning("Run %s waits for a newer version: %s", tx.run.id, error, extra={"action": "run_held"})
+    waiting_for = {"kind": NEWER, "state": error.version, "known": error.known}
+    tx.change(status=RunStatus.WAITING, waiting_for=waiting_for, move_due_at=tx.now + _LOOK_AGAIN_SECONDS)
+
+
+def is_held_for_newer(run: RunRecord) -> bool:
+    """Return whether the run waits for a newer Turnwise."""
+    return (run.waiting_for or {}).get("kind") == NEWER
 
 
 def taken_over(run: RunRecord, app: App) -> Json:
