@@ -141,6 +141,9 @@ class ChatAgent(ToolHandling):
         )
 
 
+ChatAgent._of_library = frozenset(ChatAgent.__mro__)
+
+
 def _with_task(config: ChatAgentConfig | None, task: Sequence[LLMMessage]) -> ChatAgentConfig:
     """The settings with the messages that `task` begins with."""
     given: dict[str, str] = {}

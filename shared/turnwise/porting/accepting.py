@@ -31,7 +31,7 @@ class Accepting(Configuration):
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
-        if not cls.__module__.startswith("turnwise."):
+        if "_without_effect" not in vars(cls):  # what has a table of its own declares the settings that are in it
             cls._tell(cls.__annotations__)
 
     def __setattr__(self, name: str, value: Any) -> None:

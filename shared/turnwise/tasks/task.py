@@ -322,3 +322,6 @@ class Task(TaskRules[R]):
         write = writing.get()
         if write is not None and msg is not None:
             write(resp.value if isinstance(resp, Entity) else resp.name, msg, mark)
+
+
+Task._of_library = frozenset(Task.__mro__)

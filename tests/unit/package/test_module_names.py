@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -23,8 +23,11 @@ from turnwise import (
     Task,
     ToolMessage,
 )
+from turnwise.agents.attributes.template import Template
 from turnwise.agents.tools.handler_lookup import effect_of, handler_of, may_return_nothing
 from turnwise.messages.provenance import steers
+from turnwise.porting import notice
+from turnwise.porting.settings import ChatAgentConfig as PortedConfig
 
 OWN_TOOLS = (DoneTool, PassTool, DonePassTool, ForwardTool, SendTool, RecipientTool, RewindTool)
 
@@ -59,7 +62,9 @@ class Surveyor(ChatAgent):
 def modules(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Say of everything that these classes have that it is of another module, as a renamed one would."""
     if request.param == "renamed":
-        for kind in {base for start in (*OWN_TOOLS, ChatAgent, ChatDocument) for base in start.__mro__}:
+        for kind in {
+            base for start in (*OWN_TOOLS, ChatAgent, PortedConfig, ChatDocument, Task) for base in start.__mro__
+        }:
             if kind.__module__.startswith("turnwise."):
                 for value in list(vars(kind).values()):
                     function = inspect.unwrap(getattr(value, "__func__", value))
@@ -127,3 +132,39 @@ def test_the_annotation_says_whether_a_handler_may_return_none() -> None:
 
     assert may_return_nothing(Optionally(ChatAgentConfig()), "measure")
     assert not may_return_nothing(Optionally(ChatAgentConfig()), "clear")
+
+
+def test_only_classes_of_the_program_hold_values_for_all_their_objects() -> None:
+    class Noting(ChatAgent):
+        notes: ClassVar[list[str]] = []
+
+    class Dictating(Noting):
+        words: ClassVar[dict[str, int]] = {}
+
+    class Noted(Task):
+        marks: ClassVar[set[str]] = set()
+
+    agent = Template(Dictating(ChatAgentConfig()), frozenset(), {})
+    task = Template(Noted(agent.made), frozenset(), {})
+
+    assert [value.name for value in agent.class_values] == ["words", "notes"]
+    assert [value.name for value in task.class_values] == ["marks"]
+
+
+def test_only_a_lookup_of_the_programs_own_is_one() -> None:
+    class Guessing(ChatAgent):
+        def __getattribute__(self, name: str) -> Any:
+            return super().__getattribute__(name)
+
+    assert Template(Guessing(ChatAgentConfig()), frozenset(), {}).looked_up_otherwise
+    for plain in (surveyor(), Task(surveyor()), ChatAgent(ChatAgentConfig())):
+        assert not Template(plain, frozenset(), {}).looked_up_otherwise
+
+
+def test_a_setting_without_effect_is_told_of_where_a_program_declares_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notice, "_told", set())
+
+    with pytest.warns(notice.NoEffectWarning, match="'full_citations' has no effect"):
+
+        class Quoting(PortedConfig):
+            full_citations: bool = False

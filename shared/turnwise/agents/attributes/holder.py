@@ -19,6 +19,9 @@ class Holder:
     """
 
     unsaved: ClassVar[Collection[str]] = ()
+    # The classes that the library itself brings, of agents or of tasks; the others in an object's `__mro__` are the
+    # program's.
+    _of_library: ClassVar[frozenset[type]] = frozenset()
     # What each turn of a served run begins with; None elsewhere.
     _template: Template | None = None
     _unread: Unread | None = None
@@ -50,3 +53,6 @@ class Holder:
             state = {name: value for name, value in made[2].items() if name != "_unread"}
             return (*made[:2], state, *made[3:])
         return made
+
+
+Holder._of_library = frozenset(Holder.__mro__)

@@ -208,7 +208,7 @@ def _class_values(template: Template) -> tuple[ClassValue, ...]:
     if issubclass(template.kind, BaseModel):  # pydantic keeps much on a class
         return ()
     for kind in template.kind.__mro__:
-        if kind is object or kind.__module__.partition(".")[0] == "turnwise":
+        if kind is object or kind in _library(template.kind):
             continue
         for name, value in vars(kind).items():
             if name.startswith("__") or name in template.own or not isinstance(value, _CHANGEABLE_TYPES):
@@ -220,8 +220,14 @@ def _class_values(template: Template) -> tuple[ClassValue, ...]:
     return tuple(found)
 
 
+def _library(kind: type[Any]) -> frozenset[type]:
+    """Return the classes of the library among the bases of an agent's or a task's class."""
+    found: frozenset[type] = getattr(kind, "_of_library", frozenset())
+    return found
+
+
 def _own_lookup(kind: type[Any]) -> bool:
     """Return whether a class of the program's own finds attributes in its own way."""
     names = ("__getattr__", "__getattribute__", "__delattr__")
-    ours = [base for base in kind.__mro__ if base.__module__.partition(".")[0] == "turnwise"]
+    ours = [base for base in kind.__mro__ if base in _library(kind)]
     return any(getattr(kind, name, None) is not getattr(ours[0], name, None) for name in names if ours)

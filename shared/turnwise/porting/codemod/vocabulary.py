@@ -68,7 +68,7 @@ def resolve(path: str, *, native: bool) -> object | None:
 def without_effect(found: type, name: str) -> str | None:
     """Return why a setting of a class has no effect, None if it has one or is not known."""
     for each in found.__mro__:
-        sentence = SETTINGS.get(each.__name__, {}).get(name) if each.__module__.startswith("turnwise.") else None
+        sentence = SETTINGS.get(each.__name__, {}).get(name)
         if sentence is not None:
             return sentence
     return None
