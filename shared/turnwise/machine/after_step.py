@@ -30,8 +30,10 @@ class AfterStep(Scratch, ABC):
         if over:
             return self.finish(status)
         self.turn += 1
+        # DONE-10, LIMIT-7
         if self.facts.out_of_time:
             return self.finish(StatusCode.TIMEOUT)
+        # LIMIT-1, LIMIT-2, LIMIT-3
         if self.turns > 0 and self.turn >= self.turns and not 0 < self.facts.max_turns <= self.turn:
             return self.finish(StatusCode.FIXED_TURNS)
         if 0 < self.facts.max_turns <= self.turn:
@@ -42,6 +44,7 @@ class AfterStep(Scratch, ABC):
 
     def _sequence(self) -> None:
         """Let the done-sequences see a message that became pending in this step."""
+        # SEQ-1
         doc = self.pending
         if not self.spec.sequences or doc is None or doc.metadata.id == self.sequenced:
             return
@@ -56,6 +59,7 @@ class AfterStep(Scratch, ABC):
         spec = self.spec
         self.taken += 1
         self.watch_no_answer(taken)
+        # LOOP-3
         if spec.inf_loop_cycle_len <= 0 or self.pending is None:
             return self.after_counting(())
         key = message_hash(self.pending, self.facts.agent(spec.agent))
@@ -91,8 +95,10 @@ class AfterStep(Scratch, ABC):
                 wait_factor=spec.inf_loop_wait_factor,
             )
         )
+        # LOOP-2, LOOP-5
         if looping:
             return self.finish(StatusCode.INF_LOOP, loop="the same messages are taken again and again")
+        # LOOP-4
         if self.alternations > spec.inf_loop_wait_factor:
             return self.finish(StatusCode.INF_LOOP, loop=f"every other answer is {NO_ANSWER}")
         return self.begin_step()
@@ -101,6 +107,7 @@ class AfterStep(Scratch, ABC):
         self.candidates, self.cursor = (), 0
         result = self.result(status)
         self.trace.append(Trace("finished", self.spec.path, self.turn, status.value, result, self.pending, status))
+        # HIST-5
         if status is not StatusCode.INF_LOOP and self.spec.erase_substeps:
             self.edits.append(CutBack(self.spec.agent, self.history_start))
             self.edits.extend(Clear(sub.agent) for sub in self.spec.sub_tasks)
@@ -108,5 +115,6 @@ class AfterStep(Scratch, ABC):
 
     def refuse(self, answer: Refused) -> Action:
         """A call was refused: the step ends without that answer, and the task with the limit's status."""
+        # LIMIT-10
         self.refused = answer.limit
         return self.finish(StatusCode.MAX_COST if answer.limit == "cost" else StatusCode.MAX_TOKENS)

@@ -24,6 +24,7 @@ def is_empty(spec: TaskSpec, doc: ChatDocument | None) -> bool:
     """Whether there is nothing in the answer: no text (or only a pass), no call, no call result, no tool."""
     if doc is None:
         return True
+    # MSG-7
     if doc.tool_messages or doc.oai_tool_calls or doc.oai_tool_id2result or doc.function_call:
         return False
     text = doc.content.strip()
@@ -32,6 +33,7 @@ def is_empty(spec: TaskSpec, doc: ChatDocument | None) -> bool:
 
 def says_done(spec: TaskSpec, doc: ChatDocument) -> bool:
     """Whether the text holds DONE, in capitals, anywhere."""
+    # MSG-8
     return spec.recognize_string_signals and DONE in doc.content
 
 
@@ -40,6 +42,7 @@ def ending_tools(doc: ChatDocument, agent: AgentFacts) -> tuple[ToolMessage, ...
 
     A tool that a handler attached while it worked on tainted text ends a task, but is never handled.
     """
+    # TRUST-3, TRUST-10
     found = find_tools(doc, agent)
     return found.present if doc.metadata.tools_from_agent else found.tools
 
@@ -51,6 +54,7 @@ def has_done_tool(doc: ChatDocument, agent: AgentFacts) -> bool:
 
 def user_quits(spec: TaskSpec, doc: ChatDocument, agent: AgentFacts) -> bool:
     """Whether the human wants to end the task."""
+    # MSG-9, MSG-10
     return doc.metadata.sender == Entity.USER and (
         doc.content.strip() in USER_QUIT_STRINGS or says_done(spec, doc) or has_done_tool(doc, agent)
     )
@@ -58,9 +62,11 @@ def user_quits(spec: TaskSpec, doc: ChatDocument, agent: AgentFacts) -> bool:
 
 def answer_is_done(spec: TaskSpec, doc: ChatDocument | None, responder: str, agent: AgentFacts) -> bool:
     """Whether this answer ends the task, by who gave it or by what it says."""
+    # VALID-4
     if is_empty(spec, doc):
         return responder in spec.done_if_no_response
     assert doc is not None
+    # VALID-3, VALID-5, VALID-6
     return (
         responder in spec.done_if_response or says_done(spec, doc) or (responder == AGENT and has_done_tool(doc, agent))
     )
@@ -73,25 +79,33 @@ def task_done(
 
     The order of the checks is part of the meaning: the first that applies decides.
     """
+    # DONE-1
     if facts.killed:
         return True, StatusCode.KILL
     agent = facts.agent(spec.agent)
     current = doc if doc is not None else state.pending
+    # DONE-2
     if spec.done_if_tool and current is not None and ending_tools(current, agent):
         return True, StatusCode.DONE
+    # DONE-3
     if spec.sequences and sequence_complete(spec, state, current, agent):
         return True, StatusCode.DONE
+    # DONE-4
     if state.stalled >= spec.max_stalled_steps:
         return True, StatusCode.STALLED
+    # DONE-5, LIMIT-5, LIMIT-6
     if facts.max_cost > 0 and facts.cost > facts.max_cost:
         return True, StatusCode.MAX_COST
     if facts.max_tokens > 0 and facts.tokens > facts.max_tokens:
         return True, StatusCode.MAX_TOKENS
+    # DONE-6
     quits = current is not None and user_quits(spec, current, agent)
     if state.caller is None and spec.only_user_quits_root and human_wanted(spec, state.pending, facts):
         return quits, StatusCode.USER_QUIT if quits else StatusCode.OK
+    # DONE-7
     if state.answer_done:
         return True, StatusCode.DONE
+    # DONE-8, DONE-9
     over = (
         current is None
         or says_done(spec, current)
@@ -104,8 +118,10 @@ def task_done(
 
 def answer_valid(spec: TaskSpec, doc: ChatDocument | None) -> bool:
     """Whether the answer says something, apart from ending the task."""
+    # RESULT-9
     if doc is None or is_empty(spec, doc):
         return False
+    # VALID-2
     return _PUNCTUATION.sub("", doc.content.strip()) != NO_ANSWER
 
 
@@ -114,6 +130,7 @@ def sequence_complete(spec: TaskSpec, state: TaskState, current: ChatDocument | 
     if current is None:
         return False
     seen = current.metadata.id == state.sequenced
+    # SEQ-5
     for index, sequence in enumerate(spec.sequences):
         before = state.sequences[index] if index < len(state.sequences) else 0
         after = before if seen else sequence.advance(before, current, agent)

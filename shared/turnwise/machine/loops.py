@@ -16,6 +16,7 @@ from turnwise.messages.toolset import AgentFacts
 
 def message_hash(doc: ChatDocument, agent: AgentFacts) -> str:
     """16 hex digits for who said what to whom, with which tools."""
+    # LOOP-1
     meta = doc.metadata
     tools = ",".join(tool.request for tool in find_tools(doc, agent).tools)
     text = "\x1f".join((meta.sender.value, meta.sender_name, meta.recipient, tools, doc.content))
@@ -36,6 +37,7 @@ def is_loop(
     `commonest`: up to cycle_len + 1 counts in descending order; `history`: the last wait_factor * cycle_len hashes;
     `total`: messages counted. One entry of count 1 that is never seen counts in the total, and as the last 'next'.
     """
+    # LOOP-2
     if total + 1 < wait_factor * cycle_len:
         return False
     counts = [count for _, count in commonest] + [1]

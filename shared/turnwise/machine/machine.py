@@ -49,6 +49,7 @@ def start(
     if message is not None:
         message = with_tools(message, facts.agent(spec.agent))
     is_root = caller is None
+    # HIST-1, HIST-3, HIST-4
     afresh = (is_root and spec.restart) or (not is_root and spec.restart_as_subtask)
     edits: list[Edit] = [Reset(key) for key in spec.agents()] if afresh else []
     state = TaskState(

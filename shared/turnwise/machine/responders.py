@@ -15,6 +15,7 @@ ENTITIES = (AGENT, LLM, USER)
 
 def candidates(spec: TaskSpec, pending: ChatDocument | None, last_asked: str, facts: Facts) -> tuple[str, ...]:
     """Who is tried in this step: the human first unless he was the last one asked or a tool is called."""
+    # STEP-1
     others = (AGENT, LLM, *(sub.name for sub in spec.sub_tasks))
     attempted = pending is not None and tool_attempt(pending, facts.agent(spec.agent))
     return others if last_asked == USER or attempted else (USER, *others)
@@ -22,6 +23,7 @@ def candidates(spec: TaskSpec, pending: ChatDocument | None, last_asked: str, fa
 
 def known_recipient(spec: TaskSpec, recipient: str) -> bool:
     """Whether this task can route to the name: itself, an entity, or a sub-task, in any case."""
+    # STEP-2
     name = recipient.lower()
     return (
         not name
@@ -37,6 +39,7 @@ def may_answer(spec: TaskSpec, responder: str, pending: ChatDocument | None, pen
     Nobody answers his own message, one addressed to another, or one that blocks his entity. Entities are named in any
     case, tasks in exactly theirs; a task's own name is open to its own entities, not to its sub-tasks.
     """
+    # WHO-1
     if pending_sender == responder:
         return False
     if responder == USER and not human_wanted(spec, pending, facts):
@@ -44,17 +47,21 @@ def may_answer(spec: TaskSpec, responder: str, pending: ChatDocument | None, pen
     if pending is None:
         return responder != LLM or model_may_answer(facts.agent(spec.agent), None)
     sub = None if responder in ENTITIES else spec.sub_task(responder)
+    # WHO-7, WHO-8
     if sub is not None and not accepts(facts.agent(sub.agent), pending):
         return False
+    # WHO-2
     recipient = pending.metadata.recipient
     if recipient and not _addressed(spec, responder, recipient, is_entity=sub is None):
         return False
+    # WHO-4
     block = pending.metadata.block
     return not (sub is None and block is not None and block == responder)
 
 
 def human_wanted(spec: TaskSpec, pending: ChatDocument | None, facts: Facts) -> bool:
     """Whether the human has a say: the task is interactive, or the message is for him and is no tool attempt."""
+    # WHO-6
     if spec.interactive:
         return True
     return (
@@ -70,13 +77,16 @@ def model_may_answer(agent: AgentFacts, pending: ChatDocument | None) -> bool:
     A tool that trust took away still keeps the model from answering: it was meant for the handler. An application's own
     `llm_response` is asked whatever the message is, that case apart.
     """
+    # WHO-5
     if not (agent.has_llm or agent.own_llm):
         return False
     if pending is None:
         return True
     found = find_tools(pending, agent)
+    # WHO-9
     if agent.own_llm:
         return not any(handles(agent, tool) and tool not in found.tools for tool in found.present)
+    # TRUST-4
     if any(handles(agent, tool) for tool in found.present):
         return False
     return bool(
@@ -97,6 +107,7 @@ def handler_is_silent(agent: AgentFacts, pending: ChatDocument | None) -> bool:
 
 
 def _addressed(spec: TaskSpec, responder: str, recipient: str, *, is_entity: bool) -> bool:
+    # WHO-3
     if is_entity:
         return recipient.lower() == responder.lower() or recipient == spec.name
     return recipient == responder

@@ -23,6 +23,7 @@ def task_result(spec: TaskSpec, state: TaskState, facts: Facts, status: StatusCo
     it; a FinalResultTool is all that remains, so that every caller is.
     """
     doc = state.pending
+    # RESULT-1
     if status in _NO_RESULT:
         return None
     if doc is None:
@@ -32,15 +33,19 @@ def task_result(spec: TaskSpec, state: TaskState, facts: Facts, status: StatusCo
     calls, function = doc.oai_tool_calls, doc.function_call
     trusted = ending_tools(doc, agent)
     tools: list[ToolMessage] = list(doc.tool_messages)
+    # RESULT-6
     if spec.done_if_tool and not tools:
         tools = list(trusted)
+    # RESULT-3
     if spec.recognize_string_signals and DONE in content:
         content = content.replace(DONE, "").strip()
         content_any = content if content_any == doc.content else content_any
     for tool in trusted:
+        # RESULT-5
         if isinstance(tool, FinalResultTool):
             content, content_any, tools = "", None, [tool]
             break
+        # RESULT-4
         if isinstance(tool, (DoneTool, AgentDoneTool)):
             content, content_any = value_as_text(tool.content), tool.content
             calls, function = None, None
@@ -49,6 +54,7 @@ def task_result(spec: TaskSpec, state: TaskState, facts: Facts, status: StatusCo
     # What a human typed ends nothing, so it stays what it is.
     tools = [tool for tool in tools if not (isinstance(tool, (DoneTool, AgentDoneTool)) and tool in trusted)]
     metadata = _metadata(spec, facts, doc, status)
+    # RESULT-7
     metadata.tools_from_agent = doc.metadata.tools_from_agent and bool(tools or calls or function)
     result = ChatDocument(
         content=content,
@@ -66,6 +72,7 @@ def task_result(spec: TaskSpec, state: TaskState, facts: Facts, status: StatusCo
 
 
 def _metadata(spec: TaskSpec, facts: Facts, doc: ChatDocument | None, status: StatusCode) -> ChatDocMetaData:
+    # RESULT-2
     return ChatDocMetaData(
         id=facts.new_id(),
         source=Entity.USER,

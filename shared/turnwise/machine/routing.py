@@ -28,16 +28,20 @@ def read_route(text: str, addressing_prefix: str, *, only_at_start: bool) -> Rou
     signals = (PASS, SEND_TO, addressing_prefix) if addressing_prefix else (PASS, SEND_TO)
     if not any(signal in text for signal in signals):
         return None
+    # ROUTE-7
     if only_at_start and not text.lstrip().startswith(signals):
         return None
+    # ROUTE-1, ROUTE-2
     if PASS in text and PASS_TO not in text:
         return Route(is_pass=True)
+    # ROUTE-3
     if PASS_TO in text:
         name, _ = _last_addressed(text, PASS_TO)
         return Route(is_pass=True, recipient=name)
     for prefix in (SEND_TO, addressing_prefix):
         if prefix and prefix in text:
             name, rest = _last_addressed(text, prefix)
+            # ROUTE-5
             if name:
                 return Route(is_pass=not rest, recipient=name, text=rest)
     return None
@@ -46,7 +50,9 @@ def read_route(text: str, addressing_prefix: str, *, only_at_start: bool) -> Rou
 @lru_cache(maxsize=64)
 def _pattern(prefix: str) -> re.Pattern[str]:
     # A signal may stand apart from its name. A prefix such as "@" may not, because a lonely one is only text.
+    # ROUTE-6
     gap = r"\s*" if prefix in (SEND_TO, PASS_TO) else ""
+    # ROUTE-9
     return re.compile(re.escape(prefix) + gap + r"([\w\-]+)[,.:;!?]*")
 
 
@@ -55,5 +61,6 @@ def _last_addressed(text: str, prefix: str) -> tuple[str, str]:
     matches = list(_pattern(prefix).finditer(text))
     if not matches:
         return "", ""
+    # ROUTE-4
     last = matches[-1]
     return last.group(1), text[last.end() :].strip()

@@ -82,6 +82,7 @@ class CompiledSequence:
     def advance(self, matched: int, doc: ChatDocument | None, agent: AgentFacts) -> int:
         """The bits after one more event."""
         result = 0
+        # SEQ-1
         open_positions = (matched << 1) | 1
         for index, event in enumerate(self.events):
             if open_positions >> index & 1 and self._fits(index, event, doc, agent):
@@ -98,10 +99,12 @@ class CompiledSequence:
             return kind is EventType.NO_RESPONSE
         if event.responder and not _sent_by(doc, event.responder):
             return False
+        # SEQ-4
         if kind is EventType.CONTENT_MATCH:
             pattern = self.patterns[index]
             return pattern is not None and pattern.search(doc.content) is not None
         sender = doc.metadata.sender
+        # SEQ-2
         if kind is EventType.AGENT_RESPONSE:
             return sender == Entity.AGENT
         if kind is EventType.USER_RESPONSE:
@@ -113,6 +116,7 @@ class CompiledSequence:
             return not tools
         if kind is EventType.TOOL:
             return bool(tools)
+        # SEQ-3
         if kind is EventType.SPECIFIC_TOOL:
             return len(tools) == 1 and event.is_of(tools[0])
         return False
@@ -163,6 +167,7 @@ def _parse_event(part: str, whole: str) -> AgentEvent:
             return AgentEvent(event_type=EventType.CONTENT_MATCH, content_pattern=inner)
     elif part.upper() in _WORDS:
         return AgentEvent(event_type=_WORDS[part.upper()])
+    # SEQ-6
     raise ValueError(
         f"done-sequence {whole!r}: {part!r} is no event; expected T, T[tool], L, A, U, N or C[regex], "
         "separated by commas"

@@ -104,6 +104,7 @@ def _settle(
                 no = last_frame
                 turns = sub.turns if sub.turns > 0 else sub_turns
                 move = machine.start(sub, message, facts, caller=caller.name, turns=turns)
+        # LOOP-5
         elif isinstance(action, Finish) and below and action.status is not StatusCode.INF_LOOP:
             returned = True
             caller_frame, below = below[-1], below[:-1]
@@ -145,6 +146,7 @@ def as_sub_task_sees(message: ChatDocument, facts: Facts) -> ChatDocument:
 
 def as_from_user(copy: ChatDocument, message: ChatDocument) -> None:
     """Relabel a copy of a caller's message; what its model said stays trusted as that."""
+    # TASK-5, TRUST-12
     copy.metadata.sender = Entity.USER
     if message.metadata.sender == Entity.LLM:
         copy.metadata.tools_from_agent = True
@@ -153,8 +155,10 @@ def as_from_user(copy: ChatDocument, message: ChatDocument) -> None:
 
 def as_answer(caller: TaskSpec, state: TaskState, result: ChatDocument | None, facts: Facts) -> ChatDocument | None:
     """A sub-task's result as an answer in its caller: matched to the open API calls of the caller's agent."""
+    # RESULT-8
     if result is None or state.pending is None:
         return result
+    # CALL-2
     return assign_results(result, state.pending, facts.agent(caller.agent).open_calls)
 
 
@@ -165,6 +169,7 @@ def _too_many_calls(caller: TaskSpec, message: ChatDocument | None, facts: Facts
     agent = facts.agent(caller.agent)
     if len(agent.open_calls) < 2 or len(message.oai_tool_calls or ()) < 2:
         return None
+    # CALL-11
     text = "ERROR: Use ONE tool at a time!"
     return ChatDocument(
         content="",

@@ -29,6 +29,7 @@ class Step(AfterStep):
 
     def begin_step(self) -> Action:
         self.answer_done, self.passed, self.no_answer, self.no_answer_from = False, False, None, ""
+        # STEP-2
         if self.pending is not None and not known_recipient(self.spec, self.pending.metadata.recipient):
             self.candidates, self.cursor = (AGENT,), 0
             wrong = self.made(Entity.AGENT, f"Invalid recipient: {self.pending.metadata.recipient}")
@@ -41,6 +42,7 @@ class Step(AfterStep):
     def search(self) -> Action:
         """Ask the next responder who may answer; answer for those who certainly have nothing to say."""
         while self.cursor < len(self.candidates):
+            # LIMIT-8
             if self.facts.killed or self.facts.out_of_time:
                 # Nobody else is asked: the step is broken off, which is not the same as nobody having an answer.
                 return self.finish(StatusCode.KILL if self.facts.killed else StatusCode.TIMEOUT)
@@ -55,6 +57,7 @@ class Step(AfterStep):
             valid = self._judge(responder, answer)
             if valid is not None:
                 return self.take(responder, valid)
+            # STEP-5
             if self.answer_done:
                 break
             self.cursor += 1
@@ -67,6 +70,7 @@ class Step(AfterStep):
             return handler_is_silent(agent, self.pending), None
         if responder == LLM:
             return not model_may_answer(agent, self.pending), None
+        # HUMAN-3
         if responder == USER and self.spec.default_human_response is not None:
             return True, self.default_reply()
         return False, None
@@ -113,6 +117,7 @@ class Step(AfterStep):
 
     def _routed(self, doc: ChatDocument) -> ChatDocument:
         """Follow a signal in the answer's text; a named pass moves the pending message's recipient."""
+        # ROUTE-8
         if not self.spec.recognize_string_signals:
             return doc
         attempt = tool_attempt(doc, self.facts.agent(self.spec.agent))
@@ -121,10 +126,12 @@ class Step(AfterStep):
             return doc
         if route.is_pass:
             if self.pending is not None:
+                # ROUTE-3, ROUTE-5
                 self.replace_pending().metadata.recipient = route.recipient
                 if PASS not in doc.content:
                     return doc.changed(content=PASS)
             return doc
+        # ROUTE-4, ROUTE-6
         return doc.changed(content=route.text, metadata=doc.metadata.changed(recipient=route.recipient))
 
     def _is_pass(self, doc: ChatDocument) -> bool:
@@ -135,6 +142,7 @@ class Step(AfterStep):
         parent, given = self.pending, doc
         passed = self._is_pass(doc)
         if parent is not None:
+            # MSG-13
             doc = doc.answering(parent)
         if not passed and (responder != AGENT or doc.metadata.sender is Entity.LLM):
             # Not in what AGENT says itself: a result may quote a tool, and the human has the first word on it.
@@ -143,11 +151,14 @@ class Step(AfterStep):
             self.no_answer = doc
         kind = "passed" if passed else "taken"
         self.trace.append(Trace(kind, self.spec.path, self.turn, responder, doc, parent))
+        # ROUTE-2
         if passed:
             self.stalled += 1
         else:
+            # STEP-3
             self.stalled = 0
             self.pending = doc
+            # STEP-4
             self.pending_sender = doc.metadata.sender.value if responder in ENTITIES else responder
             self._without_done_tools()
             if responder == AGENT and doc.metadata.takes_back:
@@ -156,12 +167,14 @@ class Step(AfterStep):
 
     def _take_back(self, documents: tuple[str, ...]) -> None:
         """Let the agents of sub-tasks forget what a rewind of this task's agent undid."""
+        # ORCH-18
         below = dict.fromkeys(key for sub in self.spec.sub_tasks for key in sub.agents())
         self.edits.extend(TakeBack(key, frozenset(documents)) for key in below if key != self.spec.agent)
 
     def _without_done_tools(self) -> None:
         """In an interactive root that only the human may end, done tools of others are taken off."""
         doc, spec = self.pending, self.spec
+        # STEP-8
         if doc is None or self.caller is not None or not (spec.interactive and spec.only_user_quits_root):
             return
         if doc.tool_messages and (self.answer_done or self.done()[0]):
@@ -170,10 +183,12 @@ class Step(AfterStep):
                 self.replace_pending().tool_messages = kept
 
     def no_valid_answer(self) -> Action:
+        # STEP-6
         if self.no_answer is not None:
             return self.take(self.no_answer_from, self.no_answer)
         self.stalled += 1
         self.trace.append(Trace("none", self.spec.path, self.turn))
+        # STEP-7
         if self.spec.allow_null_result and not self.passed:
             sender = Entity.LLM if self.pending_sender == USER else Entity.USER
             stand_in = self.made(sender, NO_ANSWER)

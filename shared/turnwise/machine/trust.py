@@ -27,11 +27,13 @@ def marked(answer: ChatDocument, responder: str, asked: ChatDocument | None, age
     """
     meta = answer.metadata
     if responder == USER:
+        # TRUST-6
         if meta.sender is not Entity.SYSTEM and (meta.tools_from_agent or not meta.tainted):
             return answer.with_metadata(tainted=True, tools_from_agent=False)
         return answer
     if responder != AGENT or asked is None or meta.tainted:
         return answer
+    # TRUST-9, TRUST-13
     derived = any(untrusted(source) for source in _said_on(answer, asked, agent))
     return answer.with_metadata(tainted=True) if derived else answer
 

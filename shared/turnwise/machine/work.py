@@ -69,6 +69,7 @@ class Scratch:
         if self.facts.killed:  # no rule of an application's own outlives that
             return True, StatusCode.KILL
         if self.facts.overrides is not None:
+            # TASK-7
             own = self.facts.overrides.done(self.spec, self.frozen(), self.facts, doc, responder)
             if own is not None:
                 return own
@@ -79,6 +80,7 @@ class Scratch:
             own = self.facts.overrides.valid(self.spec, self.frozen(), self.facts, doc, responder)
             if own is not None:
                 return own
+        # VALID-1
         if doc is not None and self.done(doc, responder)[0]:
             return True
         return answer_valid(self.spec, doc)
