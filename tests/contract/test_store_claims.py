@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 from tests.support.store_parts import asked_run, new_queue, new_worker
 
+from turnwise.base.waits import RetryWait
 from turnwise.record.database.database import Database
 from turnwise.record.runs.outcomes import Deferral, Reply
 from turnwise.record.runs.records import Claim, NewDocument, NewHistory, Usage
@@ -190,7 +191,7 @@ def test_an_ask_that_is_put_off_is_held_by_nobody_until_it_is_due(store: Store) 
     claim = _claimed(store, queue, worker)
     usage = Usage(prompt_tokens=3, cost=Decimal("0.25"))
 
-    assert store.defer(claim, Deferral(seconds=1.5, waiting_for={"kind": "retry"}, usage=usage, data={"error": "503"}))
+    assert store.defer(claim, Deferral(seconds=1.5, waiting_for=RetryWait(), usage=usage, data={"error": "503"}))
 
     put_off = store.run(run.id)
     assert put_off.status == "waiting"
@@ -201,7 +202,7 @@ def test_an_ask_that_is_put_off_is_held_by_nobody_until_it_is_due(store: Store) 
     last = store.events(run.id)[-1]
     assert (last.type, (last.data or {})["error"]) == ("ask.deferred", "503")
     assert store.claim(queue, worker) is None
-    assert not store.defer(claim, Deferral(seconds=0, waiting_for={}))  # no longer held
+    assert not store.defer(claim, Deferral(seconds=0, waiting_for=RetryWait()))  # no longer held
     assert not store.reply(claim, Reply(kind="nothing"))
 
     while (again := store.claim(queue, worker)) is None:
@@ -218,7 +219,7 @@ def test_a_try_that_counts_is_one_of_the_attempts_of_an_ask_that_is_put_off(stor
     worker = new_worker(store, queue)
     claim = _claimed(store, queue, worker)
 
-    assert store.defer(claim, Deferral(seconds=0, waiting_for={"kind": "retry"}, counts=True))
+    assert store.defer(claim, Deferral(seconds=0, waiting_for=RetryWait(), counts=True))
 
     assert _claimed(store, queue, worker).ask.attempts == 2
 

@@ -10,6 +10,7 @@ from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.base.sync_async import run_sync
+from turnwise.base.waits import BudgetWait, OutageWait
 from turnwise.errors import ModelError, ModelRateLimitError, ModelRequestError, ModelUnavailableError
 from turnwise.models.budget.budget import NOTHING
 from turnwise.models.budget.call import ModelCall
@@ -64,7 +65,7 @@ def fail(
     looks = claim.place is not None and claim.place.looks if looked is None else looked
     down = ProviderDown(wait=lambda _failed: shared, looked=looks)
     wait = ProviderWait(target=target, tokens=0)
-    waiting_for = {"kind": "outage", "model": target.provider.model}
+    waiting_for = OutageWait(model=target.provider.model)
     assert store.defer(claim, Deferral(seconds=own, waiting_for=waiting_for, provider=wait, down=down))
 
 
@@ -241,7 +242,7 @@ class Calling:
         line = gate.unanswered(lambda _failed: HOURS)
         assert line is not None
         provider, down = line
-        waiting_for = {"kind": "outage"}
+        waiting_for = OutageWait(model=None)
         assert self._store.defer(
             claim, Deferral(seconds=seconds, waiting_for=waiting_for, provider=provider, down=down)
         )
@@ -337,7 +338,7 @@ def test_the_end_of_an_outage_wakes_nobody_who_waits_for_something_else(
     fail(store, second, target, shared=0.0)
     again = store.claim(queue, worker)
     assert again is not None
-    assert store.defer(again, Deferral(seconds=HOURS, waiting_for={"kind": "budget"}))
+    assert store.defer(again, Deferral(seconds=HOURS, waiting_for=BudgetWait(scope="run", limit="cost")))
     for claim in (third, *[None] * 2):
         claim = claim or store.claim(queue, worker)
         assert claim is not None

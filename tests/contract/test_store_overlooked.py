@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.support.store_parts import asked_run, new_queue, new_worker
 
+from turnwise.base.waits import RetryWait
 from turnwise.record.runs.outcomes import Deferral
 from turnwise.record.store import Store
 
@@ -21,7 +22,7 @@ def test_asks_that_may_be_claimed_for_long_are_counted_by_queue(store: Store) ->
     claim = store.claim(one, worker)
     assert claim is not None
     assert store.overlooked([one], 0.0) == {one: 1}
-    store.defer(claim, Deferral(seconds=60, waiting_for={"kind": "retry"}))
+    store.defer(claim, Deferral(seconds=60, waiting_for=RetryWait()))
     assert store.overlooked([one], 0.0) == {one: 1}
 
 

@@ -8,6 +8,7 @@ import pytest
 from tests.support.store_parts import asked_run, new_queue, new_run, new_worker
 
 from turnwise.base.ids import new_id
+from turnwise.base.waits import ProviderLimitWait
 from turnwise.errors import NotFoundError
 from turnwise.models.limits.provider import Provider, ProviderWait, Target
 from turnwise.models.limits.window import Caps
@@ -161,7 +162,7 @@ def test_an_ask_that_waits_for_a_provider_holds_up_no_other_while_it_is_paused(p
     first = place.claim()
     assert first is not None
     wait = ProviderWait(target=target, tokens=1)
-    place.store.defer(first, Deferral(seconds=0, waiting_for={"kind": "provider"}, provider=wait))
+    place.store.defer(first, Deferral(seconds=0, waiting_for=ProviderLimitWait(model="m"), provider=wait))
     place.pause(kind)
 
     in_line = place.store.next_in_line(place.queue, 10)

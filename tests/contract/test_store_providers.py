@@ -9,6 +9,7 @@ import pytest
 from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.ids import new_id
+from turnwise.base.waits import ProviderLimitWait, RetryWait
 from turnwise.errors.rate_limits import Quota, RateLimits
 from turnwise.models.limits.provider import Provider, ProviderWait, Target
 from turnwise.models.limits.window import Caps, Room
@@ -42,7 +43,7 @@ def place(store: Store, claim: Claim, of: Target, tokens: int = 10, call_no: str
 
 def wait(store: Store, claim: Claim, of: Target, tokens: int = 10, seconds: float = 5.0) -> None:
     """Put the claim off, as its worker does that found no room."""
-    waiting_for = {"kind": "provider", "model": of.provider.model, "limit": "requests"}
+    waiting_for = ProviderLimitWait(model=of.provider.model, limit="requests")
     waits = ProviderWait(target=of, tokens=tokens)
     assert store.defer(claim, Deferral(seconds=seconds, waiting_for=waiting_for, provider=waits))
 
@@ -70,7 +71,7 @@ def test_what_waits_in_line_for_a_provider_is_overlooked_by_nobody_but_the_deaf(
     store: Store, queue: str, claims: Claims
 ) -> None:
     plain, in_line = claims(2)
-    assert store.defer(plain, Deferral(seconds=0, waiting_for={"kind": "retry"}))
+    assert store.defer(plain, Deferral(seconds=0, waiting_for=RetryWait()))
     wait(store, in_line, target(requests=1), seconds=0)
 
     assert store.overlooked([queue], 0.0) == {queue: 2}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.support.store_parts import asked_run, new_queue, new_worker
 
+from turnwise.base.waits import RetryWait
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.record.runs.outcomes import Deferral, Parking, Receipt, Reply, Resolution
 from turnwise.record.runs.records import AskRecord, Claim, Json, RunRecord
@@ -96,7 +97,7 @@ def test_an_ask_that_is_put_off_has_no_call_in_the_middle(store: Store) -> None:
     queue, run = _agent_ask(store)
     claim = _claimed(store, queue)
     assert store.keep_receipts(claim, [_receipt(1), _receipt(2, "begun")])
-    assert store.defer(claim, Deferral(seconds=0, waiting_for={"kind": "retry"}))
+    assert store.defer(claim, Deferral(seconds=0, waiting_for=RetryWait()))
     assert [one.call_no for one in store.receipts(run.id, claim.ask.id)] == [1]
     assert _claimed(store, queue).ask.lost == 0
 

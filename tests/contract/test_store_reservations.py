@@ -12,6 +12,7 @@ import pytest
 from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.ids import new_id
+from turnwise.base.waits import BudgetWait, ProviderLimitWait
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall
 from turnwise.models.budget.wait import Wait
@@ -169,7 +170,7 @@ def test_what_is_given_back_or_put_off_keeps_nothing_aside(store: Store) -> None
     reserved(store, deferred)
 
     store.release(released, "database_away")
-    wait = {"kind": "budget", "scope": "run", "limit": "tokens"}
+    wait = BudgetWait(scope="run", limit="tokens")
     store.defer(deferred, Deferral(seconds=60, waiting_for=wait, calls=(used(1, 10, 10),)))
 
     assert sums(store.run(released.run.id)) == (Decimal(0), 0, Decimal(0), 0)
@@ -230,7 +231,7 @@ def test_a_tenant_pays_for_no_other(store: Store) -> None:
 
 def test_a_provider_without_room_leaves_nothing_put_aside(store: Store) -> None:
     claim = claimed(store, max_tokens=1_000)
-    wait = Wait(seconds=5, waiting_for={"kind": "provider"})
+    wait = Wait(seconds=5, waiting_for=ProviderLimitWait(model="m"))
     asked: list[Granted] = []
 
     def take(_transaction: object, _call: ModelCall, granted: Granted) -> Wait | None:

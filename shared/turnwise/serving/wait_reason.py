@@ -20,6 +20,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from turnwise.base.waits import PauseWait, SessionWait
 from turnwise.record.asks.pauses import PauseRecord
 from turnwise.record.runs.records import AskRecord, Json, RunRecord
 from turnwise.record.runs.wait_facts import COORDINATOR, Situation
@@ -59,9 +60,9 @@ def _not_begun(now: Situation) -> Json:
     if now.before is not None:
         sentence = f"The run {now.before}, which is before it in its session, has to end first"
         return _cause("session", sentence, run.created_at, run=now.before)
-    if (run.waiting_for or {}).get("kind") == "session":
+    if isinstance(run.wait, SessionWait):
         return _move(now, "turn", run.created_at, "the run before it in its session has ended")
-    if (run.waiting_for or {}).get("kind") == "paused":
+    if isinstance(run.wait, PauseWait):
         return _move(now, "resumed", None, "its pause has ended")
     return _move(now, "accepted", run.created_at, "it was accepted")
 
@@ -76,7 +77,7 @@ def _paused(pause: PauseRecord) -> Json:
 
 
 def _asked(now: Situation, ask: AskRecord) -> Json:
-    kind = (now.run.waiting_for or {}).get("kind", "")
+    kind = now.run.wait.kind if now.run.wait is not None else ""
     if ask.status == AskStatus.OPEN:
         sentence = f"A human has to answer the question of the task {ask.path}: turnwise answer {now.run.id} TEXT"
         return _cause("human", sentence, ask.created_at, question=ask.id, task=ask.path)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from turnwise.api.timeline import Kind, Outcome
+from turnwise.base.waits import PauseWait, SessionWait, wait_of
 from turnwise.record.runs.records import AskRecord, EventRecord
 from turnwise.record.states import AskStatus
 from turnwise.timeline.attempt import AGAIN, attempt_of, divided
@@ -265,13 +266,10 @@ class Reader:
 
 def _hold(waiting_for: dict[str, Any] | None) -> tuple[Kind, str] | None:
     """What kept a run from beginning, if it was more than the next move."""
-    if waiting_for is None:
-        return None
-    if waiting_for.get("kind") == "session":
-        return "session", str(waiting_for.get("run") or "")
-    if waiting_for.get("kind") == "paused":
-        return "paused", f"{waiting_for.get('scope')} {waiting_for.get('name')}"
-    return None
+    wait = wait_of(waiting_for)
+    if isinstance(wait, SessionWait):
+        return "session", wait.run
+    return ("paused", f"{wait.scope} {wait.name}") if isinstance(wait, PauseWait) else None
 
 
 def event_ask(before: Item, event: EventRecord) -> str | None:

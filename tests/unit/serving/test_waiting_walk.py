@@ -16,6 +16,7 @@ from tests.support.databases import fresh_sqlite
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Entity, MockLMConfig, Task, ToolMessage
 from turnwise.base.ids import new_id
+from turnwise.base.waits import BudgetWait, DeferralWait, ProviderLimitWait, RetryWait
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.wire import encode_document
 from turnwise.record.runs.outcomes import Deferral, Reply
@@ -28,10 +29,10 @@ from turnwise.serving.wait_reason import why_waiting
 
 LEASE = 5.0
 QUEUES = ("llm", "agent")
-PUT_OFF: list[Json] = [
-    {"kind": "retry", "agent": "desk", "error": {"type": "TimeoutError", "message": "too late"}, "attempt": 1},
-    {"kind": "provider", "model": "m", "limit": "requests"},
-    {"kind": "budget", "scope": "session", "limit": "tokens"},
+PUT_OFF: list[DeferralWait] = [
+    RetryWait(agent="desk", error={"type": "TimeoutError", "message": "too late"}, attempt=1),
+    ProviderLimitWait(model="m", limit="requests"),
+    BudgetWait(scope="session", limit="tokens"),
 ]
 
 

@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunView, RunWithTree, Status
 from turnwise.base.ids import new_id
+from turnwise.base.waits import HumanWait
 from turnwise.bus.envelope import CancelNotice
 from turnwise.errors import BrokerUnavailableError, InvalidRequestError, NotFoundError, UnknownTaskError
 from turnwise.messages.wire import encode_document
@@ -160,7 +161,7 @@ async def _wait(gateway: Gateway, request: Request, run: RunRecord, seconds: flo
 
 
 def _asks_a_human(run: RunRecord) -> bool:
-    return run.status == RunStatus.WAITING and (run.waiting_for or {}).get("kind") == "human"
+    return run.status == RunStatus.WAITING and isinstance(run.wait, HumanWait)
 
 
 @router.get("", dependencies=[READS], responses=problems(422, 503))

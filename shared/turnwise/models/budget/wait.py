@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from turnwise.base.waits import DeferralWait
 from turnwise.errors import TurnwiseError
 from turnwise.models.limits.provider import ProviderWait
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wait:
-    """Look again in so many seconds; `waiting_for` says what for (`kind`, and what that needs).
+    """Look again in so many seconds; `waiting_for` says what for.
 
     With `provider` it may be sooner: as soon as that has room.
     """
 
     seconds: float
-    waiting_for: dict[str, Any]
+    waiting_for: DeferralWait
     provider: ProviderWait | None = None
 
 
@@ -30,5 +30,5 @@ class PutOff(TurnwiseError):
     code = "put_off"
 
     def __init__(self, wait: Wait) -> None:
-        super().__init__(f"the call waits for {wait.waiting_for.get('kind')}, {wait.seconds:g} s")
+        super().__init__(f"the call waits for {wait.waiting_for.kind}, {wait.seconds:g} s")
         self.wait = wait

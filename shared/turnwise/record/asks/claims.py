@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from turnwise.base.waits import ResponderWait
 from turnwise.observability.redaction import redacted
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED, QUEUE_IS_OPEN, TASK_IS_OPEN, TENANT_IS_OPEN
 from turnwise.record.asks.replies import attempted
@@ -208,7 +209,7 @@ class Claims(StoreBase):
             transaction.connection.execute(_PUT_OFF, given)
             if ask.responder == "agent":
                 transaction.forget_begun(ask.id)
-            waiting_for = redacted(deferral.waiting_for) | {"due_at": due_at}
+            waiting_for = redacted(deferral.waiting_for.as_json()) | {"due_at": due_at}
             transaction.change(status=RunStatus.WAITING, waiting_for=waiting_for)
             transaction.event(
                 "ask.deferred",
@@ -259,7 +260,7 @@ class Claims(StoreBase):
         attempts, token, claimed_at = taken[0]
         if run.status == RunStatus.WAITING:  # it was put off, and goes on now
             agent_name = ask.agent.rsplit("/", 1)[-1]
-            waiting_for = {"kind": ask.responder, "agent": agent_name, "queue": ask.queue}
+            waiting_for = ResponderWait(responder=ask.responder, agent=agent_name, queue=ask.queue).as_json()
             driver.run(connection, _GO_ON, [{"of_run": run.id, "new_waiting_for": waiting_for}])
             run = replace(run, status=passed(run.status, RunStatus.RUNNING), waiting_for=waiting_for)
         leased = passed(ask.status, AskStatus.LEASED)

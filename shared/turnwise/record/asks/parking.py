@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from turnwise.base.waits import ParkedWait, ResponderWait
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.observability.redaction import redacted
 from turnwise.record.asks.replies import accept, attempted, why_stale
@@ -127,9 +128,9 @@ def park_ask(transaction: RunTransaction, ask: AskRecord, parking: Parking, *, l
     # Of one whose holder was lost, the take-over has told it.
     held = {} if lost_now else attempted(ask, ask.worker_id, parking.work)
     transaction.event("ask.parked", **_place(ask), data=known | held)
-    waiting_for = {"kind": "parked", "ask": ask.id, "agent": ask.agent.rsplit("/", 1)[-1]} | known
-    waiting_for.pop("error", None)
-    transaction.change(status=RunStatus.WAITING, waiting_for=waiting_for, move_due_at=None)
+    agent = ask.agent.rsplit("/", 1)[-1]
+    wait = ParkedWait(ask=ask.id, agent=agent, reason=why["reason"], tool=why.get("tool"))
+    transaction.change(status=RunStatus.WAITING, waiting_for=wait.as_json(), move_due_at=None)
 
 
 def _tries(transaction: RunTransaction, ask: AskRecord, lost_now: bool) -> list[Json]:
@@ -221,8 +222,8 @@ def _reopen(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: 
     given = _resolved(transaction, ask, why, resolution) | {"new_traceparent": resolution.traceparent}
     transaction.connection.execute(_REOPEN, given)
     agent = ask.agent.rsplit("/", 1)[-1]
-    waiting_for = {"kind": ask.responder, "agent": agent, "queue": ask.queue}
-    transaction.change(status=RunStatus.RUNNING, waiting_for=waiting_for)
+    wait = ResponderWait(responder=ask.responder, agent=agent, queue=ask.queue)
+    transaction.change(status=RunStatus.RUNNING, waiting_for=wait.as_json())
 
 
 def _fail(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: Resolution) -> None:

@@ -180,7 +180,7 @@ class _Fork:
         due: float | None = run.created_at
         if awaiting is not None and past.awaiting is not None and not past.answered:
             ask = self.record.ask(past.awaiting)
-            waiting_for, due = waits_for(ask, awaiting), None
+            waiting_for, due = waits_for(ask, awaiting).as_json(), None
             status = RunStatus.WAITING if ask["responder"] == "user" else RunStatus.RUNNING
         passed(run.status, status)
         made |= {"status": status, "awaiting": awaiting, "waiting_for": waiting_for, "move_due_at": due}

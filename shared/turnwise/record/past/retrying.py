@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import sqlalchemy as sa
 
+from turnwise.base.waits import HumanWait, ResponderWait, RunWait
 from turnwise.errors import ConflictError
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import agent_states, asks, events, histories, replies
@@ -223,9 +224,10 @@ def _go_on(
     deadline = limits.deadline
     if deadline is None and run.deadline_at is not None:
         deadline = run.deadline_at - begun_at
-    status, waiting_for = RunStatus.RUNNING if past.started else RunStatus.QUEUED, None
+    status = RunStatus.RUNNING if past.started else RunStatus.QUEUED
+    waiting_for: Json | None = None
     if again and ask is not None:
-        waiting_for = waits_for(ask, ask["id"])
+        waiting_for = waits_for(ask, ask["id"]).as_json()
         status = RunStatus.WAITING if ask["responder"] == "user" else RunStatus.RUNNING
     transaction.run = replace(
         run,
@@ -244,8 +246,8 @@ def _go_on(
     )
 
 
-def waits_for(ask: Json, ask_id: str) -> Json:
+def waits_for(ask: Json, ask_id: str) -> RunWait:
     """What a run waits for while an ask is open."""
     if ask["responder"] == "user":
-        return {"kind": "human", "question": ask_id, "task": ask["path"]}
-    return {"kind": ask["responder"], "agent": ask["agent"].rsplit("/", 1)[-1], "queue": ask["queue"]}
+        return HumanWait(question=ask_id, task=ask["path"])
+    return ResponderWait(responder=ask["responder"], agent=ask["agent"].rsplit("/", 1)[-1], queue=ask["queue"])

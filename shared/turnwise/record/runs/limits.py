@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import sqlalchemy as sa
 
+from turnwise.base.waits import BudgetWait
 from turnwise.errors import ConflictError
 from turnwise.record.database import driver
 from turnwise.record.database.columns import word
@@ -55,8 +56,8 @@ class RunLimits(StoreBase):
 
 def _due_now(transaction: RunTransaction) -> AskRecord | None:
     run = transaction.run
-    waiting_for = run.waiting_for or {}
-    if run.status != RunStatus.WAITING or waiting_for.get("kind") != "budget" or waiting_for.get("scope") != "run":
+    wait = run.wait
+    if run.status != RunStatus.WAITING or not isinstance(wait, BudgetWait) or wait.scope != "run":
         return None
     ask = transaction.open_ask()
     if ask is None or ask.status != AskStatus.RUNNABLE:

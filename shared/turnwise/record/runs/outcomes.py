@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from turnwise.base.waits import DeferralWait
 from turnwise.models.limits.provider import ProviderWait
 from turnwise.record.runs.records import Json, NewDocument, NewHistory, Usage
 
@@ -71,7 +72,7 @@ class ProviderDown:
 class Deferral:
     """A responder's ask is put off: nobody holds it for `seconds`, then anyone may claim it again.
 
-    `waiting_for` says what the run waits for meanwhile (`kind`, and what that needs); `due_at` is added. `data` joins
+    `waiting_for` says what the run waits for meanwhile; `due_at` is added. `data` joins
     the data of the `ask.deferred` event. `counts`: the try that came to this counts as one of the ask's attempts.
     With `provider` it may be claimed as soon as that has room; `seconds` is when that may be, for those who look. With
     `down`, too, the provider did not answer; then `seconds` hold if it is not known to be away for others.
@@ -79,7 +80,7 @@ class Deferral:
     """
 
     seconds: float
-    waiting_for: Json
+    waiting_for: DeferralWait
     usage: Usage | None = None
     calls: tuple[CallUsage, ...] = ()
     data: Json = field(default_factory=dict)

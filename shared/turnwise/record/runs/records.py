@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias, TypedDict
 
+from turnwise.base.waits import RunWait, wait_of
 from turnwise.models.limits.window import Caps, LimitPlace, Window
 from turnwise.record.states import FINISHED, AskStatus, RunStatus
 
@@ -118,6 +119,11 @@ class RunRecord:
     finished_at: float | None
     traceparent: str | None = None
     stretch: str | None = None
+
+    @property
+    def wait(self) -> RunWait | None:
+        """What the run waits for, read from `waiting_for`; None if it waits for nothing."""
+        return wait_of(self.waiting_for)
 
     @property
     def ended(self) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from turnwise.base.waits import SessionWait
 from turnwise.record.asks.pauses import PauseRecord, pause_for, read_pauses
 from turnwise.record.database.columns import ONE, now, word
 from turnwise.record.database.rows import ASK, RUN, ask_of, names, run_of
@@ -134,7 +135,7 @@ class Situations(StoreBase):
 def _situation(row: tuple[object, ...], fleet: list[WorkerRecord], sweeping: bool, pinned: bool) -> Situation:
     ask_at, worker_at = len(RUN), len(RUN) + len(ASK)
     run = run_of(row[:ask_at])
-    waiting_for = run.waiting_for or {}
+    wait = run.wait
     others = [one for one in fleet if pinned and one.version != run.version]
     seconds = row[-1]
     assert isinstance(seconds, float)
@@ -146,7 +147,7 @@ def _situation(row: tuple[object, ...], fleet: list[WorkerRecord], sweeping: boo
         fleet=tuple(one for one in fleet if one not in others),
         others=tuple(others),
         sweeping=sweeping,
-        before=waiting_for.get("run") if waiting_for.get("kind") == "session" else None,
+        before=wait.run if isinstance(wait, SessionWait) else None,
     )
 
 

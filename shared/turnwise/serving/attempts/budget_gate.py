@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from turnwise.base.cancellation import check_cancelled, pause
 from turnwise.base.sync_async import Effect, Steps
+from turnwise.base.waits import BudgetWait, DatabaseWait
 from turnwise.errors import CallCancelledError, DatabaseUnavailableError
 from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.budget.budget import Amount
@@ -136,7 +137,7 @@ class ServedGate:
             except DatabaseUnavailableError:
                 if not self._in_handler:  # nothing was called, so the ask can be given back
                     raise
-                again, answer = True, Wait(seconds=_LAST_LOOK, waiting_for={})
+                again, answer = True, Wait(seconds=_LAST_LOOK, waiting_for=DatabaseWait())
             if answer is None:
                 return _Held(self, call, call.most)
             if isinstance(answer, Granted):
@@ -146,7 +147,7 @@ class ServedGate:
             wait = self._wait(answer, looks)
             looks += 1
             seconds = min(wait.seconds, _FIRST_LOOK * 2**looks, _LAST_LOOK)
-            part = self._work.begin(wait.waiting_for.get("kind", "database"), call.model)
+            part = self._work.begin(wait.waiting_for.kind, call.model)
             yield Effect(sync=partial(pause, seconds), awaited=partial(asyncio.sleep, seconds))
             self._work.end(part)
 
@@ -203,7 +204,7 @@ class ServedGate:
 
     def _wait_for_budget(self, refusal: BudgetRefusal, looks: int) -> Wait:
         scope = refusal.budget.scope
-        waiting_for = {"kind": "budget", "scope": scope, "limit": refusal.limit}
+        waiting_for = BudgetWait(scope=scope, limit=refusal.limit)
         if scope != "run" and refusal.temporary:
             # Other runs hold what is missing, and will hardly use all of it.
             times = max(looks, self._claim.ask.deferrals)

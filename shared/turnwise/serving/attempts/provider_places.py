@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 
+from turnwise.base.waits import OutageWait, ProviderLimitWait
 from turnwise.errors import DatabaseUnavailableError
 from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.budget.call import ModelCall
@@ -135,11 +136,11 @@ class Places:
         if taken.limit == "outage" if isinstance(taken, Room) else taken.looks:
             self._providers.failing(target.provider)
         if isinstance(taken, Room):
-            of = {"model": target.provider.model, "server": target.provider.server}
-            limited = {"kind": "provider", "model": target.provider.model, "limit": taken.limit}
+            model, server = target.provider.model, target.provider.server
+            limited = ProviderLimitWait(model=model, limit=taken.limit)
             return Wait(
                 seconds=max(0.0, taken.at - transaction.now),
-                waiting_for={"kind": "outage", **of} if taken.limit == "outage" else limited,
+                waiting_for=OutageWait(model=model, server=server) if taken.limit == "outage" else limited,
                 provider=ProviderWait(target=target, tokens=tokens),
             )
         with self._lock:

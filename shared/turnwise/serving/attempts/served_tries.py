@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from turnwise.agents.retries import Failure, Tries
 from turnwise.agents.tools.handler_calls import Interruption
+from turnwise.base.waits import OutageWait, RetryWait
 from turnwise.errors import TurnwiseError
 from turnwise.models.limits.provider import ProviderWait
 from turnwise.models.retry_policy import ErrorKind
@@ -76,16 +77,14 @@ def deferral(
         error["code"] = failure.error.code
     error |= {"kind": failure.kind.value} | ({"model": model} if model else {})
     attempt = later.attempt
-    waiting_for: Json = {
-        "kind": "outage" if later.outage else "retry",
-        "agent": ask.agent.rsplit("/", 1)[-1],
-        "error": {name: error[name] for name in ("type", "code", "message") if name in error},
-        "attempt": attempt,
-    }
+    agent = ask.agent.rsplit("/", 1)[-1]
+    shown: Json = {name: error[name] for name in ("type", "code", "message") if name in error}
     data = {"error": error, "attempt": attempt, "wait": round(later.seconds, 3)}
     provider, down = line or (None, None)
+    waiting_for: RetryWait | OutageWait = RetryWait(agent=agent, error=shown, attempt=attempt)
     if later.outage:
-        waiting_for |= {"model": model} | ({} if provider is None else {"server": provider.target.provider.server})
+        server = None if provider is None else provider.target.provider.server
+        waiting_for = OutageWait(agent=agent, error=shown, attempt=attempt, model=model, server=server)
     return Deferral(
         seconds=later.seconds,
         waiting_for=waiting_for,

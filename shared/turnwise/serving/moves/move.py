@@ -15,6 +15,7 @@ from typing import Any
 from turnwise.agents.global_state import GlobalStateKept
 from turnwise.app import App
 from turnwise.base.ids import new_id
+from turnwise.base.waits import HumanWait, PauseWait, ResponderWait, SessionWait
 from turnwise.bus.envelope import AskEnvelope
 from turnwise.bus.routing import COORDINATOR_QUEUE, queue_for
 from turnwise.errors import AttributeNotSavedError, EnvironmentFault, NewerStateError
@@ -148,7 +149,7 @@ def wait_in_line(tx: RunTransaction, before: str) -> None:
     elif out_of_time(tx):
         end_undecided(tx, StatusCode.TIMEOUT)
     else:
-        tx.change(waiting_for={"kind": "session", "run": before}, move_due_at=None)
+        tx.change(waiting_for=SessionWait(run=before).as_json(), move_due_at=None)
 
 
 def out_of_time(tx: RunTransaction) -> bool:
@@ -211,7 +212,7 @@ class _Move:
         if not self.tree.root.restart:
             self.tx.take_up_conversation()
         message = self.documents.decode(run.message) if run.message else self._last_said()
-        if (run.waiting_for or {}).get("kind") in ("session", "paused"):
+        if isinstance(run.wait, SessionWait | PauseWait):
             self.waited_for = run.waiting_for
         self.tx.change(status=RunStatus.RUNNING, started_at=self.tx.now)
         return stack.start(self.tree.root, message, self._facts(), turns=run.turns or -1, said_before=not run.message)
@@ -346,12 +347,13 @@ class _Move:
             # For whoever takes the answer, which need not have this version of the application.
             extra["default"] = spec.default_human_response
             tx.event("human.asked", **place, data=data)
-            tx.change(status=RunStatus.WAITING, waiting_for={"kind": "human", "question": ask_id, "task": ask.path})
+            tx.change(status=RunStatus.WAITING, waiting_for=HumanWait(question=ask_id, task=ask.path).as_json())
         else:
             kind: Any = responder
             queue = queue_for(kind, name, self.mover.llm_queues, self.mover.agent_queues)
             tx.event("turn.asked", **place, data={**data, "queue": queue})
-            tx.change(status=RunStatus.RUNNING, waiting_for={"kind": responder, "agent": name, "queue": queue})
+            wait = ResponderWait(responder=responder, agent=name, queue=queue)
+            tx.change(status=RunStatus.RUNNING, waiting_for=wait.as_json())
         tx.add_ask(
             NewAsk(
                 id=ask_id,

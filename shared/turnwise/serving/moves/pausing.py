@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from turnwise.base.waits import PauseWait
 from turnwise.bus.base import Bus
 from turnwise.errors import EnvironmentFault
 from turnwise.record.asks.pauses import pause_of_new
@@ -27,7 +28,7 @@ def hold_if_paused(tx: RunTransaction) -> bool:
     pause = pause_of_new(tx.connection, run)
     if pause is None:
         return False
-    tx.change(waiting_for={"kind": "paused", "scope": pause.kind, "name": pause.name}, move_due_at=None)
+    tx.change(waiting_for=PauseWait(scope=pause.kind, name=pause.name).as_json(), move_due_at=None)
     return True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 
+from turnwise.base.waits import OutageWait
 from turnwise.messages.entity import StatusCode
 from turnwise.observability.redaction import redact
 from turnwise.record.runs.records import Json
@@ -42,13 +43,14 @@ def error_record(error: BaseException, *, place: str, tool: str | None = None) -
 
 def no_provider(tx: RunTransaction) -> Json | None:
     """The error of a run whose deadline passed while its provider did not answer; None if that was not so."""
-    waited_for, ask = tx.run.waiting_for or {}, tx.open_ask()
+    waited_for, ask = tx.run.wait, tx.open_ask()
     # The run itself may have been looking, after tries that failed: then it was to wait for the model alone.
-    looked = waited_for.get("kind") == "llm" and ask is not None and OUTAGE in (ask.failures or {})
-    if tx.reply() is not None or not (looked or waited_for.get("kind") == "outage"):
+    looked = waited_for is not None and waited_for.kind == "llm" and ask is not None and OUTAGE in (ask.failures or {})
+    if tx.reply() is not None or not (looked or isinstance(waited_for, OutageWait)):
         return None
-    last = (waited_for.get("error") or {}).get("message")
-    message = f"the deadline passed while the provider of {waited_for.get('model') or 'its model'} did not answer"
+    last = (waited_for.error or {}).get("message") if isinstance(waited_for, OutageWait) else None
+    model = waited_for.model if isinstance(waited_for, OutageWait) else None
+    message = f"the deadline passed while the provider of {model or 'its model'} did not answer"
     told = {"type": "ModelUnavailableError", "code": "model_unavailable", "kind": "unavailable"}
     return told | {"message": f"{message}: {last}" if last else message}
 
