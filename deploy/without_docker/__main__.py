@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import fcntl
 import os
 import signal
 import sys
@@ -28,6 +27,7 @@ from deploy.without_docker.places import Places
 from deploy.without_docker.program import Program
 from deploy.without_docker.programs import Here, program_of
 from deploy.without_docker.screen import Screen
+from filelock import FileLock, Timeout
 
 _ROOT = Path(__file__).parents[2]
 
@@ -101,11 +101,11 @@ def _programs(
 def _alone(data: Path) -> Iterator[None]:
     """Nobody else uses the folder `data`; raises `ComposeError` if somebody does."""
     data.mkdir(parents=True, exist_ok=True)
-    with (data / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise ComposeError(f"the services of {data} run already; stop those, or give another --data") from error
+    try:
+        held = FileLock(data / "lock", timeout=0).acquire()
+    except Timeout as error:
+        raise ComposeError(f"the services of {data} run already; stop those, or give another --data") from error
+    with held:
         yield
 
 

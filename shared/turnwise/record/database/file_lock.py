@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+
+from filelock import FileLock, Timeout
 
 from turnwise.errors import AlreadyServedError
 
 
 class EmbeddedLock:
-    """An operating-system lock on `FILE.lock`; it dies with its process, so a crash leaves nothing to clean up."""
+    """An operating-system lock on `FILE.lock`, which has the holder's process number as its text.
+
+    The lock dies with its process, so a crash leaves nothing to clean up. The file stays after a release.
+    """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(f"{path}.lock")
-        self._file: IO[str] | None = None
+        # Any thread of the process may release it.
+        self._lock = FileLock(self.path, timeout=0, thread_local=False)
 
     def acquire(self) -> None:
         """Take the lock at once, or raise `AlreadyServedError` naming the process that holds it."""
-        file = self.path.open("a+")
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            file.seek(0)
-            holder = file.read().strip() or "unknown"
-            file.close()
+            self._lock.acquire()
+        except Timeout as error:
+            holder = self.path.read_text().strip() or "unknown"
             raise AlreadyServedError(
                 f"{self.path} is held by process {holder}: another embedded server uses this database; stop it, or "
                 "name another file in TURNWISE_DATABASE_URL"
             ) from error
-        file.seek(0)
-        file.truncate()
-        file.write(str(os.getpid()))
-        file.flush()
-        self._file = file
+        self.path.write_text(str(os.getpid()))
 
     def release(self) -> None:
-        """Let go of the lock; the file stays, because removing it would race with the next holder."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        """Let go of the lock."""
+        self._lock.release()
 
     def __enter__(self) -> EmbeddedLock:
         self.acquire()
