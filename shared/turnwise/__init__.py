@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from turnwise.agents.tools.retrieval_tool import RetrievalTool
     from turnwise.app import App
     from turnwise.base.cancellation import cancelled, check_cancelled
+    from turnwise.client import AsyncClient, Client
     from turnwise.errors import (
         CallCancelledError,
         CallTimeoutError,
@@ -127,6 +128,7 @@ __all__ = [
     "AgentSendTool",
     "AnthropicModel",
     "App",
+    "AsyncClient",
     "AzureConfig",
     "BatchResults",
     "CallCancelledError",
@@ -137,6 +139,7 @@ __all__ = [
     "ChatDocLoggerFields",
     "ChatDocMetaData",
     "ChatDocument",
+    "Client",
     "ContextOverflowError",
     "DeepSeekModel",
     "DocMetaData",
@@ -272,6 +275,7 @@ _NAMES_BY_MODULE = {
     "turnwise.tasks.batch.pool": ["ExceptionHandling"],
     "turnwise.tasks.batch.results": ["BatchResults"],
     "turnwise.tasks.batch.tasks": ["run_batch_task_gen", "run_batch_tasks"],
+    "turnwise.client": ["AsyncClient", "Client"],
     "turnwise.base.cancellation": ["cancelled", "check_cancelled"],
     "turnwise.messages.signals": ["AT", "DONE", "NO_ANSWER", "PASS", "PASS_TO", "SEND_TO", "USER_QUIT_STRINGS"],
     "turnwise.machine.sequences": ["AgentEvent", "DoneSequence", "EventType"],

@@ -15,7 +15,9 @@ from tests.chaos.people import in_order
 from tests.chaos.record import Record
 from tests.chaos.sameness import difference, untainted
 from tests.e2e.transcript import Transcript, from_events
+from tests.support.client_views import numbered
 
+from turnwise.cli.text.messages import as_json
 from turnwise.client import Client
 
 Json = dict[str, Any]
@@ -49,9 +51,9 @@ def fetch(client: Client, conversations: Sequence[Conversation], runs: Mapping[s
     found = []
     for one, run_id in in_order(conversations, runs):
         run = client.run(run_id)
-        if run["finished_at"] is not None:
-            events = [event for event in client.events(run_id) if "seq" in event]
-            found.append(Played(conversation=one, run=run, events=events))
+        if run.finished_at is not None:
+            events = [as_json(event) for event in numbered(client.events(run_id))]
+            found.append(Played(conversation=one, run=as_json(run), events=events))
     return found
 
 

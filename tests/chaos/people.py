@@ -14,6 +14,7 @@ from tests.chaos import words
 from tests.chaos.conversations import Conversation
 from tests.chaos.record import Record
 
+from turnwise.cli.text.messages import as_json
 from turnwise.client import Client
 from turnwise.errors import ConflictError, EnvironmentFault, TurnwiseError
 
@@ -106,7 +107,7 @@ class People:
             tags=[one.case],
             idempotency_key=one.case,
         )
-        self.runs[one.case] = run["id"]
+        self.runs[one.case] = run.id
 
     def _cancel(self, case: str) -> None:
         self._client.cancel(self.runs[case])
@@ -114,9 +115,10 @@ class People:
     def _read_inbox(self, hands: ThreadPoolExecutor) -> None:
         cases = {run: case for case, run in tuple(self.runs.items())}
         for item in self._client.inbox():
-            case = cases.get(item["run"])
+            case = cases.get(item.run)
             if case is not None:
-                self._hand(hands, item["id"], lambda item=item, case=case: self._attend(item, case))  # type: ignore[misc]
+                shown = as_json(item)
+                self._hand(hands, item.id, lambda item=shown, case=case: self._attend(item, case))  # type: ignore[misc]
 
     def _attend(self, item: Json, case: str) -> None:
         if item.get("kind", "question") == "question":

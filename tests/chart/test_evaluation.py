@@ -14,6 +14,7 @@ import pytest
 from tests.chart.engine import Engine, Release, render
 from tests.e2e.processes import Process, free_port
 from tests.support.brokers import BrokerMissing, fresh_rabbitmq
+from tests.support.client_views import present
 from tests.support.databases import NoPostgresError, fresh_postgres
 from tests.support.services import missing
 
@@ -101,7 +102,7 @@ def test_a_run_of_the_demo_comes_to_its_end_without_a_key_or_a_server_of_anybody
     gateway = f"http://127.0.0.1:{pods.port('gateway')}"
 
     with Client(gateway, token=pods.secret["auth-token"]) as client:
-        run_id = client.submit("triage", TICKET)["id"]
+        run_id = client.submit("triage", TICKET).id
         events = list(client.events(run_id))
         run = client.run(run_id)
     container = pods.container("test")
@@ -114,8 +115,8 @@ def test_a_run_of_the_demo_comes_to_its_end_without_a_key_or_a_server_of_anybody
         check=False,
     )
 
-    assert (events[-1]["type"], run["status"]) == ("run.completed", "completed")
-    assert outcome_of(run["result"]["content"]) == "refunded"
+    assert (events[-1].type, run.status) == ("run.completed", "completed")
+    assert outcome_of(present(run.result).content) == "refunded"
     assert (asked.returncode, asked.stderr) == (0, "")
 
 

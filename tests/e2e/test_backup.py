@@ -40,9 +40,9 @@ class Conversations:
 
     def go_on(self, client: Client) -> None:
         """What no backup knows: an answer of the human, a whole run, the end of another."""
-        first = client.inbox()[0]["id"]
+        first = client.inbox()[0].id
         client.answer(self.asking, "red, please")
-        until(lambda: [item for item in client.inbox() if item["id"] != first], "the next question")
+        until(lambda: [item for item in client.inbox() if item.id != first], "the next question")
         self.unknown = served.submit(client, TOOLS)
         served.status_once(client, self.unknown, "completed")
         served.status_once(client, self.thinking, "completed")
@@ -53,7 +53,7 @@ class Conversations:
             assert_same(served.finish(client, run_id, scenario), expected(scenario))
         with pytest.raises(NotFoundError):
             client.run(self.unknown)
-        assert {run["id"] for run in client.runs()["items"]} == {self.ended, self.asking, self.thinking}
+        assert {run.id for run in client.runs().items} == {self.ended, self.asking, self.thinking}
 
 
 def test_a_sqlite_file_is_restored_from_a_copy(model: FakeLLMServer, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from tests.e2e import served
 from tests.e2e.expected import scenario_named
 from tests.e2e.scenarios import Scenario
 from tests.e2e.waiting import until
+from tests.support.client_views import present
 
 from turnwise.client import Client
 from turnwise.errors import ConflictError
@@ -20,10 +21,10 @@ _ENDLESS = Scenario(task="endless", status="cancelled", status_code="KILL")
 def test_a_run_that_waits_for_a_human_can_be_cancelled(anywhere: Client) -> None:
     run_id = served.submit(anywhere, scenario_named("order"))
     asked = served.status_once(anywhere, run_id, "waiting")
-    question = asked["waiting_for"]["question"]
+    question = present(asked.waiting_for)["question"]
     anywhere.cancel(run_id)
     _assert_cancelled(anywhere, run_id)
-    assert run_id not in [open_question["run"] for open_question in anywhere.inbox()]
+    assert run_id not in [open_question.run for open_question in anywhere.inbox()]
     with pytest.raises(ConflictError):
         anywhere.answer(run_id, "blue", question=question)
 
@@ -41,7 +42,7 @@ def test_a_run_whose_model_is_thinking_can_be_cancelled(anywhere: Client, model:
 
 def test_a_deadline_ends_a_run_whose_model_is_thinking(anywhere: Client, model: FakeLLMServer) -> None:
     thinking = model.stats()["in_flight"]
-    run_id = str(anywhere.submit("endless", "hello", deadline=2.0)["id"])
+    run_id = str(anywhere.submit("endless", "hello", deadline=2.0).id)
     until(lambda: model.stats()["in_flight"] > thinking, "the model to be asked")
     _assert_timed_out(anywhere, run_id)
     until(lambda: model.stats()["in_flight"] == thinking, "the call to be cut")
@@ -49,10 +50,10 @@ def test_a_deadline_ends_a_run_whose_model_is_thinking(anywhere: Client, model: 
 
 def test_a_deadline_ends_a_run_that_waits_for_a_human(anywhere: Client) -> None:
     order = scenario_named("order")
-    run_id = str(anywhere.submit(order.task, order.message, deadline=4.0)["id"])
+    run_id = str(anywhere.submit(order.task, order.message, deadline=4.0).id)
     served.status_once(anywhere, run_id, "waiting")
     _assert_timed_out(anywhere, run_id)
-    assert run_id not in [open_question["run"] for open_question in anywhere.inbox()]
+    assert run_id not in [open_question.run for open_question in anywhere.inbox()]
 
 
 def test_a_run_that_has_ended_can_not_be_cancelled(anywhere: Client) -> None:
@@ -67,13 +68,13 @@ def test_a_run_that_has_ended_can_not_be_cancelled(anywhere: Client) -> None:
 def _assert_timed_out(client: Client, run_id: str) -> None:
     events = served.follow(client, run_id)
     run = client.run(run_id)
-    assert (run["status"], run["status_code"]) == ("failed", "TIMEOUT")
+    assert (run.status, run.status_code) == ("failed", "TIMEOUT")
     assert events[-1]["type"] == "run.failed"
 
 
 def _assert_cancelled(client: Client, run_id: str) -> None:
     events = served.follow(client, run_id)
     run = client.run(run_id)
-    assert (run["status"], run["status_code"]) == ("cancelled", "KILL")
+    assert (run.status, run.status_code) == ("cancelled", "KILL")
     assert events[-1]["type"] == "run.cancelled"
-    assert run["waiting_for"] is None
+    assert run.waiting_for is None

@@ -53,7 +53,7 @@ def _ready(process: Process) -> tuple[int, str]:
 
 def _work(client: Client, name: str) -> None:
     """A run that needs the model, a handler and several moves."""
-    run = client.submit("clerk", f"please look {name}")["id"]
+    run = client.submit("clerk", f"please look {name}").id
     status_once(client, str(run), "completed")
 
 
@@ -102,7 +102,7 @@ def test_a_process_that_hears_nothing_works_on_and_says_that_it_is_deaf(
     assert _ready(process)[0] == 200
 
     def states() -> set[str]:
-        return {worker["state"] for worker in client.workers() if worker["pid"] == process.pid}
+        return {worker.state for worker in client.workers() if worker.pid == process.pid}
 
     with _nothing_comes_from(installation, queue):
         _work_until_deaf(client, process)

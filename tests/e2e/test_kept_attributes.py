@@ -143,7 +143,7 @@ def _played(place: Place, programs: list[Scenario], folder: Path) -> Killed:
         for each in ("model-2", "handler"):
             (folder / f"hold-{each}").unlink()
         played = {name: future.result() for name, future in playing.items()}
-        runs = {run["task"]: run["id"] for run in client.runs(limit=100)["items"]}
+        runs = {run.task: run.id for run in client.runs(limit=100).items}
     place.end()
     return Killed(played=played, held=frozenset(held), kept=_kept(place.database, runs))
 

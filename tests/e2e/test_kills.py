@@ -11,6 +11,7 @@ from tests.e2e import served
 from tests.e2e.expected import assert_same, expected, scenario_named
 from tests.e2e.installation import Distributed, Embedded, Role
 from tests.e2e.waiting import until
+from tests.support.client_views import numbered
 
 from turnwise.client import Client
 from turnwise.testing.fake_llm.server import FakeLLMServer
@@ -35,7 +36,7 @@ def test_a_worker_killed_during_its_model_call_is_replaced_by_another(
     call = SlowCall(model, client)
     killed, other = distributed.kill_and_replace("llm")
     assert_same(served.finish(client, call.run_id, SLOW), expected(SLOW))
-    states = {worker["pid"]: worker["state"] for worker in client.workers()}
+    states = {worker.pid: worker.state for worker in client.workers()}
     assert states[killed] == "dead"
     assert states[other] == "alive"
     # The first answer was the killed one's, the rest came from the one that took over.
@@ -93,7 +94,7 @@ def test_a_question_survives_the_server_that_asked_it(own_server: Embedded) -> N
         run_id = served.submit(client, order)
         served.status_once(client, run_id, "waiting")
         own_server.kill_and_restart()
-        assert [question["run"] for question in client.inbox()] == [run_id]
+        assert [question.run for question in client.inbox()] == [run_id]
         assert_same(served.finish(client, run_id, order), expected(order))
 
 
@@ -101,11 +102,11 @@ def test_a_watcher_goes_on_where_it_was_when_the_gateway_is_back(own_server: Emb
     with Client(own_server.url) as client:
         call = SlowCall(model, client)
         numbers = []
-        for event in client.events(call.run_id):
-            numbers.append(event["seq"])
+        for event in numbered(client.events(call.run_id)):
+            numbers.append(event.seq)
             if len(numbers) == 3:
                 own_server.kill_and_restart()
-        assert numbers == list(range(1, client.run(call.run_id)["last_event"] + 1))
+        assert numbers == list(range(1, client.run(call.run_id).last_event + 1))
 
 
 def answered_by(distributed: Distributed, run_id: str, responder: str) -> list[int]:

@@ -50,9 +50,9 @@ def test_each_service_counts_its_own_part_of_a_run(distributed: Distributed, cli
     # What follows a commit is counted after it, so the last counts may come a moment later.
     until(lambda: counts()[0] > before[0], "the run to be counted")
     assert _difference(counts(), before) == [1, 9, 5, 5, 4, 3]
-    usage = client.run(run_id)["usage"]
-    assert _tokens(llm) - tokens == usage["prompt_tokens"] + usage["completion_tokens"]
-    assert round(_cost(llm) - cost, 9) == float(usage["cost"]) > 0
+    usage = client.run(run_id).usage
+    assert _tokens(llm) - tokens == usage.prompt_tokens + usage.completion_tokens
+    assert round(_cost(llm) - cost, 9) == float(usage.cost) > 0
 
 
 def test_a_limit_that_was_reached_is_counted(distributed: Distributed, client: Client) -> None:
@@ -75,7 +75,7 @@ def test_the_gateway_shows_backlog_fleet_and_inbox(distributed: Distributed, cli
     until(lambda: sample(gateway, "human_inbox_open") >= 1, "an open question")
     assert sample(gateway, "runs_active", status="waiting") >= 1
     assert sample(gateway, "workers", queue="llm", state="alive") == 1
-    assert {queue["queue"] for queue in client.queues() if queue["backlog"]} == {"llm"}
+    assert {queue.queue for queue in client.queues() if queue.backlog} == {"llm"}
     for run_id in (thinking, asking):
         client.cancel(run_id)
     until(lambda: sample(gateway, "backlog", queue="llm") == 0, "the backlog to be gone")

@@ -86,8 +86,8 @@ class _Story:
     def trouble(self) -> None:
         """A worker falls silent in a model's call and in a tool, a coordinator hangs, a human is asked."""
         client = self._client
-        asking = str(client.submit("order", "Please begin.")["id"])
-        thinking = str(client.submit("endless", "Please begin.", max_cost=Decimal("0.05"))["id"])
+        asking = str(client.submit("order", "Please begin.").id)
+        thinking = str(client.submit("endless", "Please begin.", max_cost=Decimal("0.05")).id)
         hold = self._folder / "hold-bill"
         hold.touch()
         client.submit("clerk", "please pay bill")
@@ -116,7 +116,7 @@ class _Story:
         runs = [self._client.submit(task, "Please begin.") for task in tasks]
         runs.append(self._client.submit("tool_loop", "Please begin.", max_tokens=1200))
         for run in runs:
-            status_once(self._client, str(run["id"]), "completed", "failed")
+            status_once(self._client, str(run.id), "completed", "failed")
         self._ended += len(runs)
         self._all_over()
 
@@ -140,8 +140,8 @@ class _Story:
 
     def _parked(self) -> str:
         """What waits for a person, because nobody knows what became of it."""
-        items = [item for item in self._client.inbox() if item["kind"] == "parked"]
-        return str(items[0]["id"])
+        items = [item for item in self._client.inbox() if item.kind == "parked"]
+        return str(items[0].id)
 
     def _pause_the_coordinator(self) -> None:
         """A run is submitted while it hangs."""

@@ -11,6 +11,7 @@ from tests.e2e.installation import Distributed, Embedded, distributed_on
 from tests.e2e.processes import free_port
 from tests.e2e.waiting import until
 from tests.support.brokers import fresh_rabbitmq
+from tests.support.client_views import present
 
 from turnwise.client import Client
 from turnwise.testing.fake_llm.server import FakeLLMServer
@@ -51,26 +52,26 @@ def test_runs_outlast_a_provider_that_is_down_and_all_go_on_when_it_is_back(
 ) -> None:
     with Client(installation.url) as client:
         # Before the others, so that it has met the outage when its time is over.
-        late = str(client.submit("shaky", "in a hurry", deadline=12)["id"])
-        until(lambda: client.run(late)["status"] == "waiting", "the first to wait")
-        runs = [str(client.submit("shaky", f"question {n}", max_tokens=100_000)["id"]) for n in range(_MANY)]
+        late = str(client.submit("shaky", "in a hurry", deadline=12).id)
+        until(lambda: client.run(late).status == "waiting", "the first to wait")
+        runs = [str(client.submit("shaky", f"question {n}", max_tokens=100_000).id) for n in range(_MANY)]
         cancelled = runs.pop()
-        until(lambda: all(client.run(run)["status"] == "waiting" for run in runs), "all to wait")
+        until(lambda: all(client.run(run).status == "waiting" for run in runs), "all to wait")
 
         waiting = client.run(runs[-1])
-        assert waiting["waiting_for"]["kind"] == "outage"
-        assert "does not answer" in waiting["waiting_for"]["sentence"]
-        assert (waiting["usage"]["reserved_tokens"], waiting["usage"]["cost"]) == (0, "0")
+        assert present(waiting.waiting_for)["kind"] == "outage"
+        assert "does not answer" in present(waiting.waiting_for)["sentence"]
+        assert (waiting.usage.reserved_tokens, waiting.usage.cost) == (0, "0")
 
         # Others go on meanwhile, and an end of those that wait is seen at once.
-        others = [str(client.submit("steady", "hello")["id"]) for _ in range(5)]
-        until(lambda: all(client.run(run)["status"] == "completed" for run in others), "the other provider's runs")
+        others = [str(client.submit("steady", "hello").id) for _ in range(5)]
+        until(lambda: all(client.run(run).status == "completed" for run in others), "the other provider's runs")
         client.cancel(cancelled)
-        until(lambda: client.run(cancelled)["status"] == "cancelled", "the end of a cancelled run")
-        until(lambda: client.run(late)["status"] == "failed", "the deadline")
-        assert client.run(late)["status_code"] == "TIMEOUT"
-        assert client.run(late)["error"]["kind"] == "unavailable"
+        until(lambda: client.run(cancelled).status == "cancelled", "the end of a cancelled run")
+        until(lambda: client.run(late).status == "failed", "the deadline")
+        assert client.run(late).status_code == "TIMEOUT"
+        assert present(client.run(late).error)["kind"] == "unavailable"
 
         shaky.start()
-        until(lambda: all(client.run(run)["status"] == "completed" for run in runs), "the end of all")
+        until(lambda: all(client.run(run).status == "completed" for run in runs), "the end of all")
         assert shaky.stats()["requests"] == len(runs)

@@ -100,7 +100,7 @@ class Reader:
         assert not self.ended(), self.ended()
         try:
             with Client(self.url) as client:
-                return sum(worker["kind"] == kind and worker["state"] == "alive" for worker in client.workers())
+                return sum(worker.kind == kind and worker.state == "alive" for worker in client.workers())
         except TurnwiseError:
             return 0
 

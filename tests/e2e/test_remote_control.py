@@ -97,7 +97,7 @@ def _broadcast(installation: Distributed, command: str, arguments: dict[str, Any
 
 
 def _submit(client: Client, name: str) -> str:
-    return str(client.submit("clerk", f"please look {name}")["id"])
+    return str(client.submit("clerk", f"please look {name}").id)
 
 
 def _ready(process: Process) -> tuple[int, str]:
@@ -137,10 +137,10 @@ def test_a_cancelled_queue_rests_until_it_is_added_again(installation: Distribut
     # Ten times as long as after which a process with room would take up what waits, and say that it is deaf.
     ready = [_ready(process) for _ in _every_half_second(10)]
     shown = client.run(run)
-    assert shown["status"] != "completed", shown
+    assert shown.status != "completed", shown
     assert {status for status, _ in ready} == {200}, ready
     assert "paused" in ready[-1][1]
-    assert {worker["state"] for worker in client.workers() if worker["pid"] == process.pid} == {"alive"}
+    assert {worker.state for worker in client.workers() if worker.pid == process.pid} == {"alive"}
 
     _broadcast(installation, "add_consumer", {"queue": queue})
 
@@ -179,7 +179,7 @@ def test_the_children_of_a_prefork_worker_rest_as_well(
         run = _submit(client, "forked")
         ready = [_ready(process) for _ in _every_half_second(10)]
         assert {status for status, _ in ready} == {200}, ready
-        assert client.run(run)["status"] != "completed"
+        assert client.run(run).status != "completed"
         assert "expected a number from 1 to 1" in said("pool_shrink", n=2)
         assert "will shrink" in said("pool_shrink", n=1)
         assert "--autoscale" in said("autoscale", max=2, min=1)

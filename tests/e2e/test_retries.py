@@ -11,6 +11,7 @@ from tests.e2e.installation import Distributed, Embedded
 from tests.e2e.model import failing
 from tests.e2e.scenarios import Scenario
 from tests.e2e.waiting import until
+from tests.support.client_views import present
 
 from turnwise.client import Client
 from turnwise.testing.fake_llm.answer import ScriptedFault
@@ -34,7 +35,7 @@ def test_a_run_goes_on_after_a_rate_limit_and_an_outage(anywhere: Client) -> Non
     events = served.follow(anywhere, run_id)
 
     run = anywhere.run(run_id)
-    assert run["status"] == "completed", run
+    assert run.status == "completed", run
     put_off = [event["data"] for event in events if event["type"] == "ask.deferred"]
     assert [(data["error"]["kind"], data["attempt"]) for data in put_off] == [("rate_limit", 1), ("unavailable", 1)]
     assert put_off[0]["wait"] >= 1
@@ -44,7 +45,7 @@ def test_a_run_that_waits_for_a_try_says_so_and_can_be_cancelled(anywhere: Clien
     failing["patient"] = [_LONG_OUTAGE]
     run_id = served.submit(anywhere, _PATIENT)
 
-    waiting = served.status_once(anywhere, run_id, "waiting")["waiting_for"]
+    waiting = present(served.status_once(anywhere, run_id, "waiting").waiting_for)
     assert (waiting["kind"], waiting["agent"], waiting["attempt"]) == ("retry", "Patient", 1)
     assert waiting["error"]["code"] == "model_unavailable"
     anywhere.cancel(run_id)
@@ -65,7 +66,7 @@ def test_tries_are_counted_across_a_kill_of_the_worker(
     events = served.follow(client, run_id)
 
     run = client.run(run_id)
-    assert (run["status"], run["status_code"], run["error"]["kind"]) == ("failed", "ERROR", "unavailable")
+    assert (run.status, run.status_code, present(run.error)["kind"]) == ("failed", "ERROR", "unavailable")
     assert [event["data"]["attempt"] for event in events if event["type"] == "ask.deferred"] == [1, 2]
     assert model.stats()["requests"] - before == 3
 
@@ -81,8 +82,8 @@ def test_one_thread_answers_others_while_a_run_waits(model: FakeLLMServer, tmp_p
             other = served.submit(client, _PATIENT)
             served.follow(client, other)
 
-            assert client.run(other)["status"] == "completed"
-            assert client.run(waiting)["status"] == "waiting"
+            assert client.run(other).status == "completed"
+            assert client.run(waiting).status == "waiting"
     finally:
         server.stop()
 
@@ -97,7 +98,7 @@ def test_killing_the_one_process_between_two_tries_keeps_the_count(model: FakeLL
             served.status_once(client, run_id, "waiting")
         server.kill_and_restart()
         with Client(server.url) as client:
-            until(lambda: client.run(run_id)["status"] == "failed", "the last try")
+            until(lambda: client.run(run_id).status == "failed", "the last try")
             assert model.stats()["requests"] - before == 3
     finally:
         server.stop()

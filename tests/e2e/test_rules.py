@@ -17,6 +17,7 @@ from tests.rules.scenario import Scenario, not_over_http
 from tests.support.brokers import fresh_rabbitmq
 
 from turnwise.base.ids import new_id
+from turnwise.cli.text.messages import as_json
 from turnwise.client import Client
 
 APP = "tests.rules.application:app"
@@ -71,8 +72,8 @@ def _run(client: Client, scenario: Scenario, said: str, session: str, left: list
         deadline=scenario.max_time,
         session_id=session,
     )
-    events = follow(client, run["id"], tuple(left))
-    return comparable(from_events(events, client.run(run["id"])))
+    events = follow(client, run.id, tuple(left))
+    return comparable(from_events(events, as_json(client.run(run.id))))
 
 
 def assert_as_in_one_process(scenario: Scenario, found: tuple[Transcript, ...]) -> None:

@@ -13,6 +13,7 @@ from tests.e2e.installation import Distributed, Embedded
 from tests.e2e.scenarios import PAGES, Scenario
 from tests.e2e.transcript import Transcript
 from tests.e2e.waiting import until
+from tests.support.client_views import present
 
 from turnwise.base.ids import new_id
 from turnwise.client import Client
@@ -50,7 +51,7 @@ def _assert_as_wanted(client: Client, runs: list[str]) -> None:
 def _second_is_thinking(client: Client, model: FakeLLMServer, runs: list[str]) -> None:
     served.status_once(client, runs[1], "running")
     until(lambda: model.stats()["in_flight"], "the slow call to be in flight")
-    waiting_for = client.run(runs[2])["waiting_for"]
+    waiting_for = present(client.run(runs[2]).waiting_for)
     assert (waiting_for["kind"], waiting_for["run"]) == ("session", runs[1])
 
 

@@ -14,7 +14,9 @@ from tests.e2e.installation import Embedded, distributed_on
 from tests.e2e.served import status_once
 from tests.e2e.waiting import until
 from tests.support.brokers import fresh_rabbitmq
+from tests.support.client_views import parked_asks, present
 
+from turnwise.api.inbox import ParkedView
 from turnwise.base.ids import new_id
 from turnwise.client import Client
 from turnwise.errors import ConflictError
@@ -46,17 +48,17 @@ class Place:
         hold = self.folder / f"hold-{ref}"
         hold.touch()
         calls = [f"{call} {ref}" if one == "{}" else one for one in around or ("{}",)]
-        run = self.client.submit("clerk", f"please {', '.join(calls)}")["id"]
+        run = self.client.submit("clerk", f"please {', '.join(calls)}").id
         until(lambda: self.log(ref), f"{call} to be in the middle")
         self.kill()
         hold.unlink()
         return str(run), ref
 
-    def parked(self, run: str) -> dict[str, Any]:
+    def parked(self, run: str) -> ParkedView:
         """What is parked of the run, once something is."""
 
-        def look() -> dict[str, Any] | None:
-            return next((item for item in self.client.inbox() if item["run"] == run), None)
+        def look() -> ParkedView | None:
+            return next((item for item in parked_asks(self.client.inbox()) if item.run == run), None)
 
         return until(look, f"something of {run} to be parked")
 
@@ -90,24 +92,24 @@ def test_what_may_be_called_again_is_called_again_with_its_key(place: Place, too
 def test_a_call_that_happened_is_not_made_again(place: Place) -> None:
     run, ref = place.killed_in("pay")
     item = place.parked(run)
-    assert (item["kind"], item["tool"], item["arguments"]) == ("parked", "pay", {"ref": ref})
-    assert item["idempotency_key"] == place.log(ref)[0]["key"]
-    assert place.client.run(run)["waiting_for"]["kind"] == "parked"
-    place.client.resolve(item["id"], "happened", f"pay {ref} done by hand")
+    assert (item.kind, item.tool, item.arguments) == ("parked", "pay", {"ref": ref})
+    assert item.idempotency_key == place.log(ref)[0]["key"]
+    assert present(place.client.run(run).waiting_for)["kind"] == "parked"
+    place.client.resolve(item.id, "happened", f"pay {ref} done by hand")
     ended = status_once(place.client, run, "completed")
-    assert ended["result"]["content"] == f"pay {ref} done by hand"
+    assert present(ended.result).content == f"pay {ref} done by hand"
     assert len(place.log(ref)) == 1
     with pytest.raises(ConflictError):
-        place.client.resolve(item["id"], "again")
+        place.client.resolve(item.id, "again")
 
 
 def test_a_call_is_made_again_only_because_a_person_says_so(place: Place) -> None:
     run, ref = place.killed_in("pay")
     item = place.parked(run)
     assert len(place.log(ref)) == 1
-    place.client.resolve(item["id"], "again")
+    place.client.resolve(item.id, "again")
     ended = status_once(place.client, run, "completed")
-    assert ended["result"]["content"] == f"pay {ref} done"
+    assert present(ended.result).content == f"pay {ref} done"
     log = place.log(ref)
     assert len(log) == 2
     assert len({line["key"] for line in log}) == 1
@@ -115,9 +117,9 @@ def test_a_call_is_made_again_only_because_a_person_says_so(place: Place) -> Non
 
 def test_a_run_fails_where_a_person_says_so(place: Place) -> None:
     run, ref = place.killed_in("pay")
-    place.client.resolve(place.parked(run)["id"], "fail")
+    place.client.resolve(place.parked(run).id, "fail")
     ended = status_once(place.client, run, "failed")
-    assert (ended["status_code"], ended["error"]["tool"]) == ("ERROR", "pay")
+    assert (ended.status_code, present(ended.error)["tool"]) == ("ERROR", "pay")
     assert len(place.log(ref)) == 1
 
 
@@ -126,7 +128,7 @@ def test_a_parked_run_can_be_cancelled(place: Place) -> None:
     item = place.parked(run)
     place.client.cancel(run)
     status_once(place.client, run, "cancelled")
-    assert item["id"] not in [one["id"] for one in place.client.inbox()]
+    assert item.id not in [one.id for one in place.client.inbox()]
     assert len(place.log(ref)) == 1
 
 
@@ -134,11 +136,11 @@ def test_of_several_calls_those_that_have_ended_stand(place: Place) -> None:
     before, after = new_id("ref"), new_id("ref")
     run, ref = place.killed_in("pay", f"pay {before}", "{}", f"book {after}")
     item = place.parked(run)
-    assert item["arguments"] == {"ref": ref}
-    place.client.resolve(item["id"], "happened", f"pay {ref} done")
+    assert item.arguments == {"ref": ref}
+    place.client.resolve(item.id, "happened", f"pay {ref} done")
     ended = status_once(place.client, run, "completed")
     results = (f"Result from pay: pay {before} done", f"Result from pay: pay {ref} done")
-    assert ended["result"]["content"].split("\n\n") == [*results, f"Result from book: book {after} done"]
+    assert present(ended.result).content.split("\n\n") == [*results, f"Result from book: book {after} done"]
     assert [len(place.log(one)) for one in (before, ref, after)] == [1, 1, 1]
 
 
@@ -146,5 +148,5 @@ def test_what_was_paid_before_a_crash_in_a_later_call_is_not_paid_twice(place: P
     before = new_id("ref")
     run, ref = place.killed_in("book", f"pay {before}", "{}")
     ended = status_once(place.client, run, "completed")
-    assert f"pay {before} done" in ended["result"]["content"]
+    assert f"pay {before} done" in present(ended.result).content
     assert (len(place.log(before)), len(place.log(ref))) == (1, 2)

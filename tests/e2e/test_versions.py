@@ -8,6 +8,7 @@ import pytest
 from tests.e2e.installation import Distributed, distributed_on
 from tests.e2e.waiting import until
 from tests.support.brokers import fresh_redis
+from tests.support.client_views import numbered, present
 
 from turnwise.client import Client
 from turnwise.errors import InvalidRequestError
@@ -23,10 +24,10 @@ _OLD, _NEW = "tests.e2e.versioned:old", "tests.e2e.versioned:new"
 def test_pinned_runs_are_served_by_processes_of_their_own_version(tmp_path: Path) -> None:
     with distributed_on(fresh_redis, tmp_path, _NEW, version_policy="pinned") as new, Client(new.url) as client:
         # given runs of both versions, while nobody has the old one
-        ids = [str(client.submit("desk", f"run {n}", version=["1.0", "2.0"][n % 2])["id"]) for n in range(6)]
+        ids = [str(client.submit("desk", f"run {n}", version=["1.0", "2.0"][n % 2]).id) for n in range(6)]
         for run_id in ids[1::2]:
             _asked(client, run_id)
-        waiting_for = client.run(ids[0])["waiting_for"]
+        waiting_for = present(client.run(ids[0]).waiting_for)
         assert (waiting_for["kind"], waiting_for["version"]) == ("version", "1.0")
 
         # when processes of the old version come up, and humans answer over the gateway of the new one
@@ -40,18 +41,18 @@ def test_pinned_runs_are_served_by_processes_of_their_own_version(tmp_path: Path
                     _asked(client, run_id)
                     client.answer(run_id, answer)
             for run_id in ids:
-                until(lambda run_id=run_id: client.run(run_id)["finished_at"], "the run to end")  # type: ignore[misc]
+                until(lambda run_id=run_id: client.run(run_id).finished_at, "the run to end")  # type: ignore[misc]
         finally:
             old.stop()
 
         # then each was served by its own version alone
         for n, run_id in enumerate(ids):
             run, version = client.run(run_id), ["1.0", "2.0"][n % 2]
-            assert (run["version"], run["status_code"]) == (version, "USER_QUIT")
-            events = list(client.events(run_id))
-            said = [event["data"]["document"]["content"] for event in events if event["type"] == "turn.replied"]
+            assert (run.version, run.status_code) == (version, "USER_QUIT")
+            events = list(numbered(client.events(run_id)))
+            said = [present(event.data)["document"]["content"] for event in events if event.type == "turn.replied"]
             assert said == [f"version {version} heard run {n}", f"version {version} heard more"]
-            assert not [event for event in events if "version" in event.get("data", {}) and event["seq"] > 1]
+            assert not [event for event in events if "version" in (event.data or {}) and event.seq > 1]
 
 
 @pytest.mark.postgres
@@ -60,7 +61,7 @@ def test_a_new_version_adopts_the_runs_of_the_old_one(tmp_path: Path) -> None:
     with distributed_on(fresh_redis, tmp_path, _OLD) as old, Client(old.url) as client:
         with pytest.raises(InvalidRequestError, match="TURNWISE_VERSION_POLICY is adopt"):
             client.submit("desk", "hello", version="2.0")
-        run_id = str(client.submit("desk", "one")["id"])
+        run_id = str(client.submit("desk", "one").id)
         _asked(client, run_id)
         # when every process is replaced, the way an operator deploys
         for process in old.processes.values():
@@ -70,11 +71,11 @@ def test_a_new_version_adopts_the_runs_of_the_old_one(tmp_path: Path) -> None:
         client.answer(run_id, "two")
         _asked(client, run_id)
         client.answer(run_id, "q")
-        until(lambda: client.run(run_id)["finished_at"], "the run to end")
+        until(lambda: client.run(run_id).finished_at, "the run to end")
 
-        events = list(client.events(run_id))
+        events = list(numbered(client.events(run_id)))
 
-    replied = [event["data"] for event in events if event["type"] == "turn.replied"]
+    replied = [present(event.data) for event in events if event.type == "turn.replied"]
     assert [data["document"]["content"] for data in replied] == ["version 1.0 heard one", "version 2.0 heard two"]
     assert [data.get("version") for data in replied] == [None, "2.0"]
 
@@ -83,6 +84,6 @@ def _asked(client: Client, run_id: str) -> None:
     """Wait until the run asks its human."""
 
     def look() -> bool:
-        return bool((client.run(run_id)["waiting_for"] or {}).get("kind") == "human")
+        return bool((client.run(run_id).waiting_for or {}).get("kind") == "human")
 
     until(look, f"{run_id} to ask")

@@ -22,6 +22,7 @@ from tests.e2e.waiting import until
 from tests.support.monitoring import program
 from tests.support.services import missing
 
+from turnwise.cli.text.messages import as_json
 from turnwise.client import Client
 from turnwise.demo.app import app
 from turnwise.demo.tickets import outcome_of
@@ -117,9 +118,9 @@ def running() -> Iterator[WithoutDocker]:
 def ask_the_desk(url: str) -> dict[str, Any]:
     """Submit a ticket, and return its run once it has ended."""
     with Client(url, token=_TOKEN) as client:
-        run_id = client.submit("triage", _TICKET)["id"]
+        run_id = client.submit("triage", _TICKET).id
         list(client.events(run_id))
-        return dict(client.run(run_id))
+        return as_json(client.run(run_id))
 
 
 def test_a_run_is_served_by_the_demo_and_its_scripted_model(running: WithoutDocker) -> None:

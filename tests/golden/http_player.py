@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tests.support.client_views import numbered
+
 from turnwise.base.ids import new_id
+from turnwise.cli.text.messages import as_json
 from turnwise.client import Client
 from turnwise.messages.wire import encode_document
 from turnwise.record.runs.records import NewRun
@@ -58,16 +61,16 @@ class HttpPlayer:
         run_id = self._submit(scenario, call, session)
         events = self._follow(run_id, human)
         run = self._client.run(run_id)
-        assert [event["seq"] for event in events] == list(range(1, run["last_event"] + 1))
-        assert _documents(events) == list(_conversation(self._client.transcript(run_id)["root"]))
+        assert [event["seq"] for event in events] == list(range(1, run.last_event + 1))
+        assert _documents(events) == list(_conversation(as_json(self._client.transcript(run_id))["root"]))
         tree = everything.tree(scenario.id)
         wanted = return_type_of(call, tree.registry().__getitem__) or tree.tasks[scenario.task.name].default_return_type
-        return observed_run(tree, events, run, wanted)
+        return observed_run(tree, events, as_json(run), wanted)
 
     def _submit(self, scenario: model.Scenario, call: model.RunCall, session: str | None) -> str:
         if isinstance(call.message, str) and scenario.turn_limit == model.DEFAULT_TURN_LIMIT:
             run = self._client.submit(scenario.id, call.message, turns=call.turns, session_id=session)
-            return str(run["id"])
+            return str(run.id)
         return self._submit_to_record(scenario, call, session)
 
     def _submit_to_record(self, scenario: model.Scenario, call: model.RunCall, session: str | None) -> str:
@@ -91,13 +94,11 @@ class HttpPlayer:
 
     def _follow(self, run_id: str, human: ScriptedHuman) -> list[Json]:
         events = []
-        for event in self._client.events(run_id):
-            if "seq" not in event:
-                continue
+        for event in numbered(self._client.events(run_id)):
             events.append(event)
-            if event["type"] == "human.asked":
-                self._client.answer(run_id, human.answer(), question=event["ask"])
-        return events
+            if event.type == "human.asked":
+                self._client.answer(run_id, human.answer(), question=event.ask)
+        return [as_json(event) for event in events]
 
 
 def _documents(events: list[Json]) -> list[Json]:

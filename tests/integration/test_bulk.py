@@ -57,14 +57,14 @@ def test_the_unfinished_runs_that_match_are_cancelled_page_by_page(gateway: Serv
     gateway.finish(ended)
 
     dry = client.cancel_runs({"tag": "nightly"}, dry_run=True)
-    bound = {"tag": "nightly", "created_before": dry["created_before"]}
+    bound = {"tag": "nightly", "created_before": dry.created_before}
     late = gateway.submit(tags=["nightly"])
     first = client.cancel_runs(bound, limit=2)
-    second = client.cancel_runs(bound, limit=2, cursor=first["next_cursor"])
+    second = client.cancel_runs(bound, limit=2, cursor=first.next_cursor)
 
-    assert (dry["matched"], dry["changed"], dry["runs"]) == (3, 0, old[::-1])
-    assert [(page["matched"], page["changed"], page["refused"]) for page in (first, second)] == [(2, 2, []), (1, 1, [])]
-    assert second["next_cursor"] is None
+    assert (dry.matched, dry.changed, dry.runs) == (3, 0, old[::-1])
+    assert [(page.matched, page.changed, page.refused) for page in (first, second)] == [(2, 2, []), (1, 1, [])]
+    assert second.next_cursor is None
     assert all(gateway.store.run(run).cancel_requested_at is not None for run in old)
     assert [gateway.store.run(run).cancel_requested_at for run in (other, ended, late)] == [None] * 3
 
@@ -76,7 +76,7 @@ def test_repeating_a_bulk_cancel_changes_nothing_more(gateway: Served, client: C
 
     again = client.cancel_runs({"task": "desk"})
 
-    assert again["refused"] == []
+    assert again.refused == []
     assert gateway.store.run(run).cancel_requested_at == asked
 
 
@@ -89,8 +89,8 @@ def test_failed_runs_are_retried_and_what_cannot_be_is_refused_with_why(gateway:
 
     done = client.retry_runs({"task": "desk"})
 
-    assert (done["matched"], done["changed"]) == (3, 2)
-    assert [(one["run"], one["code"]) for one in done["refused"]] == [(first, "session_went_on")]
+    assert (done.matched, done.changed) == (3, 2)
+    assert [(one.run, one.code) for one in done.refused] == [(first, "session_went_on")]
     assert [gateway.store.run(run).status for run in (good, other, first)] == ["queued", "queued", "failed"]
 
 
@@ -108,7 +108,7 @@ def test_runs_of_another_tenant_do_not_match(tmp_path: Path) -> None:
     with served(tmp_path, auth="token", auth_token="the token of one bulk test") as gateway:
         theirs, _ = gateway.store.of("somebody").submit(new_run(task="desk"))
         with Client(gateway.base_url, "the token of one bulk test") as client:
-            assert client.cancel_runs({"task": "desk"})["matched"] == 0
+            assert client.cancel_runs({"task": "desk"}).matched == 0
         assert gateway.store.run(theirs.id).cancel_requested_at is None
 
 
@@ -119,8 +119,8 @@ def test_runs_are_listed_up_to_a_time(gateway: Served, client: Client) -> None:
         time.sleep(0.001)
     second = gateway.submit()
 
-    assert [run["id"] for run in client.runs(created_before=between)["items"]] == [first]
-    assert [run["id"] for run in client.runs(created_after=between)["items"]] == [second]
+    assert [run.id for run in client.runs(created_before=between).items] == [first]
+    assert [run.id for run in client.runs(created_after=between).items] == [second]
     assert gateway.http.get("/v1/runs?created_before=2026-01-01T00:00:00").status_code == 422
 
 
@@ -172,7 +172,7 @@ def test_runs_are_retried_by_the_error_that_ended_them(gateway: Served, client: 
     dry = client.retry_runs({"error": error}, dry_run=True)
     done = client.retry_runs({"error": error})
 
-    assert dry["runs"] == done["runs"] == [away]
+    assert dry.runs == done.runs == [away]
     assert [gateway.store.run(run).status for run in (away, other)] == ["queued", "failed"]
 
 
@@ -183,7 +183,7 @@ def test_runs_are_retried_that_ended_after_a_time(gateway: Served, client: Clien
         time.sleep(0.001)
     later = ended_with(gateway, UNAVAILABLE)
 
-    assert client.retry_runs({"error": "unavailable", "finished_after": between})["runs"] == [later]
+    assert client.retry_runs({"error": "unavailable", "finished_after": between}).runs == [later]
 
 
 def test_a_repeated_request_by_error_retries_each_run_once(gateway: Served) -> None:

@@ -13,6 +13,7 @@ import pytest
 from tests.support.cli import Terminal, terminal
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
+from turnwise.api.events import EventView
 from turnwise.cli.commands.chat import Chat
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
@@ -141,7 +142,7 @@ def test_leaving_keeps_the_run_waiting_and_says_how_to_come_back(
     assert found is not None, told
     run = found[1]
     assert f"To end it: turnwise cancel {run}" in told
-    assert (left.code, client.run(run)["status"]) == (0, "waiting")
+    assert (left.code, client.run(run).status) == (0, "waiting")
 
     back = Talk(monkeypatch, "green\nx\n", Chat(client=client, task="asking", run=run), None, Tty())
 
@@ -157,8 +158,8 @@ def test_a_session_goes_on_with_its_open_question(client: Client, monkeypatch: p
     back = Talk(monkeypatch, "", Chat(client=client, task="asking", session="s1"), "green", Tty())
 
     assert back.shown.startswith(f"* (Billing) LLM: You said green. {MORE}\nBilling asks")
-    [run] = client.runs(session="s1")["items"]
-    client.cancel(run["id"])
+    [run] = client.runs(session="s1").items
+    client.cancel(run.id)
 
 
 def test_a_chat_tells_how_to_go_on_with_its_session(
@@ -196,7 +197,7 @@ def test_an_interrupt_during_an_answer_leaves_the_run_going_on(
 
 def test_a_run_of_another_task_or_one_that_has_ended_is_refused(terminal: Terminal, server: EmbeddedServer) -> None:
     with Client(server.url) as client:
-        run = client.submit("keeping", "red", wait=20)["id"]
+        run = client.submit("keeping", "red", wait=20).id
 
     ended = terminal.run("chat", "keeping", "--run", run, "--url", server.url, code=2)
     other = terminal.run("chat", "asking", "--run", run, "--url", server.url, code=2)
@@ -210,12 +211,12 @@ def test_a_run_of_another_task_or_one_that_has_ended_is_refused(terminal: Termin
 def test_who_reads_the_events_alone_has_no_model_stream_that_leaves_it_open(client: Client) -> None:
     run = client.submit("keeping", "red")
 
-    assert all("seq" in event for event in client.events(run["id"]))
+    assert all(isinstance(event, EventView) for event in client.events(run.id))
     assert WRITER.streamed == [False]
 
 
 def test_who_asks_for_text_has_models_stream_that_leave_it_open(client: Client) -> None:
     run = client.submit("keeping", "red", watch=True)
 
-    assert any(event["type"] == "llm.delta" for event in client.events(run["id"], text=True))
+    assert any(event.type == "llm.delta" for event in client.events(run.id, text=True))
     assert WRITER.streamed == [True]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.waiting import until
 from tests.support.cli import Terminal, terminal
+from tests.support.client_views import present
 
 from turnwise import App, ChatAgent, ChatAgentConfig, ChatDocument, Entity, MockLMConfig, Role, Task
 from turnwise.cli.embedded import EmbeddedServer
@@ -49,9 +50,9 @@ def test_a_chat_with_a_task_that_keeps_its_conversation_is_one_session(
 
     assert re.findall(r"\d heard", out) == ["1 heard", "2 heard", "3 heard"]
     with Client(server.url) as client:
-        [session] = {run["session_id"] for run in client.runs(task="keeping", limit=3)["items"]}
+        [session] = {present(run.session_id) for run in client.runs(task="keeping", limit=3).items}
         assert session.startswith("chat_")
-        assert client.session(session)["runs"] == 3
+        assert client.session(session).runs == 3
 
 
 def test_a_chat_goes_on_with_a_session_that_is_named(terminal: Terminal, server: EmbeddedServer) -> None:
@@ -69,8 +70,8 @@ def test_a_chat_with_a_task_that_begins_afresh_is_one_run(terminal: Terminal, se
 
     assert "1 heard" in out
     with Client(server.url) as client:
-        [run] = client.runs(task="forgetting")["items"]
-    assert run["session_id"] is None
+        [run] = client.runs(task="forgetting").items
+    assert run.session_id is None
 
 
 def test_a_run_that_waits_for_another_says_for_which(terminal: Terminal, server: EmbeddedServer) -> None:
@@ -78,13 +79,13 @@ def test_a_run_that_waits_for_another_says_for_which(terminal: Terminal, server:
         # A run that asks a human holds its session.
         client.submit("asking", "hello", session_id="held", wait=20)
         held = client.submit("keeping", "one", session_id="held")
-        first = client.runs(session="held")["items"][1]["id"]
-        assert client.run(first)["status"] == "waiting"
-        until(lambda: client.run(held["id"])["waiting_for"]["kind"] == "session", "the run to wait for its turn")
+        first = client.runs(session="held").items[1].id
+        assert client.run(first).status == "waiting"
+        until(lambda: present(client.run(held.id).waiting_for)["kind"] == "session", "the run to wait for its turn")
 
-        shown = terminal.run("show", held["id"], "--url", server.url)
+        shown = terminal.run("show", held.id, "--url", server.url)
         client.cancel(first)
-        until(lambda: client.run(held["id"])["finished_at"], "the run to end")
+        until(lambda: client.run(held.id).finished_at, "the run to end")
 
     assert f"The run {first}, which is before it in its session, has to end first." in shown
 
@@ -93,10 +94,10 @@ def test_runs_submitted_at_once_are_answered_one_after_another(server: EmbeddedS
     with Client(server.url) as client:
         runs = [client.submit("keeping", str(n), session_id="busy") for n in range(8)]
         ended = [client.submit("keeping", "last", session_id="busy", wait=20)]
-        assert ended[0]["result"]["content"] == "9 heard"
-        results = [client.run(run["id"])["result"]["content"] for run in runs]
+        assert present(ended[0].result).content == "9 heard"
+        results = [present(client.run(run.id).result).content for run in runs]
 
         assert results == [f"{n} heard" for n in range(1, 9)]
-        assert client.session("busy")["unfinished"] == 0
+        assert client.session("busy").unfinished == 0
         client.delete_session("busy")
-        assert client.submit("keeping", "anew", session_id="busy", wait=20)["result"]["content"] == "1 heard"
+        assert present(client.submit("keeping", "anew", session_id="busy", wait=20).result).content == "1 heard"

@@ -12,8 +12,10 @@ from typing import Any
 
 import httpx2
 import pytest
+from tests.support.client_views import numbered
 from tests.support.gateway_parts import Served, served
 
+from turnwise.api.events import DeltaView
 from turnwise.bus.envelope import Notice, TokenNotice
 from turnwise.bus.in_process import InProcessBus
 from turnwise.client import Client
@@ -79,7 +81,7 @@ def test_many_watchers_hear_of_an_event_and_of_text_while_it_is_written(gateway:
             for event in client.events(run_id):
                 if not mine:
                     begun.wait()
-                mine.append(event.get("text") or event["type"])
+                mine.append(event.text if isinstance(event, DeltaView) else event.type)
 
     threads = [threading.Thread(target=watch, args=(mine,)) for mine in seen]
     for thread in threads:
@@ -106,10 +108,10 @@ def test_the_slow_poll_finds_what_the_bus_lost(tmp_path: Path) -> None:
     with served(tmp_path, bus=_DeafBus()) as gateway, Client(gateway.base_url) as client:
         run_id = gateway.submit()
         events = client.events(run_id)
-        assert next(events)["type"] == "run.accepted"
+        assert next(events).type == "run.accepted"
         gateway.finish(run_id)
 
-        assert [event["type"] for event in events] == ["run.completed"]
+        assert [event.type for event in events] == ["run.completed"]
 
 
 def test_a_client_goes_on_where_it_was_when_the_gateway_is_restarted(tmp_path: Path) -> None:
@@ -119,9 +121,9 @@ def test_a_client_goes_on_where_it_was_when_the_gateway_is_restarted(tmp_path: P
         port = int(first.base_url.rpartition(":")[2])
         client = Client(first.base_url)
         events = client.events(run_id)
-        seen = [event["seq"] for event in islice(events, 2)]
+        seen = [event.seq for event in islice(numbered(events), 2)]
     with client, served(tmp_path, port=port) as second:
         second.finish(run_id)
-        seen += [event["seq"] for event in events]
+        seen += [event.seq for event in numbered(events)]
 
     assert seen == [1, 2, 3]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.client_views import parked_asks, present
 from tests.support.gateway_parts import Served, served
 from tests.support.store_parts import new_ask, new_worker
 
@@ -58,26 +59,30 @@ def test_the_inbox_shows_questions_and_parked_calls_oldest_first(gateway: Served
 
     items = client.inbox()
 
-    assert [(item["kind"], item["id"]) for item in items] == [
+    assert [(item.kind, item.id) for item in items] == [
         ("parked", first),
         ("question", question),
         ("parked", last),
     ]
-    call, _, ask = items
-    assert (call["tool"], call["arguments"], call["reason"]) == ("refund", {"cents": 250}, "unknown_outcome")
-    assert (call["idempotency_key"], call["agent"], call["attempts"]) == (f"{first}.1", "desk", 2)
-    assert call["worker"]["pid"] == 1
-    assert call["began_at"] <= call["parked_at"]
-    assert (ask["tool"], ask["reason"], ask["error"]["code"]) == (None, "attempts_exhausted", "attempts_exhausted")
-    assert [item["id"] for item in client.inbox(limit=2)] == [first, question]
-    run = client.run(call["run"])
-    assert (run["status"], run["waiting_for"]["kind"], run["waiting_for"]["tool"]) == ("waiting", "parked", "refund")
+    call, ask = parked_asks([items[0], items[2]])
+    assert (call.tool, call.arguments, call.reason) == ("refund", {"cents": 250}, "unknown_outcome")
+    assert (call.idempotency_key, call.agent, call.attempts) == (f"{first}.1", "desk", 2)
+    assert present(call.worker).pid == 1
+    assert present(call.began_at) <= call.parked_at
+    assert (ask.tool, ask.reason, present(ask.error)["code"]) == (None, "attempts_exhausted", "attempts_exhausted")
+    assert [item.id for item in client.inbox(limit=2)] == [first, question]
+    run = client.run(call.run)
+    assert (run.status, present(run.waiting_for)["kind"], present(run.waiting_for)["tool"]) == (
+        "waiting",
+        "parked",
+        "refund",
+    )
 
 
 def test_a_call_that_is_made_again_is_published_at_once(gateway: Served, client: Client) -> None:
     ask = _park(gateway)
     run = client.resolve(ask, "again")
-    assert run["status"] == "running"
+    assert run.status == "running"
     assert isinstance(gateway.bus, InProcessBus)
     assert gateway.bus.waiting(QUEUE) == 1
     assert client.inbox() == []

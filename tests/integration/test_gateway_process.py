@@ -46,9 +46,9 @@ def test_a_gateway_that_is_told_to_stop_ends_its_event_streams_and_exits_cleanly
     ) as process:
         assert process.stdout is not None
         with Client(process.stdout.readline().strip()) as client:
-            run_id = client.submit("desk", "hello")["id"]
+            run_id = client.submit("desk", "hello").id
             events = client.events(run_id)
-            assert next(events)["type"] == "run.accepted"
+            assert next(events).type == "run.accepted"
 
             process.send_signal(told)
 

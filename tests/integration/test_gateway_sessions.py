@@ -82,12 +82,12 @@ def test_the_same_key_makes_no_second_run_of_a_session(gateway: Served) -> None:
 def test_the_client_has_a_method_for_each(gateway: Served) -> None:
     with Client(gateway.base_url) as client:
         run = client.submit("desk", "hello", session_id="a.b:c@d-e_f")
-        assert client.session("a.b:c@d-e_f")["runs"] == 1
-        assert [item["id"] for item in client.runs(session="a.b:c@d-e_f")["items"]] == [run["id"]]
-        assert client.runs(session="none")["items"] == []
+        assert client.session("a.b:c@d-e_f").runs == 1
+        assert [item.id for item in client.runs(session="a.b:c@d-e_f").items] == [run.id]
+        assert client.runs(session="none").items == []
         with pytest.raises(ConflictError) as caught:
             client.delete_session("a.b:c@d-e_f")
-        gateway.finish(run["id"])
+        gateway.finish(run.id)
         client.delete_session("a.b:c@d-e_f")
 
         assert caught.value.code == "session_in_use"

@@ -62,7 +62,7 @@ def test_a_submission_is_within_the_span_of_the_program_that_made_it(
     gateway: Served, client: Client, memory: Memory
 ) -> None:
     with memory.tracers.get_tracer("mine").start_as_current_span("mine") as mine:
-        run_id = client.submit("desk", "hello")["id"]
+        run_id = client.submit("desk", "hello").id
 
     submitted = request(memory, "POST /v1/runs")
     assert submitted.kind == "SERVER"
@@ -126,8 +126,8 @@ def test_resolving_a_parked_call_is_linked_to_it_and_what_follows_to_that(
 
 
 def test_a_fork_is_linked_to_what_it_was_forked_from(gateway: Served, client: Client, memory: Memory) -> None:
-    run_id = client.submit("desk", "hello")["id"]
-    fork = client.fork(run_id, 1)["id"]
+    run_id = client.submit("desk", "hello").id
+    fork = client.fork(run_id, 1).id
 
     forked = request(memory, "POST /v1/runs/{run_id}/fork")
     assert [link[1] for link in forked.links] == [request(memory, "POST /v1/runs").id]

@@ -50,7 +50,7 @@ def _run(command: list[str], text: str, server: EmbeddedServer) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize("block", blocks(CLIENTS, "python"), ids=range(3))
+@pytest.mark.parametrize("block", blocks(CLIENTS, "python"), ids=range(4))
 def test_the_python_of_the_clients_page_does_what_the_page_says(
     server: EmbeddedServer, block: tuple[str, str | None]
 ) -> None:

@@ -12,8 +12,10 @@ import pytest
 from pydantic import SecretStr
 from tests.e2e.waiting import until
 from tests.support.cli import Terminal, terminal
+from tests.support.client_views import numbered, present
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
+from turnwise.api.runs import RunWithTree
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
 from turnwise.processes.settings import load_settings
@@ -49,14 +51,14 @@ def client(server: EmbeddedServer) -> Iterator[Client]:
 
 def waiting(client: Client, **limits: Any) -> str:
     """A run that waits for more budget of its own."""
-    run_id = str(client.submit("desk", "go", on_limit="wait", **limits)["id"])
-    until(lambda: client.run(run_id)["status"] == "waiting", "the run to wait")
-    assert client.run(run_id)["waiting_for"]["kind"] == "budget"
+    run_id = str(client.submit("desk", "go", on_limit="wait", **limits).id)
+    until(lambda: client.run(run_id).status == "waiting", "the run to wait")
+    assert present(client.run(run_id).waiting_for)["kind"] == "budget"
     return run_id
 
 
-def ended(client: Client, run_id: str) -> dict[str, Any]:
-    until(lambda: client.run(run_id)["status"] not in ("queued", "running", "waiting"), "the run to end")
+def ended(client: Client, run_id: str) -> RunWithTree:
+    until(lambda: client.run(run_id).status not in ("queued", "running", "waiting"), "the run to end")
     return client.run(run_id)
 
 
@@ -72,9 +74,9 @@ def test_a_waiting_run_goes_on_when_its_limit_is_raised_over_http(server: Embedd
     assert response.status_code == 200
     assert response.json()["limits"]["max_tokens"] == 20_000
     run = ended(client, run_id)
-    assert (run["status"], run["result"]["content"]) == ("completed", "at last")
-    [changed] = [event for event in client.events(run_id) if event["type"] == "limits.changed"]
-    assert changed["data"] == {"max_tokens": 20_000}
+    assert (run.status, present(run.result).content) == ("completed", "at last")
+    [changed] = [event for event in numbered(client.events(run_id)) if event.type == "limits.changed"]
+    assert changed.data == {"max_tokens": 20_000}
     again = patch(server, run_id, {"limits": {"max_tokens": 30_000}})
     assert (again.status_code, again.json()["code"]) == (409, "already_ended")
 
@@ -88,7 +90,7 @@ def test_a_waiting_run_goes_on_when_its_limit_is_raised_on_the_command_line(
 
     assert said == f"{run_id} has other limits.\n"
     run = ended(client, run_id)
-    assert (run["status"], run["limits"]["max_cost"], run["result"]["content"]) == ("completed", "0.05", "at last")
+    assert (run.status, run.limits.max_cost, present(run.result).content) == ("completed", "0.05", "at last")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,7 @@ def test_a_waiting_run_goes_on_when_its_limit_is_raised_on_the_command_line(
     ],
 )
 def test_bad_limits_are_refused_with_the_field(server: EmbeddedServer, client: Client, body: object, told: str) -> None:
-    response = patch(server, str(client.submit("desk", "go", wait=10)["id"]), body)
+    response = patch(server, str(client.submit("desk", "go", wait=10).id), body)
 
     assert response.status_code == 422
     assert response.headers["content-type"] == "application/problem+json"

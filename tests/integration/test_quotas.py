@@ -83,7 +83,7 @@ def test_so_many_runs_at_a_time(here: World) -> None:
 
         with pytest.raises(QuotaExceededError, match="may have 1 at a time") as refused:
             asking.submit("desk", "hello")
-        here.gateway.finish(run["id"])
+        here.gateway.finish(run.id)
         asking.submit("desk", "hello")
 
     assert (refused.value.code, refused.value.retry_after) == ("too_many_runs", 5.0)
@@ -92,15 +92,15 @@ def test_so_many_runs_at_a_time(here: World) -> None:
 def test_an_operator_sets_limits_and_an_administrator_sees_his_own(here: World) -> None:
     tenant = new_id("t")
     with client(here, OPERATOR) as operator, client(here, tenant) as own:
-        assert own.tenant(tenant)["updated_at"] is None
+        assert own.tenant(tenant).updated_at is None
         made = operator.set_tenant(tenant, day_max_cost=Decimal("5.00"), max_unfinished_runs=0)
         seen, listed = own.tenant(tenant), own.tenants()
         with pytest.raises(PermissionDeniedError, match="for operators"):
             own.set_tenant(tenant, day_max_cost=Decimal(500))
 
-    assert seen == made == listed["items"][0]
-    assert (made["own_limits"]["day_max_cost"], made["own_limits"]["max_unfinished_runs"]) == ("5.00", 0)
-    assert (made["limits"]["max_unfinished_runs"], made["limits"]["requests_per_minute"]) == (None, 1_000)
+    assert seen == made == listed.items[0]
+    assert (made.own_limits.day_max_cost, made.own_limits.max_unfinished_runs) == ("5.00", 0)
+    assert (made.limits.max_unfinished_runs, made.limits.requests_per_minute) == (None, 1_000)
 
 
 def test_usage_is_told_by_day_task_and_model_to_the_tenant_and_to_operators(here: World) -> None:
@@ -116,12 +116,12 @@ def test_usage_is_told_by_day_task_and_model_to_the_tenant_and_to_operators(here
         mine, theirs = own.usage(), operator.usage(tenant=tenant)
         with pytest.raises(PermissionDeniedError):
             other.usage(tenant=tenant)
-        assert other.usage()["items"] == []
+        assert other.usage().items == []
 
-    [row] = mine["items"]
-    assert (row["day"], row["task"], row["model"]) == (datetime.now(UTC).date().isoformat(), "triage", "large")
-    assert (row["calls"], row["prompt_tokens"], row["cost"]) == (2, 10, "0.30")
-    assert mine["total"]["cost"] == "0.30"
+    [row] = mine.items
+    assert (row.day, row.task, row.model) == (datetime.now(UTC).date(), "triage", "large")
+    assert (row.calls, row.prompt_tokens, row.cost) == (2, 10, "0.30")
+    assert mine.total.cost == "0.30"
     assert theirs == mine
 
 

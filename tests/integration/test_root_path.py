@@ -87,7 +87,7 @@ def test_a_problem_names_the_path_that_was_asked_for(http: httpx2.Client) -> Non
 
 def test_the_client_and_the_commands_take_an_address_with_a_path(proxy: PathProxy, gateway: Served) -> None:
     with Client(proxy.url + "/", token=TOKEN) as client:
-        run_id = client.submit("desk", "hello")["id"]
+        run_id = client.submit("desk", "hello").id
         gateway.finish(run_id)
         events = list(client.events(run_id))
 
@@ -99,7 +99,7 @@ def test_the_client_and_the_commands_take_an_address_with_a_path(proxy: PathProx
         check=False,
     )
 
-    assert [event["type"] for event in events][-1] == "run.completed"
+    assert [event.type for event in events][-1] == "run.completed"
     assert (done.returncode, run_id in done.stdout) == (0, True), done.stderr
 
 

@@ -11,9 +11,13 @@ from typing import Any
 import httpx2
 import pytest
 from tests.support.cli import Terminal, terminal
+from tests.support.client_views import numbered, present
 
 from turnwise import App, ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig, Task
+from turnwise.api.events import EventView
+from turnwise.api.runs import RunWithTree
 from turnwise.cli.embedded import EmbeddedServer
+from turnwise.cli.text.messages import as_json
 from turnwise.client import Client
 from turnwise.errors import ConflictError, InvalidRequestError
 from turnwise.models.mock import MockLM
@@ -72,75 +76,75 @@ def client(server: EmbeddedServer) -> Iterator[Client]:
         yield made
 
 
-def _asked(client: Client, run_id: str) -> dict[str, Any]:
-    return next(event for event in client.events(run_id) if event["type"] == "human.asked")
+def _asked(client: Client, run_id: str) -> EventView:
+    return next(event for event in numbered(client.events(run_id)) if event.type == "human.asked")
 
 
-def _ended(client: Client, run_id: str) -> dict[str, Any]:
+def _ended(client: Client, run_id: str) -> RunWithTree:
     events = list(client.events(run_id))
-    assert events[-1]["type"] in ("run.completed", "run.failed")
+    assert events[-1].type in ("run.completed", "run.failed")
     return client.run(run_id)
 
 
 def test_a_fork_answers_the_question_in_another_way(client: Client) -> None:
     # given
     run = client.submit("desk", "go", wait=10)
-    asked = _asked(client, run["id"])
-    client.answer(run["id"], "yes")
-    ended = _ended(client, run["id"])
-    assert ended["result"]["content"] == "yes RULE"
+    asked = _asked(client, run.id)
+    client.answer(run.id, "yes")
+    ended = _ended(client, run.id)
+    assert present(ended.result).content == "yes RULE"
 
     # when
-    fork = client.fork(run["id"], asked["seq"], message="no", idempotency_key="once")
-    again = client.fork(run["id"], asked["seq"], message="no", idempotency_key="once")
+    fork = client.fork(run.id, asked.seq, message="no", idempotency_key="once")
+    again = client.fork(run.id, asked.seq, message="no", idempotency_key="once")
 
     # then
-    assert again["id"] == fork["id"] != run["id"]
-    assert fork["forked_from"] == {"run": run["id"], "at": asked["seq"]}
-    other = _ended(client, fork["id"])
-    assert other["result"]["content"] == "no RULE"
-    assert other["usage"]["calls"] == 1  # the first call was the other's
-    types = [event["type"] for event in client.events(fork["id"])]
-    before = [event["type"] for event in client.events(run["id"])][: asked["seq"]]
-    assert types[: asked["seq"] + 1] == [*before, "run.forked"]
-    said = [item["document"]["content"] for item in client.transcript(fork["id"])["root"]["items"]]
+    assert again.id == fork.id != run.id
+    assert fork.forked_from == {"run": run.id, "at": asked.seq}
+    other = _ended(client, fork.id)
+    assert present(other.result).content == "no RULE"
+    assert other.usage.calls == 1  # the first call was the other's
+    types = [event.type for event in client.events(fork.id)]
+    before = [event.type for event in client.events(run.id)][: asked.seq]
+    assert types[: asked.seq + 1] == [*before, "run.forked"]
+    said = [item["document"]["content"] for item in as_json(client.transcript(fork.id))["root"]["items"]]
     assert said[:2] == ["go", "May I?"]
-    assert client.run(run["id"])["result"] == ended["result"]
+    assert client.run(run.id).result == ended.result
 
 
 def test_a_fork_before_the_beginning_has_another_first_message_and_another_model(client: Client) -> None:
     run = client.submit("named", "hello", wait=10)
-    assert run["result"]["content"] == "by own"
+    assert present(run.result).content == "by own"
 
-    fork = client.fork(run["id"], 1, message="hello you", model="another", turns=3)
+    fork = client.fork(run.id, 1, message="hello you", model="another", turns=3)
 
-    ended = _ended(client, fork["id"])
-    assert (ended["model"], ended["limits"]["turns"]) == ("another", 3)
-    assert ended["message"]["content"] == "hello you"
-    assert ended["result"]["content"] == "by another"
+    ended = _ended(client, fork.id)
+    assert (ended.model, ended.limits.turns) == ("another", 3)
+    assert ended.message["content"] == "hello you"
+    assert present(ended.result).content == "by another"
 
 
 def test_a_fork_in_the_middle_asks_another_model(client: Client) -> None:
     run = client.submit("named", "hello", wait=10)
-    asked = next(e for e in client.events(run["id"]) if e["type"] == "turn.asked")
+    asked = next(e for e in numbered(client.events(run.id)) if e.type == "turn.asked")
 
-    fork = client.fork(run["id"], asked["seq"], model="another", session_id="forked")
+    fork = client.fork(run.id, asked.seq, model="another", session_id="forked")
 
-    assert _ended(client, fork["id"])["result"]["content"] == "by another"
+    assert present(_ended(client, fork.id).result).content == "by another"
     with pytest.raises(ConflictError, match="a fork can only begin a new one") as caught:
-        client.fork(run["id"], asked["seq"], session_id="forked")
+        client.fork(run.id, asked.seq, session_id="forked")
     assert caught.value.code == "session_exists"
 
 
 def test_forks_that_can_not_be(client: Client) -> None:
     run = client.submit("named", "hello", wait=10)
-    with pytest.raises(InvalidRequestError, match=f"has no event 99; name one from 1 to {run['last_event']}"):
-        client.fork(run["id"], 99)
+    with pytest.raises(InvalidRequestError, match=f"has no event 99; name one from 1 to {run.last_event}"):
+        client.fork(run.id, 99)
     with pytest.raises(InvalidRequestError, match="nobody asks a human at event 3"):
-        client.fork(run["id"], 3, message="hm")
-    fork = client.fork(run["id"], 3)
-    with pytest.raises(ConflictError, match=f"happened in {run['id']}, which it was forked from") as caught:
-        client.fork(fork["id"], 1)
+        client.fork(run.id, 3, message="hm")
+    fork = client.fork(run.id, 3)
+    with pytest.raises(ConflictError, match=f"happened in {run.id}, which it was forked from") as caught:
+        client.fork(fork.id, 1)
     assert caught.value.code == "past_unknown"
 
 
@@ -149,9 +153,9 @@ def test_a_failed_run_goes_on_and_its_stream_with_it(
 ) -> None:
     # given
     (folder / "broken").touch()
-    run_id = client.submit("desk", "go")["id"]
-    assert _ended(client, run_id)["status"] == "failed"
-    last = client.run(run_id)["last_event"]
+    run_id = client.submit("desk", "go").id
+    assert _ended(client, run_id).status == "failed"
+    last = client.run(run_id).last_event
 
     # when
     (folder / "broken").unlink()
@@ -161,11 +165,11 @@ def test_a_failed_run_goes_on_and_its_stream_with_it(
     assert out == f"{run_id} goes on.\n"
     asked = _asked(client, run_id)
     client.answer(run_id, "yes")
-    assert _ended(client, run_id)["result"]["content"] == "yes RULE"
-    after = [event["type"] for event in client.events(run_id, after=last)]
+    assert present(_ended(client, run_id).result).content == "yes RULE"
+    after = [event.type for event in client.events(run_id, after=last)]
     assert (after[0], after[-1]) == ("run.retried", "run.completed")
-    assert asked["seq"] > last
-    said = [item["document"]["content"] for item in client.transcript(run_id)["root"]["items"]]
+    assert asked.seq > last
+    said = [item["document"]["content"] for item in as_json(client.transcript(run_id))["root"]["items"]]
     assert said == ["go", "May I?", "yes", "DONE yes RULE"]
     with pytest.raises(ConflictError, match="has not failed, it is completed") as caught:
         client.retry(run_id)
@@ -176,7 +180,7 @@ def test_a_failed_run_goes_on_and_its_stream_with_it(
 
 def test_replay_from_the_command_line(client: Client, server: EmbeddedServer, folder: Path, terminal: Terminal) -> None:
     # given
-    run_id = client.submit("desk", "go", wait=10)["id"]
+    run_id = client.submit("desk", "go", wait=10).id
     client.answer(run_id, "yes")
     _ended(client, run_id)
     place = ("--app", "again_app:app", "--database", f"sqlite:///{folder / 'runs.db'}")
@@ -200,9 +204,9 @@ def test_replay_from_the_command_line(client: Client, server: EmbeddedServer, fo
 
     # then
     asked = _asked(client, run_id)
-    assert result["difference"]["event"] == asked["seq"]
+    assert result["difference"]["event"] == asked.seq
     assert result["difference"]["recorded"]["type"] == "human.asked"
-    assert f"event {asked['seq']} differs" in terminal.printed("replay", "run.json", *other, code=1)
+    assert f"event {asked.seq} differs" in terminal.printed("replay", "run.json", *other, code=1)
 
 
 def test_replay_wants_to_know_what(terminal: Terminal) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from tests.support.client_views import present
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, OpenAIGPTConfig, StatusCode, Task, ToolMessage
 from turnwise.cli.embedded import EmbeddedServer
@@ -94,11 +95,11 @@ def test_planted_secrets_are_found_nowhere(tmp_path: Path, log: io.StringIO, mon
             raise ValueError(API_KEY)
         except ValueError:
             logging.getLogger("tests").exception("it failed")
-        told = _everything(server.url, [str(run["id"]) for run in runs])
+        told = _everything(server.url, [str(run.id) for run in runs])
 
     # then
-    assert [run["status"] for run in runs] == ["failed"] * 3
-    messages = [str(run["error"]["message"]) for run in runs]
+    assert [run.status for run in runs] == ["failed"] * 3
+    messages = [str(present(run.error)["message"]) for run in runs]
     assert all("***" in message for message in messages), messages
     kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())
     assert b"run.failed" in kept

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 from tests.support.cli import Terminal, terminal
+from tests.support.client_views import present
 
 from turnwise import App, ChatAgent, ChatAgentConfig, ChatDocument, MockLMConfig, OpenAIGPTConfig, Task
+from turnwise.api.runs import RunWithTree
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
 from turnwise.errors import ConflictError
@@ -52,30 +54,30 @@ def client(server: EmbeddedServer) -> Iterator[Client]:
         yield made
 
 
-def _ended(client: Client, run_id: str) -> dict[str, Any]:
+def _ended(client: Client, run_id: str) -> RunWithTree:
     list(client.events(run_id))
     return client.run(run_id)
 
 
 def test_a_client_reads_which_limit_ended_a_run_and_why(client: Client) -> None:
     run = client.submit("unpriced", "hello", max_cost=Decimal("0.05"), wait=10)
-    ended = _ended(client, run["id"])
+    ended = _ended(client, run.id)
 
-    assert (ended["status"], ended["status_code"]) == ("completed", "MAX_COST")
-    stopped = ended["stopped"]
-    assert (stopped["limit"], stopped["scope"], stopped["value"], stopped["used"]) == ("cost", "run", "0.05", "0")
-    assert stopped["why"].startswith("model 'house-model' has no known price")
-    assert stopped["message"].startswith("stopped: cost limit $0.05, $0 used; model 'house-model' has no known price")
-    [listed] = client.runs()["items"]
-    assert listed["stopped"] == stopped
+    assert (ended.status, ended.status_code) == ("completed", "MAX_COST")
+    stopped = present(ended.stopped)
+    assert (stopped.limit, stopped.scope, stopped.value, stopped.used) == ("cost", "run", "0.05", "0")
+    assert present(stopped.why).startswith("model 'house-model' has no known price")
+    assert stopped.message.startswith("stopped: cost limit $0.05, $0 used; model 'house-model' has no known price")
+    [listed] = client.runs().items
+    assert listed.stopped == stopped
 
 
 def test_turns_are_a_limit_and_an_end_by_itself_is_none(client: Client) -> None:
-    short = _ended(client, client.submit("talker", "a", turns=2)["id"])
-    whole = _ended(client, client.submit("talker", "a")["id"])
+    short = _ended(client, client.submit("talker", "a", turns=2).id)
+    whole = _ended(client, client.submit("talker", "a").id)
 
-    assert (short["status"], short["stopped"]["limit"], short["stopped"]["value"]) == ("completed", "turns", 2)
-    assert (whole["status_code"], whole["stopped"]) == ("DONE", None)
+    assert (short.status, present(short.stopped).limit, present(short.stopped).value) == ("completed", "turns", 2)
+    assert (whole.status_code, whole.stopped) == ("DONE", None)
 
 
 @pytest.mark.parametrize(
@@ -104,26 +106,26 @@ def test_a_whole_run_exits_with_0(server: EmbeddedServer, terminal: Terminal) ->
 
 
 def test_a_retry_of_such_a_run_is_refused_with_the_command_that_goes_on(client: Client) -> None:
-    run = _ended(client, client.submit("talker", "a", turns=2)["id"])
+    run = _ended(client, client.submit("talker", "a", turns=2).id)
 
     with pytest.raises(ConflictError) as caught:
-        client.retry(run["id"])
+        client.retry(run.id)
 
     assert caught.value.code == "not_failed"
-    found = re.search(rf"turnwise fork {run['id']} --at (\d+) --turns N", str(caught.value))
+    found = re.search(rf"turnwise fork {run.id} --at (\d+) --turns N", str(caught.value))
     assert found is not None
-    fork = client.fork(run["id"], int(found[1]), turns=20)
-    assert _ended(client, fork["id"])["result"]["content"] == "enough"
+    fork = client.fork(run.id, int(found[1]), turns=20)
+    assert present(_ended(client, fork.id).result).content == "enough"
 
 
 def test_a_retry_after_a_refused_call_names_the_ask_that_was_refused(client: Client) -> None:
-    run = _ended(client, client.submit("unpriced", "a", max_tokens=20)["id"])
+    run = _ended(client, client.submit("unpriced", "a", max_tokens=20).id)
 
     with pytest.raises(ConflictError) as caught:
-        client.retry(run["id"])
+        client.retry(run.id)
 
-    found = re.search(rf"turnwise fork {run['id']} --at (\d+) --max-tokens N", str(caught.value))
+    found = re.search(rf"turnwise fork {run.id} --at (\d+) --max-tokens N", str(caught.value))
     assert found is not None
-    fork = client.fork(run["id"], int(found[1]), max_tokens=21)
-    ended = _ended(client, fork["id"])
-    assert (ended["status_code"], ended["stopped"]["value"]) == ("MAX_TOKENS", 21)
+    fork = client.fork(run.id, int(found[1]), max_tokens=21)
+    ended = _ended(client, fork.id)
+    assert (ended.status_code, present(ended.stopped).value) == ("MAX_TOKENS", 21)

@@ -18,6 +18,7 @@ from turnwise.bus.base import Bus
 from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.envelope import Notice
 from turnwise.bus.in_process import InProcessBus
+from turnwise.cli.text.messages import as_json
 from turnwise.client import Client
 from turnwise.models.base import LLMMessage, LLMResponse, StreamEventType, TokenSink, ToolChoice
 from turnwise.models.mock import MockLM
@@ -102,7 +103,7 @@ def _play(folder: Path, for_gateway: Bus, for_worker: Bus) -> None:
         working.start()
         assert writer.begun.wait(60)
 
-        watching = threading.Thread(target=lambda: events.extend(client.events(run)))
+        watching = threading.Thread(target=lambda: events.extend(map(as_json, client.events(run))))
         watching.start()
         until(lambda: bool(desk.responders.watched.listeners(run)), "the worker to hear that the run is watched")
         writer.watched.set()

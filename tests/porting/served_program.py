@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from tests.support.client_views import numbered
+
 from turnwise import App, Task
 from turnwise.base.ids import new_id
 from turnwise.cli.embedded import EmbeddedServer
@@ -45,20 +47,20 @@ class Desk:
     def run(self, msg: Any, turns: int) -> Any:
         """Submit the message, answer as the human, and return the result as a document; raise a failed run's error."""
         run_id = self._submit(msg, turns)
-        for event in self._client.events(run_id):
-            if event["type"] == "human.asked":
-                self._client.answer(run_id, input(), question=event["ask"])
+        for event in numbered(self._client.events(run_id)):
+            if event.type == "human.asked":
+                self._client.answer(run_id, input(), question=event.ask)
         run = self._client.run(run_id)
-        if error := run["error"]:
+        if error := run.error:
             raise type(error["type"], (Exception,), {})(error["message"])
-        if run["result"] is None:
+        if run.result is None:
             return None
-        return decode_document(run["result"]["document"], self._task.tree().registry())
+        return decode_document(run.result.document, self._task.tree().registry())
 
     def _submit(self, msg: Any, turns: int) -> str:
         bound = turns if turns > 0 else None
         if isinstance(msg, str) and msg:
-            return str(self._client.submit(NAME, msg, turns=bound, session_id=self._session)["id"])
+            return str(self._client.submit(NAME, msg, turns=bound, session_id=self._session).id)
         # No message, or one that is no text, is what HTTP has no words for.
         message = encode_document(document_of(msg)) if msg is not None else {}
         run, _ = self._store.submit(

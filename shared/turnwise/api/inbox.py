@@ -60,9 +60,12 @@ Item = Annotated[QuestionView | ParkedView, Field(discriminator="kind")]
 
 
 class UnknownItem(View):
-    """An item of a kind that a newer server lists; its fields are in `model_extra`."""
+    """An item of a kind that a newer server lists; what else it says is in `model_extra`."""
 
     kind: str
+    id: str
+    run: str
+    task: str
 
 
 InboxItem = Annotated[QuestionView | ParkedView | UnknownItem, Field(union_mode="left_to_right")]

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from turnwise.api.events import EventView
+from turnwise.api.runs import RunView, StoppedView
 from turnwise.base.visible_text import visible
 from turnwise.cli.group import FAILED, STOPPED
 from turnwise.cli.text.console import console
 from turnwise.cli.text.event_lines import ENDS, EventLines
-from turnwise.cli.text.messages import Json
+from turnwise.cli.text.messages import as_json as json_of
 from turnwise.cli.text.run import print_run
 from turnwise.cli.wait_notices import Silence
 
@@ -33,32 +35,32 @@ def follow(client: Client, run_id: str, *, as_json: bool = False) -> int:
     silence = Silence(client, run_id, lambda sentence: out.print(sentence, style="dim"))
     last: dict[str, int] = {}
     for event in client.events(run_id) if as_json else silence.between(client.events(run_id)):
-        if "seq" in event:  # pieces of text have none
-            last[event["type"]] = event["seq"]
+        if isinstance(event, EventView):
+            last[event.type] = event.seq
         if as_json:
-            typer.echo(json.dumps(event, ensure_ascii=False))
-        elif (line := lines.line(event)) is not None and event["type"] not in ENDS:
+            typer.echo(json.dumps(json_of(event), ensure_ascii=False))
+        elif (line := lines.line(json_of(event))) is not None and event.type not in ENDS:
             out.print(str(line))  # the end is told with the result
     run = client.run(run_id)
     if not as_json:
-        print_run(run, stopped=False)  # that goes to stderr
+        print_run(json_of(run), stopped=False)  # that goes to stderr
     return exit_code(run, last)
 
 
-def exit_code(run: Json, last: Mapping[str, int]) -> int:
+def exit_code(run: RunView, last: Mapping[str, int]) -> int:
     """The exit code for a run that has ended; says on stderr which limit ended it. `last` are events by type."""
-    if stopped := run.get("stopped"):
-        _tell_stopped(run, stopped, last)
-    if run["status"] != "completed":
+    if run.stopped:
+        _tell_stopped(run, run.stopped, last)
+    if run.status != "completed":
         return FAILED
-    return STOPPED if stopped else 0
+    return STOPPED if run.stopped else 0
 
 
-def _tell_stopped(run: Json, stopped: Json, last: Mapping[str, int]) -> None:
+def _tell_stopped(run: RunView, stopped: StoppedView, last: Mapping[str, int]) -> None:
     """Say on stderr which limit ended the run, and how to go on with a higher one; `last` are events by type."""
-    typer.echo(visible(str(stopped["message"])), err=True)
-    option = _RAISED.get(stopped["limit"])
+    typer.echo(visible(stopped.message), err=True)
+    option = _RAISED.get(stopped.limit)
     # A call that was refused is asked again; where none was, what came of the last one is looked at again.
-    at = last.get("turn.asked" if stopped["why"] else "turn.replied")
-    if option is not None and stopped["scope"] == "run" and at is not None:
-        typer.echo(f"Go on with a higher limit: turnwise fork {run['id']} --at {at} {option}", err=True)
+    at = last.get("turn.asked" if stopped.why else "turn.replied")
+    if option is not None and stopped.scope == "run" and at is not None:
+        typer.echo(f"Go on with a higher limit: turnwise fork {run.id} --at {at} {option}", err=True)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from turnwise.api.timeline import TimelineView
-from turnwise.cli.text.messages import Json
+from turnwise.api.events import EventView
+from turnwise.api.runs import RunView
+from turnwise.cli.text.messages import Json, as_json
 from turnwise.errors import ConfigurationError
 from turnwise.transcripts.entry import RunTitle
 from turnwise.transcripts.from_events import entries_of
@@ -31,7 +32,7 @@ def write_log(client: Client, run_id: str, form: str, output: Path | None) -> No
     Raises `ConfigurationError` if `output` can not be written.
     """
     run = client.run(run_id)
-    title = RunTitle(task=run["task"], run=run["id"], state="" if run["finished_at"] else run["status"])
+    title = RunTitle(task=run.task, run=run.id, state="" if run.finished_at else run.status)
     pieces = written(_form(client, run_id, form, output), title, entries_of(_events_so_far(client, run)))
     if output is None:
         for piece in pieces:
@@ -48,16 +49,16 @@ def write_log(client: Client, run_id: str, form: str, output: Path | None) -> No
 
 def _form(client: Client, run_id: str, name: str, output: Path | None) -> TranscriptForm:
     if name == "html":
-        return TranscriptPage(timeline_section(TimelineView.model_validate(client.timeline(run_id, limit=MOST_ITEMS))))
+        return TranscriptPage(timeline_section(client.timeline(run_id, limit=MOST_ITEMS)))
     if name == "tsv":
         return Tsv()
     return Text(color=output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
 
 
-def _events_so_far(client: Client, run: Json) -> Iterator[Json]:
+def _events_so_far(client: Client, run: RunView) -> Iterator[Json]:
     """The events up to the last one that the run has now; a run that goes on is not waited for."""
-    for event in client.events(run["id"]):
-        if "seq" in event:
-            yield event
-            if event["seq"] >= run["last_event"]:
+    for event in client.events(run.id):
+        if isinstance(event, EventView):
+            yield as_json(event)
+            if event.seq >= run.last_event:
                 return

@@ -6,12 +6,16 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from turnwise.base.visible_text import visible
 from turnwise.cli.options import seconds
+from turnwise.cli.text.messages import as_json as json_of
+
+if TYPE_CHECKING:
+    from turnwise.api.runs import BulkView
 
 Json = dict[str, Any]
 
@@ -70,7 +74,7 @@ def check_choice(run: str | None, chosen: Json, *, dry_run: bool) -> None:
 
 
 def change_all(
-    change: Callable[..., Json], filter: Json, verb: str, *, dry_run: bool, yes: bool, as_json: bool
+    change: Callable[..., BulkView], filter: Json, verb: str, *, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
     """Change all runs that match the filter, page by page, once somebody has agreed to their number.
 
@@ -92,15 +96,16 @@ def change_all(
             typer.echo(visible(f"{one['run']}: {one['detail']}"), err=True)
 
 
-def _all_pages(change: Callable[..., Json], filter: Json, *, dry_run: bool) -> Json:
+def _all_pages(change: Callable[..., BulkView], filter: Json, *, dry_run: bool) -> Json:
     total: Json = {"matched": 0, "changed": 0, "runs": [], "refused": [], "created_before": None}
     cursor: str | None = None
     while True:
         page = change(filter, dry_run=dry_run, cursor=cursor, limit=500 if dry_run else 100)
+        shown = json_of(page)
         for name in ("matched", "changed", "runs", "refused"):
-            total[name] += page[name]
-        total["created_before"] = page["created_before"]
-        filter, cursor = {**filter, "created_before": page["created_before"]}, page["next_cursor"]
+            total[name] += shown[name]
+        total["created_before"] = shown["created_before"]
+        filter, cursor = {**filter, "created_before": shown["created_before"]}, page.next_cursor
         if cursor is None:
             return total
         if not dry_run and sys.stderr.isatty():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from turnwise.cli.text.messages import Json
 from turnwise.errors import TurnwiseError
 
 if TYPE_CHECKING:
     from turnwise.client import Client
+
+T = TypeVar("T")
 
 # Seconds without an event.
 _SILENCE = 3.0
@@ -27,7 +28,7 @@ class Silence:
         self._heard = threading.Event()
         self._over = False
 
-    def between(self, events: Iterable[Json]) -> Iterator[Json]:
+    def between(self, events: Iterable[T]) -> Iterator[T]:
         """The events, unchanged."""
         thread = threading.Thread(target=self._listen, name="turnwise-silence", daemon=True)
         thread.start()
@@ -51,7 +52,7 @@ class Silence:
 
     def _why(self) -> str:
         try:
-            waiting_for = self._client.run(self._run_id)["waiting_for"]
+            waiting_for = self._client.run(self._run_id).waiting_for
         except TurnwiseError:
             return ""  # the events tell of a gateway that is away
         return str(waiting_for["sentence"]) if waiting_for else ""

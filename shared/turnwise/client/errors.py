@@ -43,14 +43,16 @@ def error_of(response: httpx2.Response) -> TurnwiseError:
     if response.status_code == 409:
         return ConflictError(detail, code)
     if response.status_code == 429:
-        return QuotaExceededError(detail, code, _seconds(response.headers.get("Retry-After")))
+        return QuotaExceededError(detail, code, retry_after(response))
     known = {kind.code: kind for kind in _tree(TurnwiseError)}
     fallback = InvalidRequestError if response.status_code < 500 else TurnwiseError
     return known.get(code, _BY_STATUS.get(response.status_code, fallback))(detail)
 
 
-def _seconds(retry_after: str | None) -> float | None:
-    return float(retry_after) if retry_after is not None and retry_after.isdigit() else None
+def retry_after(response: httpx2.Response) -> float | None:
+    """Return the seconds after which the gateway asks to be tried again; None if it names none."""
+    seconds = response.headers.get("Retry-After")
+    return float(seconds) if seconds is not None and seconds.isdigit() else None
 
 
 def _tree(kind: type[TurnwiseError]) -> Iterator[type[TurnwiseError]]:

@@ -79,7 +79,7 @@ def test_an_open_value_is_described_by_the_known_ones() -> None:
             },
             ParkedView,
         ),
-        ({"kind": "vote", "id": "v"}, UnknownItem),
+        ({"kind": "vote", "id": "v", "run": "r", "task": "t", "votes": 3}, UnknownItem),
     ],
 )
 def test_an_item_of_the_inbox_is_read_by_its_kind(item: dict[str, Any], kind: type) -> None:

@@ -8,14 +8,16 @@ from contextlib import redirect_stdout
 from typing import Any, cast
 
 import pytest
+from tests.support.client_views import run_view
 
+from turnwise.api.events import DeltaView, EventView, StreamItem
+from turnwise.api.runs import RunWithTree
 from turnwise.cli.chat_screen import ChatScreen
 from turnwise.client import Client
 from turnwise.errors import NotFoundError
 
-Json = dict[str, Any]
 AT = "2026-11-23T00:20:16Z"
-RUN: Json = {"id": "run_1", "task": "desk", "last_event": 1, "finished_at": AT, "status": "completed"}
+RUN = run_view(finished_at=AT, status="completed")
 
 
 class Tty(io.StringIO):
@@ -26,31 +28,32 @@ class Tty(io.StringIO):
 class Told:
     """A client whose run has these events."""
 
-    def __init__(self, *events: Json) -> None:
+    def __init__(self, *events: StreamItem) -> None:
         self._events = events
 
-    def events(self, run_id: str, *, text: bool = False) -> Iterator[Json]:
+    def events(self, run_id: str, *, text: bool = False) -> Iterator[StreamItem]:
         yield from self._events
 
-    def run(self, run_id: str) -> Json:
+    def run(self, run_id: str) -> RunWithTree:
         raise NotFoundError("nobody asks")
 
 
-def event(seq: int, kind: str, **data: Any) -> Json:
-    return {"seq": seq, "type": kind, "at": AT, "task": "desk", "turn": 0, "ask": "a", "data": data}
+def event(seq: int, kind: str, *, ask: str = "a", **data: Any) -> EventView:
+    told = {"seq": seq, "type": kind, "at": AT, "run": "run_1", "task": "desk", "turn": 0, "ask": ask, "data": data}
+    return EventView.model_validate(told)
 
 
-def asked(seq: int = 2) -> Json:
+def asked(seq: int = 2) -> EventView:
     return event(seq, "turn.asked", responder="LLM")
 
 
-def taken(text: str, kind: str = "turn.taken") -> Json:
+def taken(text: str, kind: str = "turn.taken") -> EventView:
     document = {"content": text, "metadata": {"id": "doc_1", "sender": "LLM"}}
     return event(3, kind, responder="LLM", document=document)
 
 
-def piece(text: str, offset: int, attempt: int = 1) -> Json:
-    return {"type": "llm.delta", "run": "run_1", "ask": "a", "attempt": attempt, "offset": offset, "text": text}
+def piece(text: str, offset: int, attempt: int = 1) -> DeltaView:
+    return DeltaView(run="run_1", ask="a", attempt=attempt, offset=offset, text=text)
 
 
 WHOLE = "* (desk) LLM: one two three\n"
@@ -80,7 +83,7 @@ WHOLE = "* (desk) LLM: one two three\n"
     ],
 )
 def test_an_answer_is_shown_once_or_says_why_it_is_not(
-    monkeypatch: pytest.MonkeyPatch, events: list[Json], shown: str
+    monkeypatch: pytest.MonkeyPatch, events: list[StreamItem], shown: str
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     with redirect_stdout(screen := Tty()):
@@ -90,14 +93,14 @@ def test_an_answer_is_shown_once_or_says_why_it_is_not(
 
 
 def test_what_happened_before_somebody_came_is_not_told_again() -> None:
-    run = RUN | {"last_event": 4, "waiting_for": {"kind": "human", "question": "open"}}
-    before = [asked(), taken("one two three"), event(4, "human.asked") | {"ask": "answered"}]
-    told = Told(*before, event(4, "human.asked") | {"ask": "open"})
+    run = run_view(last_event=4, waiting_for={"kind": "human", "question": "open"})
+    before = [asked(), taken("one two three"), event(4, "human.asked", ask="answered")]
+    told = Told(*before, event(4, "human.asked", ask="open"))
 
     with redirect_stdout(screen := Tty()):
         questions = list(ChatScreen(cast(Client, told), run).questions())
 
-    assert [question["ask"] for question in questions] == ["open"]
+    assert [question.ask for question in questions] == ["open"]
     assert screen.getvalue() == ""
 
 

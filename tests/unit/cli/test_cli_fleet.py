@@ -10,6 +10,7 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
+from turnwise.api.runs import BulkView
 from turnwise.cli.selection import change_all
 from turnwise.cli.text.console import console
 from turnwise.cli.text.fleet import print_pauses, print_queues, print_workers
@@ -118,10 +119,10 @@ def test_whatever_is_printed_on_the_console_is_never_obeyed(capsys: pytest.Captu
 
 
 def test_why_a_run_was_refused_is_never_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
-    def change(*_: object, **__: object) -> dict[str, Any]:
-        refused = [{"run": "run_1", "detail": HOSTILE}]
+    def change(*_: object, **__: object) -> BulkView:
+        refused = [{"run": "run_1", "code": "session_went_on", "detail": HOSTILE}]
         page = {"matched": 1, "changed": 0, "runs": [], "refused": refused}
-        return page | {"created_before": ago(0), "next_cursor": None}
+        return BulkView.model_validate(page | {"created_before": ago(0), "next_cursor": None})
 
     change_all(change, {}, "cancelled", dry_run=False, yes=True, as_json=False)
 

@@ -6,6 +6,9 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from tests.support.client_views import run_view
+
+from turnwise.api.runs import RunWithTree
 from turnwise.cli.wait_notices import Silence
 from turnwise.client import Client
 
@@ -19,12 +22,12 @@ class Waiting(Client):
         self._left = often
         self.asked = threading.Event()
 
-    def run(self, run_id: str) -> dict[str, Any]:
+    def run(self, run_id: str) -> RunWithTree:
         cause = self._causes.pop(0) if len(self._causes) > 1 else self._causes[0]
         self._left -= 1
         if not self._left:
             self.asked.set()
-        return {"waiting_for": cause}
+        return run_view(waiting_for=cause)
 
 
 def _events(client: Waiting) -> Iterator[dict[str, Any]]:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from examples import mcp_tools, tool_loop, two_agents
+from tests.support.client_views import present
 
 from turnwise import ChatDocument, Task
+from turnwise.api.inbox import QuestionView
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
 from turnwise.processes.settings import load_settings
@@ -79,10 +81,11 @@ def test_served_the_planner_waits_for_an_answer_over_http(travel_agency: Client)
     run = travel_agency.submit("trip", "A weekend in Lyon", wait=30)
     (question,) = travel_agency.inbox()
 
-    travel_agency.answer(run["id"], "yes")
-    *_, last = travel_agency.events(run["id"])
+    travel_agency.answer(run.id, "yes")
+    *_, last = travel_agency.events(run.id)
 
-    assert run["status"] == "waiting"
-    assert question["text"] == "The fare to Lyon is 84 EUR. Shall I book?"
-    assert last["type"] == "run.completed"
-    assert travel_agency.run(run["id"])["result"]["content"] == "It is booked."
+    assert run.status == "waiting"
+    assert isinstance(question, QuestionView)
+    assert question.text == "The fare to Lyon is 84 EUR. Shall I book?"
+    assert last.type == "run.completed"
+    assert present(travel_agency.run(run.id).result).content == "It is booked."

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from tests.support.client_views import numbered, run_json
 
 from turnwise.client import Client
 from turnwise.errors import (
@@ -81,12 +82,12 @@ def test_a_submission_carries_the_limits_that_were_given_and_money_as_text() -> 
 
     def accept(request: httpx2.Request) -> httpx2.Response:
         sent.append(request)
-        return httpx2.Response(202, json={"id": "run_1"})
+        return httpx2.Response(202, json=run_json())
 
     with client_of(accept) as client:
         run = client.submit("desk", "hello", max_cost=Decimal("1E-2"), turns=3, idempotency_key="k", wait=2)
 
-    assert run == {"id": "run_1"}
+    assert run.id == "run_1"
     body = json.loads(sent[0].content)
     assert body["limits"] == {"max_cost": "0.01", "turns": 3}
     assert (sent[0].headers["idempotency-key"], sent[0].url.params["wait"]) == ("k", "2")
@@ -97,7 +98,7 @@ def test_a_run_id_never_leads_to_another_path() -> None:
 
     def note(request: httpx2.Request) -> httpx2.Response:
         seen.append(request.url.raw_path.decode())
-        return httpx2.Response(200, json={})
+        return httpx2.Response(200, json=run_json())
 
     with client_of(note) as client:
         client.cancel("../inbox?x")
@@ -116,8 +117,11 @@ class _Broken(httpx2.SyncByteStream):
         raise httpx2.ReadError("connection reset")
 
 
+MOMENT = {"at": "2026-01-01T00:00:00Z", "run": "run_1"}
+
+
 def sse(*events: dict[str, Any]) -> bytes:
-    return b"".join(f"id: {one['seq']}\ndata: {json.dumps(one)}\n\n".encode() for one in events)
+    return b"".join(f"id: {one['seq']}\ndata: {json.dumps(MOMENT | one)}\n\n".encode() for one in events)
 
 
 def test_a_broken_stream_is_resumed_after_the_last_whole_event() -> None:
@@ -125,7 +129,7 @@ def test_a_broken_stream_is_resumed_after_the_last_whole_event() -> None:
 
     def serve(request: httpx2.Request) -> httpx2.Response:
         if not request.url.path.endswith("/events"):
-            return httpx2.Response(200, json={"finished_at": "2026-01-01T00:00:00Z", "last_event": 3})
+            return httpx2.Response(200, json=run_json(finished_at="2026-01-01T00:00:00Z", last_event=3))
         resumed.append(request.headers["last-event-id"])
         headers = {"Content-Type": "text/event-stream"}
         if len(resumed) == 1:
@@ -135,7 +139,7 @@ def test_a_broken_stream_is_resumed_after_the_last_whole_event() -> None:
         return httpx2.Response(200, headers=headers, content=last)
 
     with client_of(serve) as client:
-        seen = [event["seq"] for event in client.events("run_1")]
+        seen = [event.seq for event in numbered(client.events("run_1"))]
 
     assert seen == [1, 2, 3]
     assert resumed == ["0", "1"]
@@ -145,7 +149,7 @@ def test_a_stream_after_the_last_event_of_an_ended_run_is_empty() -> None:
     def serve(request: httpx2.Request) -> httpx2.Response:
         if request.url.path.endswith("/events"):
             return httpx2.Response(200, headers={"Content-Type": "text/event-stream"}, content=b"")
-        return httpx2.Response(200, json={"finished_at": "2026-01-01T00:00:00Z", "last_event": 7})
+        return httpx2.Response(200, json=run_json(finished_at="2026-01-01T00:00:00Z", last_event=7))
 
     with client_of(serve) as client:
         assert list(client.events("run_1", after=7)) == []

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from turnwise.agents.human.terminal import HOW_TO_LEAVE, read_line
+from turnwise.api.events import EventView
+from turnwise.api.runs import RunView
 from turnwise.base.ids import new_id
 from turnwise.base.visible_text import visible
 from turnwise.cli.chat_screen import ChatScreen
 from turnwise.cli.follow import exit_code
 from turnwise.cli.options import DEFAULT_URL
-from turnwise.cli.text.messages import Json
 from turnwise.errors import ConfigurationError, ConflictError
 from turnwise.messages.signals import USER_QUIT_STRINGS
 
@@ -64,7 +65,7 @@ class Chat:
             run = said = None
         return 0
 
-    def _follow(self, run: Json, answer: str | None) -> int | None:
+    def _follow(self, run: RunView, answer: str | None) -> int | None:
         """Show the run to its end and ask its questions; `answer` is for the first. None to go on after the run."""
         screen = ChatScreen(self.client, run)
         try:
@@ -80,20 +81,20 @@ class Chat:
             self._tell_left(run, "goes on")
             return INTERRUPTED
         ended = screen.end()
-        if ended["status"] == "completed" and (ended.get("stopped") or {}).get("limit") == "turns":
+        if ended.status == "completed" and ended.stopped is not None and ended.stopped.limit == "turns":
             return None  # a task that answers once has its turns taken after each message
         return exit_code(ended, screen.last) or None
 
-    def _answer(self, run: Json, question: Json, text: str) -> None:
+    def _answer(self, run: RunView, question: EventView, text: str) -> None:
         try:
-            self.client.answer(str(run["id"]), text, question=question.get("ask"))
+            self.client.answer(run.id, text, question=question.ask)
         except ConflictError as error:
             typer.echo(visible(str(error)), err=True)
 
-    def _tell_left(self, run: Json, does: str) -> None:
-        back = self._command("--run", str(run["id"]))
+    def _tell_left(self, run: RunView, does: str) -> None:
+        back = self._command("--run", run.id)
         typer.echo(f"The run {does}. To come back: {back}", err=True)
-        typer.echo(f"To end it: turnwise cancel {run['id']}", err=True)
+        typer.echo(f"To end it: turnwise cancel {run.id}", err=True)
 
     def _command(self, option: str, value: str) -> str:
         url = "" if self.url == DEFAULT_URL else f" --url {shlex.quote(self.url)}"
@@ -101,21 +102,21 @@ class Chat:
 
     def _keeps_conversation(self) -> bool:
         # An unknown task is refused when it is submitted, with the names of those that there are.
-        return any(known["name"] == self.task and known["keeps_conversation"] for known in self.client.tasks())
+        return any(known.name == self.task and known.keeps_conversation for known in self.client.tasks())
 
-    def _waiting_run(self) -> Json | None:
+    def _waiting_run(self) -> RunView | None:
         """The run to go on with, if there is one."""
         if self.run is not None:
             run = self.client.run(self.run)
-            if run["task"] != self.task:
-                raise ConfigurationError(f"{self.run} is a run of task {run['task']}, not of {self.task}")
-            if run["finished_at"] is not None:
+            if run.task != self.task:
+                raise ConfigurationError(f"{self.run} is a run of task {run.task}, not of {self.task}")
+            if run.finished_at is not None:
                 raise ConfigurationError(f"{self.run} has ended, see: turnwise show {self.run}")
             return run
         if self.session is None:
             return None
-        waiting = self.client.runs(session=self.session, status="waiting")["items"]
-        return next((run for run in waiting if (run.get("waiting_for") or {}).get("kind") == "human"), None)
+        waiting = self.client.runs(session=self.session, status="waiting").items
+        return next((run for run in waiting if (run.waiting_for or {}).get("kind") == "human"), None)
 
 
 def _said() -> str | None:

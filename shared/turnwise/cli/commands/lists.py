@@ -18,6 +18,7 @@ from turnwise.cli.selection import (
     TaskOption,
     selection,
 )
+from turnwise.cli.text.messages import as_json as json_of
 
 # States of processes that ended as they were told to; the others are what an operator looks for.
 _ENDED = ("stopped",)
@@ -61,9 +62,9 @@ def runs(
     with connect(url) as client:
         page = client.runs(**chosen, limit=limit)
     if as_json:
-        typer.echo(_json(page))
-    elif page["items"]:
-        print_runs(page["items"])
+        typer.echo(_json(json_of(page)))
+    elif page.items:
+        print_runs(map(json_of, page.items))
     else:
         typer.echo("No run matches.", err=True)
 
@@ -83,11 +84,11 @@ def workers(
     from turnwise.cli.text.fleet import print_workers
 
     with connect(url) as client:
-        found = [worker for worker in client.workers() if ended or worker["state"] not in _ENDED]
+        found = [worker for worker in client.workers() if ended or worker.state not in _ENDED]
     if as_json:
-        typer.echo(_json(found))
+        typer.echo(_json([json_of(one) for one in found]))
     elif found:
-        print_workers(found)
+        print_workers(map(json_of, found))
     else:
         typer.echo("No process serves.", err=True)
 
@@ -103,9 +104,9 @@ def queues(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
     with connect(url) as client:
         found = client.queues()
     if as_json:
-        typer.echo(_json(found))
+        typer.echo(_json([json_of(one) for one in found]))
     else:
-        print_queues(found)
+        print_queues(map(json_of, found))
 
 
 def _json(value: Any) -> str:

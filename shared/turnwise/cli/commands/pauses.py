@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from turnwise.cli.options import DEFAULT_URL, JsonOption, UrlOption
+from turnwise.cli.text.messages import as_json as json_of
+
+if TYPE_CHECKING:
+    from turnwise.api.fleet import PauseView
 
 _Kind = Annotated[
     Literal["queue", "task", "tenant"],
@@ -66,14 +70,14 @@ def pauses(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
     with connect(url) as client:
         found = client.pauses()
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        typer.echo(json.dumps([json_of(one) for one in found], ensure_ascii=False, indent=2))
     elif found:
         from turnwise.cli.text.fleet import print_pauses
 
-        print_pauses(found)
+        print_pauses(map(json_of, found))
     else:
         typer.echo("Nothing is paused.", err=True)
 
 
-def _tell(pause: dict[str, Any], text: str, as_json: bool) -> None:
-    typer.echo(json.dumps(pause, ensure_ascii=False, indent=2) if as_json else text)
+def _tell(pause: PauseView, text: str, as_json: bool) -> None:
+    typer.echo(json.dumps(json_of(pause), ensure_ascii=False, indent=2) if as_json else text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,8 +25,10 @@ from turnwise.cli.selection import (
     check_choice,
     selection,
 )
+from turnwise.cli.text.messages import as_json as json_of
 
 if TYPE_CHECKING:
+    from turnwise.api.runs import RunView
     from turnwise.client import Client
 
 _Wait = Annotated[
@@ -135,12 +137,12 @@ def fork(
             turns=turns,
             deadline=deadline,
         )
-        _tell(client, found, str(found["id"]), wait=wait, as_json=as_json)
+        _tell(client, found, found.id, wait=wait, as_json=as_json)
 
 
-def _tell(client: Client, run: dict[str, Any], text: str, *, wait: bool, as_json: bool) -> None:
+def _tell(client: Client, run: RunView, text: str, *, wait: bool, as_json: bool) -> None:
     if wait:
         from turnwise.cli.follow import follow
 
-        raise typer.Exit(follow(client, str(run["id"]), as_json=as_json))
-    typer.echo(json.dumps(run, indent=2, ensure_ascii=False) if as_json else text)
+        raise typer.Exit(follow(client, run.id, as_json=as_json))
+    typer.echo(json.dumps(json_of(run), indent=2, ensure_ascii=False) if as_json else text)

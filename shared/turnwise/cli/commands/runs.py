@@ -25,6 +25,7 @@ from turnwise.cli.selection import (
     check_choice,
     selection,
 )
+from turnwise.cli.text.messages import as_json as json_of
 
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="Name of a task of the application.")]
 
@@ -85,8 +86,8 @@ def submit(
             version=version,
         )
         if wait:
-            raise typer.Exit(follow(client, str(run["id"]), as_json=as_json))
-        typer.echo(_json(run) if as_json else run["id"])
+            raise typer.Exit(follow(client, run.id, as_json=as_json))
+        typer.echo(_json(json_of(run)) if as_json else run.id)
 
 
 def watch(run: RunArgument, as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
@@ -162,11 +163,11 @@ def show(
             from turnwise.cli.text.timeline import MOST_ITEMS, print_timeline, whole
 
             if as_json:
-                typer.echo(_json(whole(client, run)))
+                typer.echo(_json(json_of(whole(client, run))))
             else:
                 print_timeline(client.timeline(run, limit=MOST_ITEMS))
             return
-        found, transcript = client.run(run), client.transcript(run)
+        found, transcript = json_of(client.run(run)), json_of(client.transcript(run))
     if as_json:
         typer.echo(_json({"run": found, "transcript": transcript}))
         return
@@ -189,7 +190,7 @@ def answer(
 
     with connect(url) as client:
         taken = client.answer(run, text, question=question)
-    typer.echo(_json(taken) if as_json else f"{run} has its answer.")
+    typer.echo(_json(json_of(taken)) if as_json else f"{run} has its answer.")
 
 
 def cancel(
@@ -229,7 +230,7 @@ def cancel(
             change_all(client.cancel_runs, chosen, "cancelled", dry_run=dry_run, yes=yes, as_json=as_json)
             return
         found = client.cancel(run)
-    typer.echo(_json(found) if as_json else f"{run} is asked to end.")
+    typer.echo(_json(json_of(found)) if as_json else f"{run} is asked to end.")
 
 
 def raise_limits(
@@ -249,7 +250,7 @@ def raise_limits(
         raise typer.BadParameter("give --max-cost, --max-tokens or both")
     with connect(url) as client:
         found = client.change_limits(run, max_cost=usd(max_cost), max_tokens=max_tokens)
-    typer.echo(_json(found) if as_json else f"{run} has other limits.")
+    typer.echo(_json(json_of(found)) if as_json else f"{run} has other limits.")
 
 
 def inbox(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
@@ -261,7 +262,7 @@ def inbox(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
     from turnwise.cli.text.run import print_inbox
 
     with connect(url) as client:
-        items = client.inbox()
+        items = [json_of(item) for item in client.inbox()]
     if as_json:
         typer.echo(_json(items))
     elif items:
@@ -293,7 +294,7 @@ def resolve(
         raise typer.BadParameter("give one of --happened, --again and --fail; a result goes with --happened")
     with connect(url) as client:
         run = client.resolve(item, chosen[0], result)
-    typer.echo(_json(run) if as_json else f"{run['id']} goes on: {chosen[0]}.")
+    typer.echo(_json(json_of(run)) if as_json else f"{run.id} goes on: {chosen[0]}.")
 
 
 def _json(value: Any) -> str:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from turnwise.api.events import EventView
+from turnwise.api.runs import RunView
 from turnwise.cli.remote import connect
 from turnwise.cli.text.event_lines import ENDS, EventLine, EventLines
-from turnwise.cli.text.messages import Json, document_text
+from turnwise.cli.text.messages import as_json, document_text
 from turnwise.cli.text.run import result_text, tokens
 from turnwise.demo.tickets import Ticket, outcome_of, ticket_message
 from turnwise.errors import ConflictError, TurnwiseError
@@ -95,37 +97,37 @@ class DemoWorkers:
                     self.news.put(Lost(ticket=ticket.id, error=error))
 
     def _work_on(self, client: Client, ticket: Ticket) -> Worked:
-        run_id = str(client.submit("triage", ticket_message(ticket), tags=[ticket.id])["id"])
+        run_id = client.submit("triage", ticket_message(ticket), tags=[ticket.id]).id
         lines, turns = EventLines(width=400), 0
         for event in client.events(run_id):
-            turns += event["type"] == "turn.taken"
-            if event["type"] == "human.asked":
+            turns += event.type == "turn.taken"
+            if isinstance(event, EventView) and event.type == "human.asked":
                 self._ask(client, run_id, ticket, event)
-            line = lines.line(event)
+            line = lines.line(as_json(event))
             # Question and end are news of their own, and the answer comes again as a turn.
-            if line is not None and event["type"] not in _TOLD_OTHERWISE:
+            if line is not None and event.type not in _TOLD_OTHERWISE:
                 self.news.put(Happened(ticket=ticket.id, line=line))
         return _worked(ticket, client.run(run_id), turns)
 
-    def _ask(self, client: Client, run_id: str, ticket: Ticket, event: Json) -> None:
-        question = Question(ticket=ticket.id, text=document_text((event.get("data") or {}).get("document")))
+    def _ask(self, client: Client, run_id: str, ticket: Ticket, event: EventView) -> None:
+        question = Question(ticket=ticket.id, text=document_text((event.data or {}).get("document")))
         self.news.put(question)
         text = question.reply.get()
         try:
-            client.answer(run_id, text, question=event.get("ask"))
+            client.answer(run_id, text, question=event.ask)
         except ConflictError:
             return  # somebody else was quicker, over HTTP
 
 
-def _worked(ticket: Ticket, run: Json, turns: int) -> Worked:
-    completed = run["status"] == "completed"
-    unpriced = run["usage"]["unpriced_calls"]
+def _worked(ticket: Ticket, run: RunView, turns: int) -> Worked:
+    completed = run.status == "completed"
+    shown = as_json(run)
     return Worked(
         ticket=ticket.id,
         subject=ticket.subject,
-        outcome=outcome_of(result_text(run)) if completed else str(run["status_code"]).lower(),
+        outcome=outcome_of(result_text(shown)) if completed else str(run.status_code).lower(),
         turns=turns,
-        tokens=tokens(run),
-        cost=None if unpriced else Decimal(run["usage"]["cost"]),
+        tokens=tokens(shown),
+        cost=None if run.usage.unpriced_calls else Decimal(run.usage.cost),
         failed=not completed,
     )

@@ -1,17 +1,25 @@
-"""Messages and events as short lines for people; every function takes the JSON of the HTTP interface."""
+"""Messages and events as short lines for people; the functions take the JSON of the HTTP interface."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 Json = Mapping[str, Any]
 
 _SHORT = 100
 # Fields of a tool that say how it works, not what is meant this time.
 _INNER = frozenset({"$tool", "request", "purpose", "id"})
+
+
+def as_json(view: BaseModel) -> dict[str, Any]:
+    """Return the JSON that the gateway sent as `view`: what the terminal shows, and what `--json` prints."""
+    return view.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 def document_text(document: Json | None) -> str:

@@ -10,7 +10,6 @@ from rich.text import Text
 from turnwise.api.timeline import ItemView, SpanView, TimelineView
 from turnwise.cli.text.cells import cut, fitted, one_line
 from turnwise.cli.text.console import console
-from turnwise.cli.text.messages import Json
 from turnwise.timeline.sentences import duration
 
 if TYPE_CHECKING:
@@ -41,18 +40,18 @@ MOST_ITEMS = 60
 _PAGE = 1_000
 
 
-def whole(client: Client, run_id: str) -> Json:
+def whole(client: Client, run_id: str) -> TimelineView:
     """The timeline with all of its items."""
     found = client.timeline(run_id, limit=_PAGE)
-    while found["next_after"] is not None:
-        page = client.timeline(run_id, after=found["next_after"], limit=_PAGE)
-        found = page | {"items": [*found["items"], *page["items"]]}
+    while found.next_after is not None:
+        page = client.timeline(run_id, after=found.next_after, limit=_PAGE)
+        found = page.model_copy(update={"items": [*found.items, *page.items]})
     return found
 
 
-def print_timeline(found: Json) -> None:
+def print_timeline(view: TimelineView) -> None:
     """All of it, as wide as the terminal, at most 120 columns."""
-    view, out = TimelineView.model_validate(found), console()
+    out = console()
     width = min(out.width, _WIDEST)
     for line in timeline_lines(view, width):
         out.print(line, soft_wrap=True)
@@ -75,7 +74,7 @@ def timeline_lines(view: TimelineView, width: int) -> Iterable[Text]:
 
 def _shares(view: TimelineView, width: int) -> Iterable[Text]:
     for one in view.shares:
-        sign, style = SIGNS[one.kind]
+        sign, style = SIGNS.get(one.kind, SIGNS["unknown"])
         line = Text(sign, style=style)
         line.append(
             f" {fitted(one_line(one.text), width - 34)}{duration(one.seconds):>10}{100 * one.share:>6.1f} %", style=""
@@ -103,7 +102,7 @@ def _attempts(item: ItemView, width: int) -> Iterable[Text]:
         where = f"{one.host} (pid {one.pid})" if one.host else one.worker or "an unknown worker"
         why = f": {' '.join(one.reason.split())}" if one.reason else ""
         took = "" if one.claimed_at is None else f" after {duration((one.ended_at - one.claimed_at).total_seconds())}"
-        text = f"    {_WORDS[one.outcome]} {where}{took}{why}"
+        text = f"    {_WORDS.get(one.outcome, one.outcome)} {where}{took}{why}"
         yield Text(cut(one_line(text), width), style="dim")
 
 
@@ -136,7 +135,7 @@ def _bar(spans: Sequence[SpanView], whole_seconds: float, width: int) -> Text:
         passed += span.seconds
         end = min(width, round(width * passed / whole_seconds))
         if end > drawn:
-            sign, style = SIGNS[span.kind]
+            sign, style = SIGNS.get(span.kind, SIGNS["unknown"])
             line.append(sign * (end - drawn), style=style)
             drawn = end
     return line

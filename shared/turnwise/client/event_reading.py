@@ -1,0 +1,83 @@
+"""The rules of reading a run's events over connections that may break. No I/O."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import httpx2
+from pydantic import TypeAdapter, ValidationError
+
+from turnwise.api.events import EventView, StreamItem
+from turnwise.api.runs import RunWithTree
+from turnwise.client.errors import unavailable
+from turnwise.client.exchange import CONNECT_SECONDS, traced
+from turnwise.client.request import path_of
+from turnwise.errors import EnvironmentFault, TurnwiseError
+
+_LAST = ("run.completed", "run.failed", "run.cancelled")
+# The gateway says something at least every 15 s, so a longer silence is a dead connection.
+_SILENCE_SECONDS = 45.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 3.0
+_ITEM: TypeAdapter[StreamItem] = TypeAdapter(StreamItem)
+
+
+class EventReading:
+    """Events of one run in order, each once, from the one behind `after`; given up after `patience` seconds."""
+
+    def __init__(self, run_id: str, after: int, patience: float, *, text: bool) -> None:
+        self.run_id = run_id
+        self._seq = after
+        self._patience = patience
+        self._text = text
+        self._connected = False
+        self._heard = time.monotonic()
+        self._pause = _FIRST_PAUSE
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of httpx for the next connection."""
+        return {
+            "method": "GET",
+            "url": path_of("runs", self.run_id, "events"),
+            "params": {"text": "true"} if self._text else {},
+            "headers": traced({"Last-Event-ID": str(self._seq), "Accept": "text/event-stream"}),
+            "timeout": httpx2.Timeout(_SILENCE_SECONDS, connect=CONNECT_SECONDS),
+        }
+
+    def connected(self) -> None:
+        """Note that the gateway sends events: from now on, a failure is an interruption."""
+        self._connected = True
+
+    def take(self, data: str) -> StreamItem:
+        """Return what came as an event."""
+        self._heard, self._pause = time.monotonic(), _FIRST_PAUSE
+        try:
+            item = _ITEM.validate_python(json.loads(data))
+        except (ValueError, ValidationError) as error:
+            raise TurnwiseError(f"an event of {self.run_id} cannot be read: {error}") from error
+        if isinstance(item, EventView):
+            self._seq = item.seq
+        return item
+
+    def may_be_last(self, item: StreamItem) -> bool:
+        """Whether the run has ended, unless it was retried since and has events behind this one."""
+        return item.type in _LAST
+
+    def is_over(self, run: RunWithTree) -> bool:
+        """Whether no event will come any more, now that the run is as given."""
+        return run.finished_at is not None and run.last_event <= self._seq
+
+    def next_pause(self) -> float:
+        """Return the seconds until the next connection, after one that was closed before the last event."""
+        pause, self._pause = self._pause, min(2 * self._pause, _LONGEST_PAUSE)
+        return pause
+
+    def after_failure(self, error: httpx2.TransportError | EnvironmentFault, base_url: str) -> float:
+        """Return the seconds until the next connection; raises `error` once nothing came for too long."""
+        if self._connected and time.monotonic() - self._heard <= self._patience:
+            return self.next_pause()
+        if isinstance(error, EnvironmentFault):
+            raise error
+        raise unavailable(base_url, error) from error

@@ -1,0 +1,52 @@
+"""Tasks, workers, queues and pauses, and the gateway's own state."""
+
+from __future__ import annotations
+
+from turnwise.api.fleet import HealthView, PauseKind, PauseView, QueueView, TaskView, WorkerView
+from turnwise.api.pages import Page
+from turnwise.client.request import Request, given, items, model, path_of, text
+
+
+def tasks() -> Request[list[TaskView]]:
+    """Return the tasks of the application, of which runs can be made."""
+    return Request(method="GET", path=path_of("tasks"), read=items(Page[TaskView]))
+
+
+def workers() -> Request[list[WorkerView]]:
+    """Return the worker processes that serve the application, newest first."""
+    return Request(method="GET", path=path_of("workers"), read=items(Page[WorkerView]))
+
+
+def queues() -> Request[list[QueueView]]:
+    """Return the queues that hold asks for responders: how many each holds, how long the oldest has waited."""
+    return Request(method="GET", path=path_of("queues"), read=items(Page[QueueView]))
+
+
+def pauses() -> Request[list[PauseView]]:
+    """Return the queues, tasks and tenants that are paused."""
+    return Request(method="GET", path=path_of("pauses"), read=items(Page[PauseView]))
+
+
+def pause(kind: PauseKind, name: str, reason: str | None = None) -> Request[PauseView]:
+    """Pause a "queue", a "task" or a "tenant": nothing of it is begun or claimed until `resume`. For operators."""
+    return Request(method="PUT", path=path_of("pauses", kind, name), read=model(PauseView), body=given(reason=reason))
+
+
+def resume(kind: PauseKind, name: str) -> Request[PauseView]:
+    """End a pause, and return it as it was; `NotFoundError` if there is none. For operators."""
+    return Request(method="DELETE", path=path_of("pauses", kind, name), read=model(PauseView))
+
+
+def live() -> Request[HealthView]:
+    """Return at once if the gateway's process answers."""
+    return Request(method="GET", path="/health/live", read=model(HealthView))
+
+
+def ready() -> Request[HealthView]:
+    """Return if the gateway can take runs; raises the error that says why it cannot."""
+    return Request(method="GET", path="/health/ready", read=model(HealthView))
+
+
+def metrics() -> Request[str]:
+    """Return the gateway's metrics in the text format of Prometheus."""
+    return Request(method="GET", path="/metrics", read=text)

@@ -1,0 +1,241 @@
+"""Runs: submitted, looked at, followed, ended, and gone on with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from turnwise.api.pages import Page
+from turnwise.api.runs import BulkView, RunView, RunWithTree
+from turnwise.api.timeline import TimelineView
+from turnwise.api.transcript import TranscriptView
+from turnwise.client.event_reading import EventReading
+from turnwise.client.request import ANSWER_SECONDS, Json, Request, given, model, moment, money, path_of
+
+# Of a page of runs that are changed one after the other.
+_BULK_SECONDS = 120.0
+
+
+def submit(
+    task: str,
+    message: str,
+    *,
+    max_cost: Decimal | None = None,
+    max_tokens: int | None = None,
+    turns: int | None = None,
+    deadline: float | None = None,
+    on_limit: str | None = None,
+    priority: int = 0,
+    tags: Sequence[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+    session_id: str | None = None,
+    version: str | None = None,
+    idempotency_key: str | None = None,
+    wait: float = 0,
+    watch: bool = False,
+) -> Request[RunView]:
+    """Submit a run. Returns it as accepted, or as it is at most `wait` seconds later.
+
+    `max_cost` is in US dollars, `deadline` in seconds from now; `on_limit` is "end" or "wait" (for more budget).
+    With `session_id` (letters, digits and `._:@-`, at most 128) the run goes on where the last one of that session
+    and task ended. `version` of the application is for installations that pin runs to versions; default: the
+    gateway's. A call that failed may be repeated under the same `idempotency_key` without a second run. `watch`
+    announces that its events are read at once, so that its first answer can stream as well.
+    """
+    limits = _limits(max_cost=max_cost, max_tokens=max_tokens, turns=turns, deadline=deadline, on_limit=on_limit)
+    body = {
+        "task": task,
+        "message": message,
+        "limits": limits,
+        "priority": priority,
+        "tags": list(tags),
+        "metadata": dict(metadata or {}),
+        **given(session_id=session_id, version=version),
+    }
+    return Request(
+        method="POST",
+        path=path_of("runs"),
+        read=model(RunView),
+        params=given(wait=wait or None, watch="true" if watch else None),
+        body=body,
+        idempotency_key=idempotency_key,
+        seconds=ANSWER_SECONDS + wait,
+    )
+
+
+def run(run_id: str) -> Request[RunWithTree]:
+    """Return a run with its limits, usage, open tasks and result."""
+    return Request(method="GET", path=path_of("runs", run_id), read=model(RunWithTree))
+
+
+def runs(
+    *,
+    status: str | None = None,
+    task: str | None = None,
+    tag: str | None = None,
+    session: str | None = None,
+    created_after: datetime | str | None = None,
+    created_before: datetime | str | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> Request[Page[RunView]]:
+    """Return a page of runs, newest first: `items`, and the `next_cursor` that gets the next one.
+
+    Times have an offset; as text, they are RFC 3339, such as 2026-11-22T10:00:00Z.
+    """
+    params = given(
+        status=status,
+        task=task,
+        tag=tag,
+        session=session,
+        created_after=moment(created_after),
+        created_before=moment(created_before),
+        cursor=cursor,
+        limit=limit,
+    )
+    return Request(method="GET", path=path_of("runs"), read=model(Page[RunView]), params=params)
+
+
+def events(run_id: str, after: int = 0, *, text: bool = False, patience: float = 60.0) -> EventReading:
+    """Return a run's events after number `after`, as they happen, until its last one.
+
+    Goes on where it was after a broken connection; raises `GatewayUnavailableError` once nothing answered for
+    `patience` seconds. `DeltaView` comes in between: a piece of an answer that is being written, without a number,
+    which may be lost. Models send it whose settings say that they stream; with `text`, also those whose settings leave
+    that open.
+    """
+    return EventReading(run_id, after, patience, text=text)
+
+
+def transcript(run_id: str) -> Request[TranscriptView]:
+    """Return the run's conversation: the messages that were taken, each task's within its caller's."""
+    return Request(method="GET", path=path_of("runs", run_id, "transcript"), read=model(TranscriptView))
+
+
+def timeline(run_id: str, *, after: int = -1, limit: int = 100) -> Request[TimelineView]:
+    """Return where the run's time went: `summary`, `shares` and `slowest` of all of it, and a page of its `items`.
+
+    `next_after` of the answer is the `after` of the next page.
+    """
+    params = {"after": after, "limit": limit}
+    return Request(method="GET", path=path_of("runs", run_id, "timeline"), read=model(TimelineView), params=params)
+
+
+def cancel(run_id: str, *, idempotency_key: str | None = None) -> Request[RunView]:
+    """Ask for the run's end: it ends with KILL before another responder is asked. Returns the run as it is then."""
+    return _change("POST", path_of("runs", run_id, "cancel"), None, idempotency_key)
+
+
+def retry(
+    run_id: str,
+    *,
+    max_cost: Decimal | None = None,
+    max_tokens: int | None = None,
+    deadline: float | None = None,
+    idempotency_key: str | None = None,
+) -> Request[RunView]:
+    """Have a failed run go on from where it failed; the limits are from now on. Returns the run as it is then.
+
+    Raises `ConflictError` for a run that has not failed, or of which another way is to be taken.
+    """
+    limits = _limits(max_cost=max_cost, max_tokens=max_tokens, deadline=deadline)
+    return _change("POST", path_of("runs", run_id, "retry"), {"limits": limits}, idempotency_key)
+
+
+def cancel_runs(
+    filter: Mapping[str, Any],
+    *,
+    dry_run: bool = False,
+    cursor: str | None = None,
+    limit: int = 100,
+    idempotency_key: str | None = None,
+) -> Request[BulkView]:
+    """Ask for the end of a page of the unfinished runs that match `filter`: what matched, changed, was refused.
+
+    `filter` has at least one of `status`, `task`, `tag`, `session`, `error`, `created_after`, `created_before` and
+    `finished_after`; `error` is a kind such as "unavailable", a code or a type of error, or a list of them. Send
+    the answer's `created_before` with its `next_cursor`, so that no newer run matches.
+    """
+    body = given(filter=_conditions(filter), dry_run=dry_run, cursor=cursor, limit=limit)
+    return _bulk("cancel", body, idempotency_key)
+
+
+def retry_runs(
+    filter: Mapping[str, Any],
+    *,
+    dry_run: bool = False,
+    cursor: str | None = None,
+    limit: int = 100,
+    max_cost: Decimal | None = None,
+    max_tokens: int | None = None,
+    deadline: float | None = None,
+    idempotency_key: str | None = None,
+) -> Request[BulkView]:
+    """Have a page of the failed runs that match go on, as `retry` does; pages and `filter` as of `cancel_runs`."""
+    limits = _limits(max_cost=max_cost, max_tokens=max_tokens, deadline=deadline)
+    body = given(filter=_conditions(filter), dry_run=dry_run, cursor=cursor, limit=limit, limits=limits)
+    return _bulk("retry", body, idempotency_key)
+
+
+def fork(
+    run_id: str,
+    at: int,
+    *,
+    message: str | None = None,
+    model: str | None = None,
+    version: str | None = None,
+    session_id: str | None = None,
+    max_cost: Decimal | None = None,
+    max_tokens: int | None = None,
+    turns: int | None = None,
+    deadline: float | None = None,
+    on_limit: str | None = None,
+    idempotency_key: str | None = None,
+) -> Request[RunView]:
+    """Make a run that has the past of `run_id` up to its event `at`, and goes on from there. Returns the new run.
+
+    `message` answers the question that is open there, or is the first message of a run that has not begun there;
+    `model` is for all its agents; `session_id`, which must be new, begins with the fork.
+    """
+    limits = _limits(max_cost=max_cost, max_tokens=max_tokens, turns=turns, deadline=deadline, on_limit=on_limit)
+    body = given(at=at, limits=limits, message=message, model=model, version=version, session_id=session_id)
+    return _change("POST", path_of("runs", run_id, "fork"), body, idempotency_key)
+
+
+def change_limits(
+    run_id: str,
+    *,
+    max_cost: Decimal | None = None,
+    max_tokens: int | None = None,
+    idempotency_key: str | None = None,
+) -> Request[RunView]:
+    """Give a run that has not ended other limits (None leaves one); if it waited for that, it goes on."""
+    limits = _limits(max_cost=max_cost, max_tokens=max_tokens)
+    return _change("PATCH", path_of("runs", run_id), {"limits": limits}, idempotency_key)
+
+
+def _change(method: str, path: str, body: Json | None, key: str | None) -> Request[RunView]:
+    return Request(method=method, path=path, read=model(RunView), body=body, idempotency_key=key)
+
+
+def _bulk(action: str, body: Json, key: str | None) -> Request[BulkView]:
+    return Request(
+        method="POST",
+        path=path_of("runs", action),
+        read=model(BulkView),
+        body=body,
+        idempotency_key=key,
+        seconds=_BULK_SECONDS,
+    )
+
+
+def _conditions(filter: Mapping[str, Any]) -> Json:
+    """Return a filter as the API takes it; its times may be such as an answer has them."""
+    return {name: moment(value) if isinstance(value, datetime) else value for name, value in filter.items()}
+
+
+def _limits(*, max_cost: Decimal | None, **others: float | str | None) -> Json:
+    """Return the limits that are given, as the API takes them."""
+    return given(max_cost=money(max_cost), **others)

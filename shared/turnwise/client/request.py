@@ -1,0 +1,92 @@
+"""A request to the gateway as a value: what to send, and how to read the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+import httpx2
+from pydantic import BaseModel
+
+from turnwise.api.pages import Page
+
+T = TypeVar("T")
+Model = TypeVar("Model", bound=BaseModel)
+Json = dict[str, Any]
+
+# Seconds for an answer; a submission may wait longer, and adds what it waits.
+ANSWER_SECONDS = 30.0
+# Requests that may be sent again as they are: a second one changes nothing.
+_REPEATABLE = ("GET", "PUT")
+# Requests that the gateway does once for each idempotency key.
+_KEYED = ("POST", "PATCH")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(Generic[T]):
+    """One request. `read` makes the result of the answer; it raises `ValueError` for one that is something else."""
+
+    method: str
+    path: str
+    read: Callable[[httpx2.Response], T]
+    params: Mapping[str, Any] = field(default_factory=dict)
+    body: Json | None = None
+    idempotency_key: str | None = None
+    seconds: float = ANSWER_SECONDS
+
+    @property
+    def takes_key(self) -> bool:
+        """Whether the gateway does it once for each idempotency key."""
+        return self.method in _KEYED
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether it may be sent again when it is not known what became of it."""
+        return self.method in _REPEATABLE or self.idempotency_key is not None
+
+    def following(self, cursor: str) -> Request[T]:
+        """Return the request for the page that begins at the cursor."""
+        return replace(self, params={**self.params, "cursor": cursor})
+
+
+def path_of(*parts: str) -> str:
+    """Return the path below /v1 of these parts, whatever characters they have."""
+    return "/".join(["/v1", *(quote(part, safe="") for part in parts)])
+
+
+def given(**values: Any) -> Json:
+    """Return the values that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def money(amount: Decimal | None) -> str | None:
+    """Return US dollars as the API takes them."""
+    return None if amount is None else format(amount, "f")
+
+
+def moment(at: datetime | str | None) -> str | None:
+    """Return a time as the API takes it."""
+    return at.isoformat() if isinstance(at, datetime) else at
+
+
+def model(kind: type[Model]) -> Callable[[httpx2.Response], Model]:
+    """Read an answer as that model."""
+    return lambda response: kind.model_validate(response.json())
+
+
+def items(page: type[Page[T]]) -> Callable[[httpx2.Response], list[T]]:
+    """Read an answer as a list that comes whole."""
+    return lambda response: page.model_validate(response.json()).items
+
+
+def text(response: httpx2.Response) -> str:
+    """Read an answer as text."""
+    return response.text
+
+
+def nothing(_response: httpx2.Response) -> None:
+    """Read an answer that has no content."""
