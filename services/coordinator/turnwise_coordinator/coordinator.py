@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from structlog.contextvars import bound_contextvars
 
@@ -92,7 +93,7 @@ class Coordinator:
         with self._store.locked(run_id) as tx:
             if tx.run.ended:
                 return Moved(run=tx.run)
-            fail(tx, error_record(error, place="move") | {"code": error.code})
+            fail(tx, replace(error_record(error, place="move"), code=error.code).as_json())
             tx.mark()
             return Moved(run=tx.run, ended=True, next_run=tx.run_after())
 

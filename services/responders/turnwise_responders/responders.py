@@ -19,6 +19,7 @@ from turnwise.errors import (
 )
 from turnwise.processes.metrics import Metrics
 from turnwise.processes.settings import ServiceSettings
+from turnwise.record.runs.kept_errors import CodedError, RaisedError
 from turnwise.record.runs.outcomes import Deferral, Parking, Release, Reply
 from turnwise.record.runs.records import Claim
 from turnwise.record.runs.transaction import RunTransaction
@@ -239,7 +240,7 @@ class Responders:
             if release.reason == Cause.DRAINED.value:  # others are there for it
                 self._reporter.publish(permit(claim.ask))
         elif held is False:
-            error = {"code": "cancelled", "message": f"cut short: {release.reason}", "place": claim.ask.path}
+            error = CodedError(code="cancelled", message=f"cut short: {release.reason}", place=claim.ask.path)
             late = Reply(kind="error", error=error, usage=release.usage, calls=release.calls)
             self._until_back(claim, lambda: self._store.reply(claim, late))
         return held
@@ -315,7 +316,7 @@ class Responders:
 
 def _refused(claim: Claim, outcome: Outcome, error: Exception) -> Reply:
     """The error for the record in the place of an outcome that the database refuses."""
-    kept = {"type": type(error).__name__, "message": f"the reply cannot be kept: {error}", "place": claim.ask.path}
-    if isinstance(error, TurnwiseError):
-        kept["code"] = error.code
+    message = f"the reply cannot be kept: {error}"
+    code = error.code if isinstance(error, TurnwiseError) else None
+    kept = RaisedError(type=type(error).__name__, message=message, place=claim.ask.path, code=code)
     return Reply(kind="error", error=kept, usage=outcome.usage, calls=outcome.calls)

@@ -91,12 +91,13 @@ class Reporter:
             metrics.queue_move_seconds.labels(ask.queue).observe(written)
         metrics.turn_duration_seconds.labels(ask.responder).observe(total)
         metrics.turn_overhead_seconds.observe(max(0.0, total - own))
-        error = reply.error if reply.kind == "error" else None
+        kept = reply.error.as_json() if reply.error is not None else None
+        error = kept if reply.kind == "error" else None
         self._count_calls(claim, reply, error)
         if ask.responder == "llm" and (error is not None or reply.usage is not None):
             metrics.llm_call_duration_seconds.labels(self._model_label(reply, error)).observe(own)
-        elif reply.error is not None and reply.error.get("tool"):
-            self._count_tool(reply.error["tool"], "error")
+        elif kept is not None and kept.get("tool"):
+            self._count_tool(kept["tool"], "error")
         for tool in reply.data.get("tools", ()):
             self._count_tool(tool, "ok")
 

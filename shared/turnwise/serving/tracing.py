@@ -157,7 +157,8 @@ class Attempted:
         if isinstance(outcome, Deferral):
             error = outcome.data.get("error")
         else:
-            error = None if isinstance(outcome, Release) else outcome.error
+            kept = None if isinstance(outcome, Release) else outcome.error
+            error = kept.as_json() if kept is not None else None
         if error is not None:
             self._spot.failed(str(error.get("type") or error.get("kind") or kind))
 

@@ -14,6 +14,7 @@ from turnwise.record.database.rows import ASK, RECEIPT, ask_of, receipt_of
 from turnwise.record.database.schema import asks, events, receipts, workers
 from turnwise.record.database.status_statements import change_asks
 from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.kept_errors import CodedError, KeptError, RunError
 from turnwise.record.runs.outcomes import Parking, Receipt, Reply, Resolution
 from turnwise.record.runs.records import AskRecord, Claim, Json
 from turnwise.record.runs.transaction import RunTransaction
@@ -152,7 +153,7 @@ def _why(transaction: RunTransaction, ask: AskRecord, parking: Parking, tries: l
     if why.get("worker") is not None:
         why["worker"] = _holder(transaction, why["worker"])
     if parking.error is not None:
-        why["error"] = parking.error | {"attempts": tries}
+        why["error"] = parking.error.as_json() | {"attempts": tries}
     return why
 
 
@@ -230,11 +231,11 @@ def _fail(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: Re
     """The run ends with ERROR, at its next move."""
     transaction.connection.execute(_NOTE, _resolved(transaction, ask, why, resolution))
     if "error" in why:
-        error = why["error"]
+        error: RunError = KeptError(found=why["error"])
     else:
         tool = why.get("tool", "")
         message = f"nobody knows whether the handler of {tool!r} has done its work, and a person let the run fail"
-        error = {"type": "OutcomeUnknown", "code": why["reason"], "message": message, "place": ask.path, "tool": tool}
+        error = CodedError(type="OutcomeUnknown", code=why["reason"], message=message, place=ask.path, tool=tool)
     reply = Reply(kind="error", error=error, traceparent=resolution.traceparent)
     accept(transaction, ask, reply, ask.token, None)
 

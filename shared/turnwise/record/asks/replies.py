@@ -69,7 +69,7 @@ def accept(transaction: RunTransaction, ask: AskRecord, reply: Reply, token: int
     if reply.document is not None:
         data["document"] = reply.document.id
     if reply.error is not None:
-        data["error"] = reply.error
+        data["error"] = reply.error.as_json()
     if worker_id is not None:
         data |= attempted(ask, worker_id, reply.work)
     _event(transaction, "turn.replied", ask, data | reply.data)
@@ -123,7 +123,7 @@ def reply_row(
         accepted=reason is None,
         reason=reason,
         document_id=reply.document.id if reply.document else None,
-        error=redacted(reply.error),
+        error=redacted(reply.error.as_json()) if reply.error is not None else None,
         usage=settled_json(reply.usage) if reply.usage else None,
         cost=reply.usage.cost if reply.usage else None,
         worker_id=worker_id,

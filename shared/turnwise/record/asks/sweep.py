@@ -21,6 +21,7 @@ from turnwise.record.database.columns import now, word
 from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks, runs, sweep_leases, workers
 from turnwise.record.database.status_statements import change_asks, status_in
+from turnwise.record.runs.kept_errors import CodedError
 from turnwise.record.runs.outcomes import Parking
 from turnwise.record.runs.records import AskRecord
 from turnwise.record.runs.session_queue import LEFT_WAITING
@@ -259,7 +260,7 @@ def _park(transaction: RunTransaction, ask: AskRecord) -> None:
         f"({ask.responder}) in {ask.path}; look at their logs before it is tried again"
     )
     settle_lost(transaction, ask.id, ask.token, ask)
-    error = {"type": "AttemptsExhausted", "code": "attempts_exhausted", "message": message, "place": ask.path}
+    error = CodedError(type="AttemptsExhausted", code="attempts_exhausted", message=message, place=ask.path)
     _expired(transaction, ask, parked=True)
     park_ask(transaction, ask, Parking(reason="attempts_exhausted", error=error), lost_now=True)
 

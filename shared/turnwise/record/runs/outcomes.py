@@ -12,6 +12,7 @@ from typing import Literal
 
 from turnwise.base.waits import DeferralWait
 from turnwise.models.limits.provider import ProviderWait
+from turnwise.record.runs.kept_errors import RunError
 from turnwise.record.runs.records import Json, NewDocument, NewHistory, Usage
 
 
@@ -33,14 +34,14 @@ class Reply:
 
     The history is first cut to `keep_history` rows (None: not at all; 0: cleared), then `history` is appended.
     `record` and `state` replace the agent's unless None. `data` joins the data of the `turn.replied` event. Of a
-    `refused` call, which was not made, `error["limit"]` says which limit it would have gone over. `calls` are the model
+    `refused` call, which was not made, its error says which limit it would have gone over. `calls` are the model
     calls that `usage` is the sum of; where they are given, they are what is counted. One that `forfeits` has no usage
     that can be kept: what was reserved for its calls counts. `traceparent` is the answering's.
     """
 
     kind: Literal["answer", "nothing", "refused", "error"]
     document: NewDocument | None = None
-    error: Json | None = None
+    error: RunError | None = None
     keep_history: int | None = None
     history: tuple[NewHistory, ...] = ()
     record: Json | None = None
@@ -138,7 +139,7 @@ class Parking:
     reason: Literal["unknown_outcome", "attempts_exhausted"]
     call: Receipt | None = None
     worker: str | None = None
-    error: Json | None = None
+    error: RunError | None = None
     usage: Usage | None = None
     calls: tuple[CallUsage, ...] = ()
     work: Json | None = None

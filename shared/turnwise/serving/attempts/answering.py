@@ -12,6 +12,7 @@ from turnwise.base.cancellation import Cancellation
 from turnwise.errors import ApplicationError, DatabaseUnavailableError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import decode_document
+from turnwise.record.runs.kept_errors import RaisedError
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import Claim
 from turnwise.record.store import Store
@@ -95,9 +96,10 @@ class Answering:
             work=work,
         )
         outcome = attempt.outcome(message)
-        if isinstance(outcome, Reply) and (outcome.error or {}).get("code") == ApplicationError.code:
+        kept = outcome.error if isinstance(outcome, Reply) else None
+        if isinstance(outcome, Reply) and isinstance(kept, RaisedError) and kept.code == ApplicationError.code:
             # What another version saved may be read as late as in the middle of a handler.
-            return replace(outcome, error=explained(outcome.error or {}, claim.run, self._app))
+            return replace(outcome, error=explained(kept, claim.run, self._app))
         return outcome
 
     def accepted(self, claim: Claim, reply: Reply) -> None:

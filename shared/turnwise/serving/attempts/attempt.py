@@ -31,6 +31,7 @@ from turnwise.models.budget.gate import through
 from turnwise.models.budget.wait import PutOff
 from turnwise.models.retry_policy import kind_of
 from turnwise.observability.display import quiet_mode
+from turnwise.record.runs.kept_errors import RaisedError, RefusedCall
 from turnwise.record.runs.outcomes import Deferral, Parking, Release, Reply
 from turnwise.record.runs.records import Claim, Json, NewDocument, Usage
 from turnwise.serving.attempts.budget_gate import ServedGate, usage_of
@@ -135,7 +136,7 @@ class Attempt:
         if isinstance(interruption, Ending):
             return None
         # Kept for the books only, because the ask is another's.
-        return Reply(kind="error", error={"type": type(interruption).__name__, "message": "the ask was taken over"})
+        return Reply(kind="error", error=_taken_over(interruption))
 
     def _parked(self, unknown: OutcomeUnknown) -> Parking:
         if unknown.error is None:
@@ -162,25 +163,25 @@ class Attempt:
         """The error for the record: nothing of a failed call lasts but what it cost."""
         kept = self._record_of(error)
         if self.claim.ask.responder == "llm" and (kind := kind_of(error)) is not None:
-            kept |= {"kind": kind.value, "model": self._model()}
+            kept = replace(kept, kind=kind.value, model=self._model(), of_model=True)
         self._tell(error, kept)
         return Reply(kind="error", error=kept)
 
-    def _tell(self, error: BaseException, kept: Json) -> None:
+    def _tell(self, error: BaseException, kept: RaisedError) -> None:
         """Write the line of a failure: a model's refusal says all itself, what code has raised needs its traceback."""
         ask, run = self.claim.ask, self.claim.run
         place = {"run": run.id, "task": run.task, "tenant": run.tenant, "ask": ask.id, "path": ask.path}
-        extra = place | {"error": f"{kept['type']}: {kept['message']}"}
-        if "kind" in kept:
-            extra |= {"kind": kept["kind"], "model": kept["model"]}
+        extra: Json = place | {"error": f"{kept.type}: {kept.message}"}
+        if kept.of_model:
+            extra |= {"kind": kept.kind, "model": kept.model}
             logger.error("A model's call of run %s failed", run.id, extra={"action": "call_failed", **extra})
             return
-        extra |= {"responder": ask.responder} | ({"tool": kept["tool"]} if "tool" in kept else {})
+        extra |= {"responder": ask.responder} | ({"tool": kept.tool} if kept.tool is not None else {})
         logger.error("A handler of run %s failed", run.id, extra={"action": "handler_failed", **extra}, exc_info=error)
 
-    def _record_of(self, error: BaseException) -> Json:
+    def _record_of(self, error: BaseException) -> RaisedError:
         kept = error_record(error, place=self._place, tool=self.served.agent.tool_in_hand)
-        return kept | {"code": error.code} if isinstance(error, TurnwiseError) else kept
+        return replace(kept, code=error.code) if isinstance(error, TurnwiseError) else kept
 
     def _left(self, left: Release | Deferral) -> Outcome | None:
         """Keep what handlers have done for another attempt; what may not be called twice is not simply given back."""
@@ -228,7 +229,11 @@ def _look_in(later: TryLater, failed: int) -> float:
     return min(later.failure.outage_wait(failed, later.failure.agent), _LONGEST_LOOK)
 
 
-def _refusal(error: LimitReachedError) -> Json:
+def _taken_over(interruption: Interruption) -> RaisedError:
+    return RaisedError(type=type(interruption).__name__, message="the ask was taken over")
+
+
+def _refusal(error: LimitReachedError) -> RefusedCall:
     reason = by_refusal(error).as_json()
     told = {name: reason[name] for name in ("limit", "scope", "value", "used", "why")}
-    return {"type": type(error).__name__, "message": str(error), **told}
+    return RefusedCall(type=type(error).__name__, message=str(error), **told)

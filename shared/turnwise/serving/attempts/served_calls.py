@@ -23,6 +23,7 @@ from turnwise.errors import ApplicationError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.wire import decode_value, encode_tool, encode_value
+from turnwise.record.runs.kept_errors import RaisedError
 from turnwise.record.runs.outcomes import Parking, Receipt
 from turnwise.record.runs.records import Claim, Json
 from turnwise.record.store import Store
@@ -212,7 +213,7 @@ def begun(call: HandlerCall) -> Receipt:
     )
 
 
-def parking(call: HandlerCall, worker: str | None = None, error: Json | None = None) -> Parking:
+def parking(call: HandlerCall, worker: str | None = None, error: RaisedError | None = None) -> Parking:
     """A person has to say what became of the call, which `worker` has made just now, and which ended with `error`."""
     return Parking(reason="unknown_outcome", call=begun(call), worker=worker, error=error)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from turnwise.agents.retries import Failure, Tries
 from turnwise.agents.tools.handler_calls import Interruption
 from turnwise.base.waits import OutageWait, RetryWait
@@ -9,7 +11,7 @@ from turnwise.errors import TurnwiseError
 from turnwise.models.limits.provider import ProviderWait
 from turnwise.models.retry_policy import ErrorKind
 from turnwise.record.runs.outcomes import Deferral, ProviderDown
-from turnwise.record.runs.records import AskRecord, Json
+from turnwise.record.runs.records import AskRecord
 from turnwise.serving.moves.run_end import OUTAGE, error_record
 
 
@@ -74,12 +76,12 @@ def deferral(
     failure = later.failure
     error = error_record(failure.error, place=place, tool=failure.call.partition("#")[0] or None)
     if isinstance(failure.error, TurnwiseError):
-        error["code"] = failure.error.code
-    error |= {"kind": failure.kind.value} | ({"model": model} if model else {})
+        error = replace(error, code=failure.error.code)
+    error = replace(error, kind=failure.kind.value, model=model or None)
     attempt = later.attempt
     agent = ask.agent.rsplit("/", 1)[-1]
-    shown: Json = {name: error[name] for name in ("type", "code", "message") if name in error}
-    data = {"error": error, "attempt": attempt, "wait": round(later.seconds, 3)}
+    shown = error.shown()
+    data = {"error": error.as_json(), "attempt": attempt, "wait": round(later.seconds, 3)}
     provider, down = line or (None, None)
     waiting_for: RetryWait | OutageWait = RetryWait(agent=agent, error=shown, attempt=attempt)
     if later.outage:

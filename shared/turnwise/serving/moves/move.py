@@ -30,6 +30,7 @@ from turnwise.messages.entity import StatusCode
 from turnwise.messages.toolset import AgentFacts
 from turnwise.models.base import LLMMessage
 from turnwise.record.database.faults import DATABASE_ERRORS
+from turnwise.record.runs.kept_errors import RaisedError
 from turnwise.record.runs.records import Json, NewAsk, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus
@@ -126,8 +127,8 @@ class Mover:
             seen.begin(tx)
             record = error_record(error, place="move")
             if isinstance(error, AttributeNotSavedError):
-                record |= {"code": error.code}
-            fail(tx, explained(record, tx.run, self.app))
+                record = replace(record, code=error.code)
+            fail(tx, explained(record, tx.run, self.app).as_json())
         return Moved(run=tx.run)
 
 
@@ -401,15 +402,12 @@ class _Move:
             self.documents.put(finish.result)
             data["document"] = finish.result.metadata.id
             result = self.documents.body(finish.result.metadata.id)
-        error = None
+        error: Json | None = None
         if finish.status is StatusCode.INF_LOOP:
-            error = {
-                "type": "InfiniteLoopException",
-                "message": loop_message(finish.path, finish.loop),
-            }
-            data["error"] = error
+            message = loop_message(finish.path, finish.loop)
+            data["error"] = error = RaisedError(type="InfiniteLoopException", message=message).as_json()
         if finish.status is StatusCode.TIMEOUT and (away := no_provider(self.tx)) is not None:
-            data["error"] = error = away
+            data["error"] = error = away.as_json()
         if finish.status in (StatusCode.MAX_COST, StatusCode.MAX_TOKENS):
             limit = "cost" if finish.status is StatusCode.MAX_COST else "tokens"
             self.tx.event("limit.reached", path=finish.path, data={"limit": limit, **self._whose_limit()})

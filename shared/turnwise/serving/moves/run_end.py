@@ -7,7 +7,7 @@ import traceback
 from turnwise.base.waits import OutageWait
 from turnwise.messages.entity import StatusCode
 from turnwise.observability.redaction import redact
-from turnwise.record.runs.records import Json
+from turnwise.record.runs.kept_errors import CodedError, RaisedError
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
 
@@ -29,19 +29,18 @@ def run_status(status: StatusCode) -> RunStatus:
     return RunStatus.FAILED if status in _FAILED else RunStatus.COMPLETED
 
 
-def error_record(error: BaseException, *, place: str, tool: str | None = None) -> Json:
+def error_record(error: BaseException, *, place: str, tool: str | None = None) -> RaisedError:
     """The error as it is kept: type, message, where it happened, and the tool whose handler raised it; no secrets."""
-    record: Json = {"type": type(error).__name__, "message": redact(_words(error)), "place": place}
     frames = traceback.extract_tb(error.__traceback__)
+    line = None
     if frames:
         last = frames[-1]
-        record["line"] = f"{last.name} ({last.filename.rsplit('/', 1)[-1]}:{last.lineno})"
-    if tool:
-        record["tool"] = tool
-    return record
+        line = f"{last.name} ({last.filename.rsplit('/', 1)[-1]}:{last.lineno})"
+    message = redact(_words(error))
+    return RaisedError(type=type(error).__name__, message=message, place=place, line=line, tool=tool or None)
 
 
-def no_provider(tx: RunTransaction) -> Json | None:
+def no_provider(tx: RunTransaction) -> CodedError | None:
     """The error of a run whose deadline passed while its provider did not answer; None if that was not so."""
     waited_for, ask = tx.run.wait, tx.open_ask()
     # The run itself may have been looking, after tries that failed: then it was to wait for the model alone.
@@ -51,8 +50,12 @@ def no_provider(tx: RunTransaction) -> Json | None:
     last = (waited_for.error or {}).get("message") if isinstance(waited_for, OutageWait) else None
     model = waited_for.model if isinstance(waited_for, OutageWait) else None
     message = f"the deadline passed while the provider of {model or 'its model'} did not answer"
-    told = {"type": "ModelUnavailableError", "code": "model_unavailable", "kind": "unavailable"}
-    return told | {"message": f"{message}: {last}" if last else message}
+    return CodedError(
+        type="ModelUnavailableError",
+        code="model_unavailable",
+        kind="unavailable",
+        message=f"{message}: {last}" if last else message,
+    )
 
 
 def _words(error: BaseException) -> str:

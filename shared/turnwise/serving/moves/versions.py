@@ -7,11 +7,13 @@ with `pinned` it leaves them alone. A run whose state it cannot read waits for a
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 from turnwise.app import App
 from turnwise.errors import NewerStateError
 from turnwise.messages.entity import StatusCode
 from turnwise.record.asks.sweep import FOREIGN_PATIENCE
+from turnwise.record.runs.kept_errors import RaisedError
 from turnwise.record.runs.records import Json, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
@@ -49,7 +51,7 @@ def taken_over(run: RunRecord, app: App) -> Json:
     return {} if run.version == app.version else {"version": app.version}
 
 
-def explained(error: Json, run: RunRecord, app: App) -> Json:
+def explained(error: RaisedError, run: RunRecord, app: App) -> RaisedError:
     """The record of an error, with the reason that another version may be for it."""
     if run.version == app.version:
         return error
@@ -57,7 +59,7 @@ def explained(error: Json, run: RunRecord, app: App) -> Json:
         f"the run began with version {run.version} of the application and version {app.version} went on with it; keep "
         "what runs of the old one need, or set TURNWISE_VERSION_POLICY=pinned and keep processes of that version"
     )
-    return error | {"message": f"{error['message']} ({reason})", "version": app.version}
+    return replace(error, message=f"{error.message} ({reason})", version=app.version)
 
 
 def end_for_others(tx: RunTransaction) -> None:

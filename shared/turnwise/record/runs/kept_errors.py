@@ -1,0 +1,98 @@
+"""Errors as the record keeps them: of runs, replies, deferrals and parked asks.
+
+The API shows them, and filters choose runs by their parts, so the names, the order and the nulls of their JSON stay as
+they are. `as_json` is the one place where an error becomes JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from turnwise.record.runs.records import Json
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RaisedError:
+    """An exception: its class, where it was raised (`place`, `line`), and the tool whose handler raised it.
+
+    `kind` and `model` are those of a failed call of a model, which is named also if it is not known. `version` is that
+    of the application which went on with a run of another one.
+    """
+
+    type: str
+    message: str
+    place: str | None = None
+    line: str | None = None
+    tool: str | None = None
+    code: str | None = None
+    kind: str | None = None
+    model: str | None = None
+    version: str | None = None
+    # The call was one of a model: then `model` is kept also where it is None.
+    of_model: bool = False
+
+    def as_json(self) -> Json:
+        """The error as it is kept."""
+        made: Json = {"type": self.type, "message": self.message}
+        made |= _given(place=self.place, line=self.line, tool=self.tool, code=self.code, kind=self.kind)
+        made |= {"model": self.model} if self.of_model else _given(model=self.model)
+        return made | _given(version=self.version)
+
+    def shown(self) -> Json:
+        """The error in short, for what waits because of it."""
+        return {"type": self.type} | _given(code=self.code) | {"message": self.message}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CodedError:
+    """An error that Turnwise found without an exception: a `code`, and the class of error that it stands for."""
+
+    code: str
+    message: str
+    type: str | None = None
+    kind: str | None = None
+    place: str | None = None
+    tool: str | None = None
+
+    def as_json(self) -> Json:
+        """The error as it is kept."""
+        made = _given(type=self.type) | {"code": self.code} | _given(kind=self.kind)
+        return made | {"message": self.message} | _given(place=self.place, tool=self.tool)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RefusedCall:
+    """A call that was not made, because of a limit; `value`, `used` and `why` are null where they say nothing."""
+
+    type: str
+    message: str
+    limit: str
+    scope: str
+    value: Any = None
+    used: Any = None
+    why: Any = None
+
+    def as_json(self) -> Json:
+        """The error as it is kept."""
+        made: Json = {"type": self.type, "message": self.message, "limit": self.limit, "scope": self.scope}
+        return made | {"value": self.value, "used": self.used, "why": self.why}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KeptError:
+    """An error that was read from the record, to be kept again as it is."""
+
+    found: Mapping[str, Any]
+
+    def as_json(self) -> Json:
+        """The error as it was found."""
+        return dict(self.found)
+
+
+RunError: TypeAlias = RaisedError | CodedError | RefusedCall | KeptError
+
+
+def _given(**fields: object) -> Json:
+    return {name: value for name, value in fields.items() if value is not None}
