@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import sqlalchemy as sa
 
 from turnwise.base.waits import ParkedWait, ResponderWait
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.observability.redaction import redacted
+from turnwise.record.asks.parked_reason import ParkedReason, parked_reason
 from turnwise.record.asks.replies import accept, attempted, why_stale
 from turnwise.record.budgets.reservations import count, give_back
 from turnwise.record.database.columns import ONE, Document, word
@@ -20,6 +23,8 @@ from turnwise.record.runs.records import AskRecord, Claim, Json
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus
 
+# A worker, and since when it had the ask.
+_Held = tuple[str | None, float | None]
 # Programs of before asks were resolved closed what they parked, and ended the run.
 PARKED = sa.and_(asks.c.status == word(AskStatus.PARKED), asks.c.closed_at.is_(None))
 _THIS = sa.and_(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
@@ -105,12 +110,12 @@ class ParkedAsks(StoreBase):
         """
         with self.locked(run_id) as transaction:
             ask, why = _parked(transaction, ask_id)
-            if resolution.outcome == "happened" and "call" not in why:
+            if resolution.outcome == "happened" and why.call is None:
                 raise InvalidRequestError(
                     f"the ask {ask.id} is one of a model, and no handler's: resolve it with again or fail"
                 )
             event: Json = {"outcome": resolution.outcome}
-            event |= {name: why[name] for name in ("reason", "tool") if name in why}
+            event |= {name: value for name, value in why.shown().items() if name != "error"}
             transaction.event("ask.resolved", **_place(ask), data=event)
             _RESOLVE[resolution.outcome](transaction, ask, why, resolution)
             self.audited(transaction.connection, ask_id)
@@ -123,14 +128,14 @@ def park_ask(transaction: RunTransaction, ask: AskRecord, parking: Parking, *, l
     `lost_now`: its holder has just been found lost.
     """
     given = {"of_run": ask.run_id, "of_ask": ask.id}
-    why = redacted(_why(transaction, ask, parking, _tries(transaction, ask, lost_now)))
-    transaction.connection.execute(_PARK, given | {"why": why, "at": transaction.now})
-    known: Json = {name: why[name] for name in ("reason", "tool", "error") if name in why}
+    kept = redacted(_why(transaction, ask, parking, _tries(transaction, ask, lost_now)).as_json())
+    transaction.connection.execute(_PARK, given | {"why": kept, "at": transaction.now})
+    why = parked_reason(kept)
     # Of one whose holder was lost, the take-over has told it.
     held = {} if lost_now else attempted(ask, ask.worker_id, parking.work)
-    transaction.event("ask.parked", **_place(ask), data=known | held)
+    transaction.event("ask.parked", **_place(ask), data=why.shown() | held)
     agent = ask.agent.rsplit("/", 1)[-1]
-    wait = ParkedWait(ask=ask.id, agent=agent, reason=why["reason"], tool=why.get("tool"))
+    wait = ParkedWait(ask=ask.id, agent=agent, reason=why.reason, tool=why.tool)
     transaction.change(status=RunStatus.WAITING, waiting_for=wait.as_json(), move_due_at=None)
 
 
@@ -143,17 +148,18 @@ def _tries(transaction: RunTransaction, ask: AskRecord, lost_now: bool) -> list[
     return tries
 
 
-def _why(transaction: RunTransaction, ask: AskRecord, parking: Parking, tries: list[Json]) -> Json:
+def _why(transaction: RunTransaction, ask: AskRecord, parking: Parking, tries: list[Json]) -> ParkedReason:
     """What is kept of it: `reason`, the call and its tool where one is known, who had it and since when, the error."""
-    why: Json = {"reason": parking.reason, "attempts": ask.attempts}
+    why = ParkedReason(reason=parking.reason, attempts=ask.attempts)
+    held: _Held | None = (tries[-1]["worker"], tries[-1]["claimed_at"]) if tries else None
     if ask.responder == "agent" or parking.call is not None:
-        why |= _call(transaction, ask, parking)
-    if tries:
-        why = {"worker": tries[-1]["worker"], "began_at": tries[-1]["claimed_at"]} | why
-    if why.get("worker") is not None:
-        why["worker"] = _holder(transaction, why["worker"])
+        why, of_call = _call(transaction, ask, parking, why)
+        held = of_call or held
+    if held is not None:
+        worker = _holder(transaction, held[0]) if held[0] is not None else None
+        why = replace(why, is_held=True, was_lost=bool(tries), worker=worker, began_at=held[1])
     if parking.error is not None:
-        why["error"] = parking.error.as_json() | {"attempts": tries}
+        why = replace(why, error=parking.error.as_json() | {"attempts": tries})
     return why
 
 
@@ -163,23 +169,26 @@ def _holder(transaction: RunTransaction, worker_id: str) -> Json:
     return {"id": worker_id} | ({"host": row[0], "pid": row[1]} if row is not None else {})
 
 
-def _call(transaction: RunTransaction, ask: AskRecord, parking: Parking) -> Json:
+def _call(
+    transaction: RunTransaction, ask: AskRecord, parking: Parking, why: ParkedReason
+) -> tuple[ParkedReason, _Held | None]:
+    """The reason with the call that is in doubt, and who made it, where that is known."""
     given = {"of_run": ask.run_id, "of_ask": ask.id}
     row = transaction.connection.execute(_FIRST_BEGUN, given).first()
     begun = receipt_of(row) if row is not None else None
     call = parking.call or begun
     if call is None:
         last = transaction.connection.execute(_LAST_CALL, given).scalar()
-        return {"call": (last or 0) + 1}
-    why = {"call": call.call_no, "tool": call.tool, "arguments": call.arguments, "idempotency_key": call.key}
+        return replace(why, call=(last or 0) + 1), None
+    why = replace(why, call=call.call_no, tool=call.tool, arguments=call.arguments, idempotency_key=call.key)
     if parking.worker is not None:
-        return why | {"worker": parking.worker, "began_at": ask.claimed_at}
+        return why, (parking.worker, ask.claimed_at)
     if begun is not None and begun.call_no == call.call_no:
-        why |= {"worker": begun.worker_id, "began_at": begun.begun_at}
-    return why
+        return why, (begun.worker_id, begun.begun_at)
+    return why, None
 
 
-def _parked(transaction: RunTransaction, ask_id: str) -> tuple[AskRecord, Json]:
+def _parked(transaction: RunTransaction, ask_id: str) -> tuple[AskRecord, ParkedReason]:
     ask = transaction.ask(ask_id)
     if ask is not None and ask.responder == "user":
         raise InvalidRequestError(
@@ -187,39 +196,41 @@ def _parked(transaction: RunTransaction, ask_id: str) -> tuple[AskRecord, Json]:
         )
     if ask is None or ask.parked is None:
         raise NotFoundError(f"nothing is parked as {ask_id!r}; list the inbox to see what is")
+    why = parked_reason(ask.parked)
     if transaction.run.ended or ask.status != AskStatus.PARKED:
-        outcome = ask.parked.get("outcome")
+        outcome = why.outcome
         told = f"somebody has resolved it already ({outcome})" if outcome else "it is parked no longer"
         if transaction.run.ended and not outcome:
             told = f"its run has ended ({transaction.run.status})"
         raise ConflictError(f"{ask_id} can not be resolved: {told}", code="already_resolved")
-    return ask, ask.parked
+    return ask, why
 
 
-def _happened(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: Resolution) -> None:
+def _happened(transaction: RunTransaction, ask: AskRecord, why: ParkedReason, resolution: Resolution) -> None:
     """The call's result is what the person says; its handler is not called again."""
+    assert why.call is not None  # `resolve` has refused one without a call
     receipt = Receipt(
-        call_no=why["call"],
-        tool=why.get("tool", ""),
+        call_no=why.call,
+        tool=why.tool or "",
         status="done",
-        key=why.get("idempotency_key", ""),
+        key=why.idempotency_key or "",
         effect="once",
-        arguments=why.get("arguments"),
+        arguments=why.arguments,
         result=resolution.result or {"value": None},
-        begun_at=why.get("began_at"),
+        begun_at=why.began_at,
     )
     transaction.forget_begun(ask.id)
     transaction.put_receipt(ask.id, receipt, ask.token + 1, None)
     _reopen(transaction, ask, why, resolution)
 
 
-def _again(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: Resolution) -> None:
+def _again(transaction: RunTransaction, ask: AskRecord, why: ParkedReason, resolution: Resolution) -> None:
     """The call is made again, with the same key; attempts are counted anew."""
     transaction.forget_begun(ask.id)
     _reopen(transaction, ask, why, resolution)
 
 
-def _reopen(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: Resolution) -> None:
+def _reopen(transaction: RunTransaction, ask: AskRecord, why: ParkedReason, resolution: Resolution) -> None:
     given = _resolved(transaction, ask, why, resolution) | {"new_traceparent": resolution.traceparent}
     transaction.connection.execute(_REOPEN, given)
     agent = ask.agent.rsplit("/", 1)[-1]
@@ -227,22 +238,22 @@ def _reopen(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: 
     transaction.change(status=RunStatus.RUNNING, waiting_for=wait.as_json())
 
 
-def _fail(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: Resolution) -> None:
+def _fail(transaction: RunTransaction, ask: AskRecord, why: ParkedReason, resolution: Resolution) -> None:
     """The run ends with ERROR, at its next move."""
     transaction.connection.execute(_NOTE, _resolved(transaction, ask, why, resolution))
-    if "error" in why:
-        error: RunError = KeptError(found=why["error"])
+    if why.error is not None:
+        error: RunError = KeptError(found=why.error)
     else:
-        tool = why.get("tool", "")
+        tool = why.tool or ""
         message = f"nobody knows whether the handler of {tool!r} has done its work, and a person let the run fail"
-        error = CodedError(type="OutcomeUnknown", code=why["reason"], message=message, place=ask.path, tool=tool)
+        error = CodedError(type="OutcomeUnknown", code=why.reason, message=message, place=ask.path, tool=tool)
     reply = Reply(kind="error", error=error, traceparent=resolution.traceparent)
     accept(transaction, ask, reply, ask.token, None)
 
 
-def _resolved(transaction: RunTransaction, ask: AskRecord, why: Json, resolution: Resolution) -> Json:
-    noted = why | {"outcome": resolution.outcome, "resolved_at": transaction.now}
-    return {"of_run": ask.run_id, "of_ask": ask.id, "why": noted}
+def _resolved(transaction: RunTransaction, ask: AskRecord, why: ParkedReason, resolution: Resolution) -> Json:
+    noted = replace(why, outcome=resolution.outcome, resolved_at=transaction.now)
+    return {"of_run": ask.run_id, "of_ask": ask.id, "why": noted.as_json()}
 
 
 def _place(ask: AskRecord) -> Json:

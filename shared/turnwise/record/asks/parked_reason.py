@@ -1,0 +1,74 @@
+"""The value of an ask's `parked`: why a person has to decide, and what was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from turnwise.record.runs.records import Json
+
+_CALL = ("tool", "arguments", "idempotency_key")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ParkedReason:
+    """Why an ask is parked, as the inbox shows it; the names and the order of its JSON stay as they are.
+
+    `call` is the number of the handler's call, `tool` and what follows it are known where the call is. `is_held`: it is
+    known which worker had the ask, and since when; then `worker` has its `id` and, if they are known, `host` and `pid`.
+    `was_lost`: that worker was lost, and stands first. `outcome` and `resolved_at` are there once it is resolved.
+    """
+
+    reason: str
+    attempts: int
+    call: int | None = None
+    tool: str | None = None
+    arguments: Json | None = None
+    idempotency_key: str | None = None
+    is_held: bool = False
+    was_lost: bool = False
+    worker: Json | None = None
+    began_at: float | None = None
+    error: Json | None = None
+    outcome: str | None = None
+    resolved_at: float | None = None
+
+    def as_json(self) -> Json:
+        """The value as it is kept."""
+        holder: Json = {"worker": self.worker, "began_at": self.began_at} if self.is_held else {}
+        made: Json = holder if self.was_lost else {}
+        made = made | {"reason": self.reason, "attempts": self.attempts}
+        if self.call is not None:
+            made["call"] = self.call
+        if self.tool is not None:
+            made |= {name: getattr(self, name) for name in _CALL}
+        made |= holder
+        for name in ("error", "outcome", "resolved_at"):
+            if (value := getattr(self, name)) is not None:
+                made[name] = value
+        return made
+
+    def shown(self) -> Json:
+        """What events tell of it."""
+        kept = self.as_json()
+        return {name: kept[name] for name in ("reason", "tool", "error") if name in kept}
+
+
+def parked_reason(found: Mapping[str, Any]) -> ParkedReason:
+    """Read a value as it is kept."""
+    return ParkedReason(
+        reason=found.get("reason") or "",
+        attempts=found.get("attempts") or 0,
+        call=found.get("call"),
+        tool=found.get("tool"),
+        arguments=found.get("arguments"),
+        idempotency_key=found.get("idempotency_key"),
+        is_held="worker" in found,
+        was_lost=next(iter(found), None) == "worker",
+        worker=found.get("worker"),
+        began_at=found.get("began_at"),
+        error=found.get("error"),
+        outcome=found.get("outcome"),
+        resolved_at=found.get("resolved_at"),
+    )
