@@ -27,11 +27,13 @@ run: $(READY) ## run the demo: embedded, no key and no server needed
 test: $(READY) ## run all tests; ARGS="-k name" passes options on
 	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
 
-check: $(READY) ## format, lint, types, import contracts
+check: $(READY) ## format, lint, types, import contracts, words
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.words
+	$(BIN)/codespell README.md CONTRIBUTING.md SECURITY.md docs shared services
 
 docs: $(READY) ## build the documentation into site/, every warning an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -10,7 +10,7 @@ import re
 
 from bench.tool_loop import CountTool, first_message, said
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
-from turnwise.testing.fake_llm.answer import ScriptedAnswer
+from turnwise.testing.fake_llm.answer import Answer
 from turnwise.testing.fake_llm.request import ChatRequest, text_of
 
 app = App("bench", version="1")
@@ -30,8 +30,8 @@ def slow_message(turns: int, seconds: float) -> str:
     return f"{first_message(turns)}, each after {seconds} s"
 
 
-def answer(request: ChatRequest) -> ScriptedAnswer:
+def answer(request: ChatRequest) -> Answer:
     """What the model says, late."""
     texts = " ".join(text_of(message) for message in request.messages)
     found = _SECONDS.search(texts)
-    return ScriptedAnswer(content=said(request.last), delay=float(found[1]) if found else 0.0)
+    return Answer(content=said(request.last), delay=float(found[1]) if found else 0.0)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.tool_loop import CountTool, said
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
-from turnwise.testing.fake_llm.answer import ScriptedAnswer
+from turnwise.testing.fake_llm.answer import Answer
 from turnwise.testing.fake_llm.request import ChatRequest
 
 # Of the logarithm: a call in twenty takes 2.0 times the mean, one in a hundred 2.8 times.
@@ -38,9 +38,9 @@ def latency(mean: float, chance: random.Random) -> float:
     return chance.lognormvariate(math.log(mean) - SPREAD**2 / 2, SPREAD) if mean > 0 else 0.0
 
 
-def answer(request: ChatRequest) -> ScriptedAnswer:
+def answer(request: ChatRequest) -> Answer:
     """What the model says, late."""
-    return ScriptedAnswer(content=said(request.last), delay=latency(float(os.environ.get(LATENCY, "0")), _random))
+    return Answer(content=said(request.last), delay=latency(float(os.environ.get(LATENCY, "0")), _random))
 
 
 def _keep_account() -> None:

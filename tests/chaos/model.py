@@ -12,7 +12,7 @@ from typing import Literal
 from tests.chaos import ledgers, words
 
 from turnwise.testing.fake_llm import wire
-from turnwise.testing.fake_llm.answer import ScriptedAnswer, ScriptedFault, ToolCall
+from turnwise.testing.fake_llm.answer import Answer, ScriptedFault, ToolCall
 from turnwise.testing.fake_llm.request import ChatRequest, text_of
 
 # Seconds of the step `think`; other answers take a part of SHORT that depends on the prompt.
@@ -33,7 +33,7 @@ if os.environ.get(UNRULY):
 _ROLE = re.compile(r"You play (\w+)\.")
 
 
-def answer(request: ChatRequest) -> ScriptedAnswer:
+def answer(request: ChatRequest) -> Answer:
     """The next step of the role that the system message names.
 
     A text ends with a digest of the whole prompt, so that runs whose prompts differ anywhere differ in what is said.
@@ -44,7 +44,7 @@ def answer(request: ChatRequest) -> ScriptedAnswer:
     said = _Speaker(request, found[1]).answer()
     fault = _fault(request)
     if isinstance(fault, ScriptedFault):
-        return ScriptedAnswer(fault=fault)
+        return Answer(fault=fault)
     if path := os.environ.get(ledgers.BILL):
         usage = wire.completion(request, said)["usage"]
         kept = {name: usage[name] for name in ("prompt_tokens", "completion_tokens")}
@@ -87,14 +87,14 @@ class _Speaker:
         self._step = sum(said > place for said in spoken)
         self._ref = words.ref(self._case, role, len(spoken))
 
-    def answer(self) -> ScriptedAnswer:
+    def answer(self) -> Answer:
         step = self._steps[self._step] if self._step < len(self._steps) else "end"
         calls = self._calls(step)
         text = self._text(step)
         if calls and not self._request.tools:
             text = " ".join([text, *(f'{{"request": "{call.name}", "ref": "{self._ref}"}}' for call in calls)])
             calls = []
-        return ScriptedAnswer(content=f"{text} [{self._request.digest}]", tool_calls=calls, delay=self._delay(step))
+        return Answer(content=f"{text} [{self._request.digest}]", tool_calls=calls, delay=self._delay(step))
 
     def _calls(self, step: str) -> list[ToolCall]:
         tools = {"note": ["note"], "look": ["look"], "book": ["book"], "pay": ["pay"], "both": ["pay", "book"]}

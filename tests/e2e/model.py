@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from turnwise.testing.fake_llm.answer import ScriptedAnswer, ScriptedFault, ToolCall
+from turnwise.testing.fake_llm.answer import Answer, ScriptedFault, ToolCall
 from turnwise.testing.fake_llm.request import ChatRequest
 
 # Seconds that a slow answer takes: long enough to kill somebody while it is in flight.
@@ -25,7 +25,7 @@ def tool(request: str, **fields: object) -> str:
     return json.dumps({"request": request, **fields})
 
 
-def answer(request: ChatRequest) -> ScriptedAnswer:
+def answer(request: ChatRequest) -> Answer:
     """The next line of the role that the system message names.
 
     A text ends with a digest of the whole prompt, so that runs whose prompts differ anywhere differ in their
@@ -35,19 +35,19 @@ def answer(request: ChatRequest) -> ScriptedAnswer:
     if found is None:
         raise LookupError(f"the system message names no role: {request.system[:80]!r}")
     if failing.get(found[1]):
-        return ScriptedAnswer(fault=failing[found[1]].pop(0))
+        return Answer(fault=failing[found[1]].pop(0))
     lines = _LINES[found[1]]
     spoken = sum(message.get("role") == "assistant" for message in request.messages)
     line = lines[min(spoken, len(lines) - 1)]
-    said = line if isinstance(line, ScriptedAnswer) else ScriptedAnswer(content=line)
+    said = line if isinstance(line, Answer) else Answer(content=line)
     if not said.content or found[1] in _UNMARKED:
         return said
-    return ScriptedAnswer.model_validate({**said.model_dump(), "content": f"{said.content} [{request.digest}]"})
+    return Answer.model_validate({**said.model_dump(), "content": f"{said.content} [{request.digest}]"})
 
 
 _UNMARKED = ("circler",)
 
-_LINES: Mapping[str, Sequence[str | ScriptedAnswer]] = {
+_LINES: Mapping[str, Sequence[str | Answer]] = {
     "calculator": (
         f"First the sum. {tool('add', a=1, b=2)}",
         f"Both at once: {tool('add', a=3, b=4)} and {tool('spell', word='größe 🐦')}",
@@ -56,16 +56,16 @@ _LINES: Mapping[str, Sequence[str | ScriptedAnswer]] = {
         "DONE the sums are 3, 7 and 11",
     ),
     "caller": (
-        ScriptedAnswer(tool_calls=[ToolCall(name="add", arguments={"a": 1, "b": 2})]),
-        ScriptedAnswer(
+        Answer(tool_calls=[ToolCall(name="add", arguments={"a": 1, "b": 2})]),
+        Answer(
             content="Two calls",
             tool_calls=[
                 ToolCall(name="add", arguments={"a": 3, "b": 4}),
                 ToolCall(name="spell", arguments={"word": "naïve"}),
             ],
         ),
-        ScriptedAnswer(tool_calls=[ToolCall(name="add", arguments={"a": "many", "b": 4})]),
-        ScriptedAnswer(
+        Answer(tool_calls=[ToolCall(name="add", arguments={"a": "many", "b": 4})]),
+        Answer(
             tool_calls=[
                 ToolCall(name="divide", arguments={"a": 4, "b": 2}),
                 ToolCall(name="add", arguments={"a": 5, "b": 6}),
@@ -100,12 +100,12 @@ _LINES: Mapping[str, Sequence[str | ScriptedAnswer]] = {
     "talker": ("Hello, what is it about?", "I see. Go on.", "Good to know."),
     "slowpoke": (
         tool("add", a=20, b=1),
-        ScriptedAnswer(content=f"After long thought: {tool('add', a=20, b=2)}", delay=SLOW),
-        ScriptedAnswer(content=f"And once more: {tool('add', a=20, b=3)}", delay=SLOW),
+        Answer(content=f"After long thought: {tool('add', a=20, b=2)}", delay=SLOW),
+        Answer(content=f"And once more: {tool('add', a=20, b=3)}", delay=SLOW),
         "DONE it took a while",
     ),
     "patient": ("DONE it was worth the wait",),
-    "dreamer": (ScriptedAnswer(content="DONE nobody waits for this", delay=ENDLESS),),
+    "dreamer": (Answer(content="DONE nobody waits for this", delay=ENDLESS),),
     "counter": (
         tool("note", text="one"),
         f"{tool('note', text='two')} {tool('note', text='three')}",
@@ -115,7 +115,7 @@ _LINES: Mapping[str, Sequence[str | ScriptedAnswer]] = {
         tool("note", text="one"),
         "TO[Bob]: how many tables?",
         "DONE that was the first page",
-        ScriptedAnswer(content=tool("note", text="two"), delay=SLOW),
+        Answer(content=tool("note", text="two"), delay=SLOW),
         "TO[Bob]: may I ask?",
         "DONE that was the second page",
         tool("report"),
@@ -125,7 +125,7 @@ _LINES: Mapping[str, Sequence[str | ScriptedAnswer]] = {
     "boss": ("Somebody decide.",),
     "decider": (tool("decide", verdict="yes"),),
     "unsure": (
-        ScriptedAnswer(content=""),
+        Answer(content=""),
         "DO-NOT-KNOW",
         "DONE now I know",
     ),

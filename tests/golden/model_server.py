@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from turnwise.testing.fake_llm.answer import ScriptedAnswer, ToolCall
+from turnwise.testing.fake_llm.answer import Answer, ToolCall
 from turnwise.testing.fake_llm.request import ChatRequest, text_of
 
 from . import model
@@ -28,13 +28,13 @@ class ScriptedModels:
         }
         self._prompts: dict[str, list[tuple[PromptMessage, ...]]] = defaultdict(list)
 
-    def __call__(self, request: ChatRequest) -> ScriptedAnswer:
+    def __call__(self, request: ChatRequest) -> Answer:
         reply = self._scripts[request.model].answer(request.last)
         self._prompts[request.model].append(_prompt(request.messages))
         if isinstance(reply, str):
-            return ScriptedAnswer(content=reply)
+            return Answer(content=reply)
         calls = [ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in reply.tool_calls]
-        return ScriptedAnswer(content=reply.content, tool_calls=calls)
+        return Answer(content=reply.content, tool_calls=calls)
 
     def prompts(self, scenario: model.Scenario) -> Prompts:
         """What the models of the scenario were sent, by agent."""

@@ -19,7 +19,7 @@ from turnwise.models.base import LLMMessage, Role
 from turnwise.models.openai.chat import OpenAIGPT
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.processes.settings import load_settings
-from turnwise.testing.fake_llm.answer import ScriptedAnswer, ScriptedFault
+from turnwise.testing.fake_llm.answer import Answer, ScriptedFault
 from turnwise.testing.fake_llm.rules import Rule, RuleReply
 from turnwise.testing.fake_llm.script import load_script
 from turnwise.testing.fake_llm.server import FakeLLMServer
@@ -95,5 +95,5 @@ def test_the_page_has_every_field_of_a_rule(name: str, fields: dict[str, object]
 
 
 def test_the_page_has_every_field_of_an_answer_and_a_fault() -> None:
-    for name in [*ScriptedAnswer.model_fields, *(f'"{field}"' for field in ScriptedFault.model_fields)]:
+    for name in [*Answer.model_fields, *(f'"{field}"' for field in ScriptedFault.model_fields)]:
         assert name in FAKE, json.dumps(name)

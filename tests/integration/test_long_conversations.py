@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from turnwise import ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task, ToolMessage
 from turnwise.errors import ContextOverflowError, ModelRequestError
-from turnwise.testing.fake_llm.answer import ScriptedAnswer, ScriptedFault, ToolCall
+from turnwise.testing.fake_llm.answer import Answer, ScriptedFault, ToolCall
 from turnwise.testing.fake_llm.request import ChatRequest
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
@@ -26,26 +26,26 @@ class Read(ToolMessage):
         return f"page {self.page}: " + "word " * 800
 
 
-def _strict(request: ChatRequest) -> ScriptedAnswer:
+def _strict(request: ChatRequest) -> Answer:
     """Asks for page after page; refuses what OpenAI would: too long, or calls and results that do not match."""
     used = sum(len(str(message)) for message in [*request.messages, *(request.tools or [])]) // 4
     if used + (request.output_limit or 0) > CONTEXT:
-        return ScriptedAnswer(
+        return Answer(
             fault=ScriptedFault(status=400, message=f"maximum context length is {CONTEXT} tokens, got {used}")
         )
     waiting: list[str] = []
     for message in request.messages:
         if message["role"] == "tool":
             if message["tool_call_id"] not in waiting:
-                return ScriptedAnswer(fault=ScriptedFault(status=400, message="a result without its call"))
+                return Answer(fault=ScriptedFault(status=400, message="a result without its call"))
             waiting.remove(message["tool_call_id"])
         elif waiting:
-            return ScriptedAnswer(fault=ScriptedFault(status=400, message="a call without its result"))
+            return Answer(fault=ScriptedFault(status=400, message="a call without its result"))
         waiting += [call["id"] for call in message.get("tool_calls") or ()]
     page = int(request.last.split()[1].strip(":")) if request.role == "tool" else 0
     if page == 15:
-        return ScriptedAnswer(content="DONE all read")
-    return ScriptedAnswer(tool_calls=[ToolCall(name="read", arguments={"page": page + 1})])
+        return Answer(content="DONE all read")
+    return Answer(tool_calls=[ToolCall(name="read", arguments={"page": page + 1})])
 
 
 def _reader(server: FakeLLMServer, **settings: Any) -> ChatAgent:

@@ -35,7 +35,7 @@ from turnwise.models.base import LLMResponse
 from turnwise.record.database.schema import asks
 from turnwise.record.runs.records import RunRecord
 from turnwise.record.store import Store
-from turnwise.testing.fake_llm.answer import ScriptedAnswer, ScriptedFault
+from turnwise.testing.fake_llm.answer import Answer, ScriptedFault
 from turnwise.testing.fake_llm.request import ChatRequest
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
@@ -55,12 +55,12 @@ class Model:
         self.fault, self.left = fault, times
         self.prompts: list[list[Any]] = []
 
-    def __call__(self, request: ChatRequest) -> ScriptedAnswer:
+    def __call__(self, request: ChatRequest) -> Answer:
         self.prompts.append([(message.get("role"), message.get("content")) for message in request.messages])
         if self.left:
             self.left -= 1
-            return ScriptedAnswer(content="half an answer", fault=self.fault)
-        return ScriptedAnswer(content="DONE here")
+            return Answer(content="half an answer", fault=self.fault)
+        return Answer(content="DONE here")
 
 
 @pytest.fixture
@@ -154,9 +154,9 @@ def test_a_request_that_is_refused_is_not_made_again(serving: Any) -> None:
 def test_an_answer_that_takes_too_long_is_asked_for_again(serving: Any) -> None:
     asked: list[ChatRequest] = []
 
-    def slow_at_first(request: ChatRequest) -> ScriptedAnswer:
+    def slow_at_first(request: ChatRequest) -> Answer:
         asked.append(request)
-        return ScriptedAnswer(content="DONE here", delay=HOURS if len(asked) == 1 else 0)
+        return Answer(content="DONE here", delay=HOURS if len(asked) == 1 else 0)
 
     agent = agent_of(serving(slow_at_first), answer_timeout=0.5)
     result = Task(agent, interactive=False).run("hello")
@@ -282,7 +282,7 @@ def test_after_the_last_try_the_run_ends_with_the_error(serving: Any, store: Sto
 
 def test_nobody_waits_for_the_next_try_and_a_new_process_goes_on_counting(serving: Any, store: Store) -> None:
     model = Model(ScriptedFault(status=429, retry_after=HOURS), times=100)
-    server, other = serving(model), serving(lambda _: ScriptedAnswer(content="DONE here"))
+    server, other = serving(model), serving(lambda _: Answer(content="DONE here"))
     app = app_of(lambda: agent_of(server))
 
     @app.task

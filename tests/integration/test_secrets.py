@@ -17,7 +17,7 @@ from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
 from turnwise.observability.logs import configure_logging
 from turnwise.processes.settings import load_settings
-from turnwise.testing.fake_llm.answer import ScriptedAnswer, ScriptedFault
+from turnwise.testing.fake_llm.answer import Answer, ScriptedFault
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
 API_KEY = "sk-planted-0123456789abcdef"
@@ -84,7 +84,7 @@ def test_planted_secrets_are_found_nowhere(tmp_path: Path, log: io.StringIO, mon
         wire_keys=[WIRE_KEY],
     )
     with (
-        FakeLLMServer(lambda _request: ScriptedAnswer(fault=refusal)) as provider,
+        FakeLLMServer(lambda _request: Answer(fault=refusal)) as provider,
         EmbeddedServer(settings, _app(provider.base_url)) as server,
         Client(server.url, token=TOKEN) as client,
     ):

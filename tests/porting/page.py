@@ -44,7 +44,7 @@ examples that need nothing but a model that speaks chat completions. These are l
 - modules that only other programs import;
 - `multi-agent-search-critic-no-orch`, which the reference itself does not bring to an end.
 
-## What is compared
+## The comparison
 
 - **Ports**: the program starts, and ends as it does with the reference: well, or with the same kind of error (for
   instance at the end of its input).

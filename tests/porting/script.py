@@ -8,7 +8,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from turnwise.testing.fake_llm.answer import ScriptedAnswer, ScriptedFault, ToolCall
+from turnwise.testing.fake_llm.answer import Answer, ScriptedFault, ToolCall
 from turnwise.testing.fake_llm.request import ChatRequest
 
 from .program import Call, Speaker
@@ -26,14 +26,14 @@ class ScriptedModels:
         self.requests: list[Request] = []
         self.unscripted: list[str] = []
 
-    def __call__(self, request: ChatRequest) -> ScriptedAnswer:
+    def __call__(self, request: ChatRequest) -> Answer:
         with self._lock:
             self.requests.append(request.model_dump(exclude_unset=True))
             said = self._next(request)
             if said is None:
                 found = f"no speaker of the script has an answer left to {request.last[:200]!r}"
                 self.unscripted.append(found)
-                return ScriptedAnswer(fault=ScriptedFault(status=400, message=found))
+                return Answer(fault=ScriptedFault(status=400, message=found))
             return _answer(request, said, f"call_{len(self.requests)}")
 
     @property
@@ -56,9 +56,9 @@ class ScriptedModels:
         return None
 
 
-def _answer(request: ChatRequest, said: str | Call, call_id: str) -> ScriptedAnswer:
+def _answer(request: ChatRequest, said: str | Call, call_id: str) -> Answer:
     if isinstance(said, str):
-        return ScriptedAnswer(content=said)
+        return Answer(content=said)
     if said.tool in request.tool_names:
-        return ScriptedAnswer(tool_calls=[ToolCall(id=call_id, name=said.tool, arguments=said.arguments)])
-    return ScriptedAnswer(content=json.dumps({"request": said.tool, **said.arguments}))
+        return Answer(tool_calls=[ToolCall(id=call_id, name=said.tool, arguments=said.arguments)])
+    return Answer(content=json.dumps({"request": said.tool, **said.arguments}))

@@ -69,7 +69,7 @@ class Coordinator:
         )
 
     def move(self, run_id: str) -> Moved:
-        """Make the run's moves until somebody outside has to act; harmless if there is nothing to do.
+        """Make the run's moves until someone outside has to act; harmless if there is nothing to do.
 
         The run is locked meanwhile, so no reply and no cancellation can come in unseen: whoever writes one afterwards
         wakes a coordinator. Raises `NotFoundError` for an unknown run, `DatabaseUnavailableError` while the database
@@ -106,7 +106,7 @@ class Coordinator:
         return self.move(run_id)
 
     def _swept(self, run_id: str) -> Moved:
-        """`move`, because a sweep found that nobody has; a message should have told of it, unless time alone did."""
+        """`move`, because a sweep found that no one has; a message should have told of it, unless time alone did."""
         run = self._store.run(run_id)
         if run.move_due_at is not None and not is_held_for_newer(run):
             self.hearing.missed()

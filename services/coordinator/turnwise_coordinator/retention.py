@@ -17,7 +17,7 @@ _LEASE = "retention"
 # Runs looked up at a time, and rows of the audit log deleted in a sweep.
 _BATCH = 50
 _AUDIT_ROWS = 500
-# Of the time between two sweeps: what is deleted waits for nobody, but sweeps wait for it.
+# Of the time between two sweeps: what is deleted waits for no one, but sweeps wait for it.
 _SHARE = 0.25
 # Seconds until the next look, once everything was looked at.
 _REST = 60.0
@@ -69,7 +69,7 @@ class RetentionSweep:
         found = self._store.old_runs(retention, _BATCH, self._after)
         deleted = 0
         for old in found:
-            self._after = old  # also if it can not be deleted: the others can
+            self._after = old  # also if it cannot be deleted: the others can
             if self._store.purge_run(old.id, retention):
                 self._purged.labels(old.status).inc()
                 deleted += 1

@@ -29,7 +29,7 @@ class Sweeper:
     """A thread that looks every `sweep_seconds` for lapsed leases, overdue moves and lost permits.
 
     Any coordinator may sweep; a lease row per queue keeps two from topping up the same queue at once. With `version`,
-    it looks after runs of that version. While it is `paused` it makes no moves, and goes on with the rest.
+    it looks after runs of that version. While it is `paused` it makes no moves, and continues with the rest.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Sweeper:
         except EnvironmentFault:
             raise
         except Exception:
-            # One run that can not be moved must not keep the sweeper from all the others.
+            # One run that cannot be moved must not keep the sweeper from all the others.
             logger.exception("The run %s could not be moved", run_id, extra={"action": "move_failed", "run": run_id})
 
     def _work(self) -> None:

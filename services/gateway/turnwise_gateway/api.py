@@ -129,7 +129,7 @@ _DESCRIPTION = "Durable conversations between LLM agents, tools and humans. Ever
 
 
 def _telemetry(root: str) -> TelemetryConfig:
-    """FastAPI traces requests, where somebody takes that; the probes and scrapes of a cluster are nobody's business."""
+    """FastAPI traces requests, where someone takes that; the probes and scrapes of a cluster are no one's business."""
     return {
         "tracer_provider": tracer_provider(),
         "meter_provider": meter_provider(),
@@ -153,7 +153,7 @@ def _add_middleware(api: FastAPI, store: Store, settings: ServiceSettings, known
 
 
 def identity(store: Store, settings: ServiceSettings) -> Identity | None:
-    """How callers are known; None: not at all."""
+    """Return how callers are known; None: not at all."""
     if settings.auth == "token":
         assert settings.auth_token is not None, "the settings have checked it"
         return SharedToken(store, settings.auth_token.get_secret_value())

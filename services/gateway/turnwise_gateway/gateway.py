@@ -1,4 +1,4 @@
-"""What every route of one API has at hand."""
+"""The parts that every route of one API uses."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _takes_keys(route: APIRoute) -> bool:
 
 
 def deed_of(request: Request) -> Deed | None:
-    """What this request does, should it do it; None where nobody says who he is, so that there is nothing to tell."""
+    """Return the action of this request, should it succeed; None for one without a caller."""
     if _whole(request).settings.auth == "none":
         return None
     return deed_in(request.scope, caller_of(request))

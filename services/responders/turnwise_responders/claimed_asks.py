@@ -1,4 +1,4 @@
-"""What this process has claimed, and what it may have claimed without knowing."""
+"""The asks that this process has claimed, or may have claimed without knowing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Holdings:
                     self._held.discard(_place(claim))
 
     def count(self) -> int:
-        """How many asks are in hand, those included that are being claimed."""
+        """Return how many asks are in hand, those included that are being claimed."""
         with self._lock:
             return len(self._held) + self._claiming
 

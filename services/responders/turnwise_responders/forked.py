@@ -39,7 +39,9 @@ class Forked:
         return True, "ok"
 
     def alive(self) -> tuple[bool, str]:
-        """Whether a restart would not help: it would, if all children are deaf for long and the broker answers."""
+        """Return whether a restart would not help: it would, if all children are deaf for long and the broker
+        answers.
+        """
         try:
             found = self._records()
         except EnvironmentFault:

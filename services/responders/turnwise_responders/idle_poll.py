@@ -24,7 +24,7 @@ class IdlePoll:
     """Serves asks that have waited for as long as silence is allowed to last, if it has room for them.
 
     `serve(queue)` claims an ask of the queue and answers it, and says whether there was one; at most `slots` at once.
-    So work goes on without the broker, if slowly; and whoever finds work in that way again and again is deaf, which
+    So work continues without the broker, if slowly; and whoever finds work in that way again and again is deaf, which
     `note_deaf` is told at each look. `incurable`: deaf for long, though the broker answers; only a restart helps.
 
     While messages come, they bring work enough for everybody, unless some were lost. So then it leaves alone what waits

@@ -23,7 +23,7 @@ _CAUSES = {"ended": Cause.KILLED, "lost": Cause.LOST}
 
 
 class InFlight:
-    """Cuts short what is being worked on for a run that ended, or under a lease that was lost.
+    """Cancels what is being worked on for a run that ended, or under a lease that was lost.
 
     A notice tells of a cancellation at once; the record is looked at for the rest, once for all that takes long.
     """
@@ -44,7 +44,7 @@ class InFlight:
         self._thread = self._clock.start("turnwise-in-flight", self._work)
 
     def stop(self) -> None:
-        """End both; what is being worked on goes on."""
+        """End both; what is being worked on continues."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join()
@@ -67,7 +67,7 @@ class InFlight:
                 del self._works[cancellation]
 
     def cut(self) -> int:
-        """Cut short all that is worked on now, so that it is given back; how much that was."""
+        """Cancelled all that is worked on now, so that it is given back; how much that was."""
         with self._lock:
             works = list(self._works)
         for work in works:
@@ -91,7 +91,7 @@ class InFlight:
             logger.warning("Could not see what is still wanted: %s", error, extra={"action": "look_failed"})
 
     def look(self) -> None:
-        """Cut short what the record says has no use any more; raises `DatabaseUnavailableError`."""
+        """Cancelled what the record says has no use any more; raises `DatabaseUnavailableError`."""
         now = self._clock.monotonic()
         with self._lock:
             # What began just now needs no look: most answers are there before the next one.
@@ -112,5 +112,5 @@ class InFlight:
             except EnvironmentFault as error:
                 logger.warning("Could not see what is still wanted: %s", error, extra={"action": "look_failed"})
             except Exception:
-                # The thread has to live as long as the process, or cancelled work would go on to its end.
+                # The thread has to live as long as the process, or cancelled work would continue to its end.
                 logger.exception("A look at what is wanted failed", extra={"action": "look_crashed"})

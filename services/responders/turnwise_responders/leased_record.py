@@ -25,5 +25,5 @@ class LeasedRecord:
         return self._until_back(claim, lambda: self._store.keep_receipts(claim, receipts))
 
     def holds(self, claim: Claim) -> bool:
-        """Whether the lease under which the ask was claimed was renewed in time, by this process's own clock."""
+        """Return whether the lease under which the ask was claimed was renewed in time, by this process's own clock."""
         return self._incarnation.current() == claim.worker_id

@@ -137,13 +137,13 @@ class Responders:
 
     @property
     def healthy(self) -> bool:
-        """Whether this process holds a lease, so that it may claim."""
+        """Return whether this process holds a lease, so that it may claim."""
         return self._incarnation.current() is not None
 
     def answer(self, permit: AskEnvelope) -> bool:
         """Claim one ask of the permit's queue, usually the one it names, and answer it; whether one was claimed."""
         if permit.queue not in self._queues:
-            # Work may be kept apart by queues, so nobody outside decides which of them this process serves.
+            # Work may be kept apart by queues, so no one outside decides which of them this process serves.
             logger.warning(
                 "A permit for the queue %r came in, which is not served here",
                 permit.queue,
@@ -158,7 +158,7 @@ class Responders:
         self._incarnation.note_deaf(deaf)
 
     def busy(self) -> int:
-        """How many asks it is at, or about to claim."""
+        """Return how many asks it is at, or about to claim."""
         return self._holdings.count()
 
     def serve(self, queue: str) -> bool:
@@ -229,7 +229,7 @@ class Responders:
             self._reporter.wake(claim.run.id)
 
     def _drop(self, claim: Claim, release: Release) -> bool | None:
-        """Give back what was cut short, and let a coordinator see why; if it is not ours any more, keep the books.
+        """Give back what was cancelled, and let a coordinator see why; if it is not ours any more, keep the books.
 
         Whether it was ours; None if this process had to stop before it knew.
         """
@@ -248,7 +248,7 @@ class Responders:
     def _write(self, claim: Claim, reply: Reply, moves: list[Moved]) -> bool | None:
         """Write the reply, and whether it was accepted; None if this process had to stop before it could.
 
-        The lease is renewed as long as this process lives, so nobody else would write it. A reply that no database
+        The lease is renewed as long as this process lives, so no one else would write it. A reply that no database
         takes becomes an error on record, and if its usage is what cannot be kept, all that was reserved counts.
         """
 

@@ -64,7 +64,9 @@ class ResponderProcess:
         return (True, self._switches.told()) if hearing.deaf_for() is None else (False, hearing.told())
 
     def alive(self) -> tuple[bool, str]:
-        """Whether a restart would not help: it would, if this process is deaf for long and the broker answers."""
+        """Return whether a restart would not help: it would, if this process is deaf for long and the broker
+        answers.
+        """
         return (False, self.responders.hearing.told()) if self.idle_poll.incurable else (True, "ok")
 
     def drain(self) -> None:
@@ -139,7 +141,7 @@ def run(
 
     With `autoscale` a prefork worker has so many children at most, and at least, as it has messages in hand.
 
-    Raises `ConfigurationError` for an unknown queue and for a pool that can not be scaled, and what `open_parts`
+    Raises `ConfigurationError` for an unknown queue and for a pool that cannot be scaled, and what `open_parts`
     raises, before anything is started.
     """
     check_autoscale(pool, autoscale)

@@ -48,7 +48,7 @@ class AnswerText:
 
     @property
     def asked_for(self) -> bool:
-        """Whether somebody asked for this text, also of a model whose settings leave open whether it streams."""
+        """Return whether someone asked for this text, also of a model whose settings leave open whether it streams."""
         return self._streaming.asked_for(self.run)
 
     def add(self, piece: str) -> None:
@@ -112,7 +112,7 @@ class Streaming:
     @contextmanager
     def answer(self, claim: Claim) -> Iterator[AnswerText]:
         """The text of the claim's answer; what is pending when the block ends is sent at once."""
-        # Above that of every earlier try, whether its worker was lost or it was put off.
+        # Above that of every earlier try, whether its worker was lost or it was deferred.
         attempt = max(1, claim.ask.attempts) + claim.ask.deferrals
         text = AnswerText(self, claim.run.id, claim.ask.id, attempt)
         try:
@@ -122,11 +122,11 @@ class Streaming:
                 self._send_safely(text)
 
     def wanted(self, run: str) -> bool:
-        """Whether somebody watches the run now."""
+        """Return whether someone watches the run now."""
         return bool(self._watched.listeners(run))
 
     def asked_for(self, run: str) -> bool:
-        """Return whether somebody who watches the run asked for the text of every model."""
+        """Return whether someone who watches the run asked for the text of every model."""
         return self._watched.text_wanted(run)
 
     def written(self, text: AnswerText, piece: str) -> None:
@@ -145,7 +145,7 @@ class Streaming:
             self._some.set()
 
     def _drop(self, text: AnswerText) -> None:
-        """Forget pending text that nobody watches any more: what is pending has to end where the text ends."""
+        """Forget pending text that no one watches any more: what is pending has to end where the text ends."""
         if text in self._pending:
             with self._lock:
                 self._pending.pop(text, None)

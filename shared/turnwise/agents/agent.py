@@ -1,4 +1,4 @@
-"""What every agent has: settings, a model, tools, and what lasts of it between turns."""
+"""The base of every agent: settings, a model, tools, and the memory that lasts between turns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ToolClasses = type[ToolMessage] | Sequence[type[ToolMessage]] | None
 
 
 class Agent(Holder):
-    """What every agent has: settings, a model, and the tools that it may use and handles.
+    """The base of every agent: settings, a model, and the tools that it may use and handles.
 
     Programs make `ChatAgent`s; this class is there for annotations and for `isinstance`.
     """
@@ -228,7 +228,7 @@ class Agent(Holder):
 
     @property
     def llm_tools_known(self) -> frozenset[str]:
-        """What tools the agent can read in a message, by name, whether it handles them or not."""
+        """Return what tools the agent can read in a message, by name, whether it handles them or not."""
         return frozenset(self.toolbox.known)
 
     @property
@@ -262,5 +262,5 @@ def _tool_class(given: Any) -> type[ToolMessage]:
     raise ConfigurationError(f"{found} is no tool; give a subclass of ToolMessage, or a list of them")
 
 
-# Weak: an agent lives as long as somebody holds it.
+# Weak: an agent lives as long as someone holds it.
 _alive: WeakValueDictionary[str, Agent] = WeakValueDictionary()

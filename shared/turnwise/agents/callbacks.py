@@ -1,4 +1,4 @@
-"""What an application is told while an agent works, and asked in a human's place."""
+"""The callbacks of an application while an agent works, also in a human's place."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ TokenListener = Callable[..., Any]
 
 
 def nothing(*_: Any, **__: Any) -> None:
-    """What a callback does that nobody set."""
+    """Do nothing: the default of a callback."""
 
 
 def _no_listener() -> TokenListener:
-    """What begins a stream that nobody listens to."""
+    """Return what begins a stream that no one listens to."""
     return nothing
 
 
 async def _no_listener_async() -> TokenListener:
-    """What begins a stream that nobody listens to."""
+    """Return what begins a stream that no one listens to."""
     return nothing
 
 
@@ -30,7 +30,7 @@ class CallbackSet:
     """Functions by name; a field's default is what it is until an application sets it."""
 
     def is_set(self, *names: str) -> bool:
-        """Whether an application set any of these."""
+        """Return whether an application set any of these."""
         unset = self.__dataclass_fields__
         for name in names:
             function = getattr(self, name)
@@ -90,7 +90,7 @@ def call_with(function: Callable[..., Any], offered: dict[str, Any]) -> Any:
 
 
 def wants_kinds(listener: TokenListener) -> bool:
-    """Whether a function that takes pieces of an answer requires their kind as a second argument."""
+    """Return whether a function that takes pieces of an answer requires their kind as a second argument."""
     parameters = inspect.signature(listener).parameters.values()
     required = [
         p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)

@@ -45,7 +45,7 @@ class ChatAgent(ToolHandling):
         return next((base in ChatAgent.__mro__ for base in cls.__mro__ if name in base.__dict__), False)
 
     def entity_responders(self) -> list[tuple[Entity, Responder]]:
-        """Who answers as each of the agent's entities, in the order in which a task asks them."""
+        """Return who answers as each of the agent's entities, in the order in which a task asks them."""
         return [
             (Entity.AGENT, self.agent_response),
             (Entity.LLM, self.llm_response),
@@ -53,7 +53,7 @@ class ChatAgent(ToolHandling):
         ]
 
     def entity_responders_async(self) -> list[tuple[Entity, AsyncResponder]]:
-        """Who answers as each of the agent's entities in an event loop; as `entity_responders`."""
+        """Return who answers as each of the agent's entities in an event loop; as `entity_responders`."""
         return [
             (Entity.AGENT, self.agent_response_async),
             (Entity.LLM, self.llm_response_async),
@@ -63,13 +63,13 @@ class ChatAgent(ToolHandling):
     # --- LLM ---------------------------------------------------------------------------------------------------
 
     def llm_can_respond(self, message: str | ChatDocument | None = None) -> bool:
-        """Whether the agent has a model, and handles no tool in the message."""
+        """Return whether the agent has a model, and handles no tool in the message."""
         return self._llm is not None and not self.get_tool_messages(message)
 
     def llm_response(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
-        """What the model answers to `message`; both are appended to the history. None if it can not answer.
+        """Return what the model answers to `message`; both are appended to the history. None if it cannot answer.
 
-        It can not if the agent has no model, the message is blank, or holds a tool that the agent handles. Without a
+        It cannot if the agent has no model, the message is blank, or holds a tool that the agent handles. Without a
         message, the model answers its system and user messages, or its last answer again. Raises `ModelError`, and
         `ContextOverflowError` for a conversation that is too long for it even shortened.
         """
@@ -82,7 +82,7 @@ class ChatAgent(ToolHandling):
         return await run_async(model_turn.answer(self, message))
 
     def llm_response_forget(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
-        """What the model answers, after which the history is as it was; None if it can not answer.
+        """Return what the model answers, after which the history is as it was; None if it cannot answer.
 
         An override of `llm_response` is not asked. Raises `ModelError`.
         """
@@ -98,7 +98,7 @@ class ChatAgent(ToolHandling):
         output_len: int | None = None,
         tool_choice: str | dict[str, Any] = "auto",
     ) -> ChatDocument:
-        """What the model answers to these messages alone; the agent's history plays no part and stays as it is.
+        """Return what the model answers to these messages alone; the agent's history plays no part and stays as it is.
 
         `output_len` bounds the answer in tokens (default: `max_output_tokens` of the model's settings). `tool_choice`
         is `auto`, `none`, `required`, or names a function as the API does; it counts where tools are functions of the
@@ -119,7 +119,7 @@ class ChatAgent(ToolHandling):
     # --- USER --------------------------------------------------------------------------------------------------
 
     def user_response(self, msg: str | ChatDocument | None = None) -> ChatDocument | None:
-        """What the human answers; None for an empty answer.
+        """Return what the human answers; None for an empty answer.
 
         He is `default_human_response` if that is set, else the callback `get_user_response`, else whoever sits at the
         terminal. A text that begins with `SYSTEM` becomes a message from SYSTEM without that word.

@@ -19,7 +19,7 @@ from turnwise.models.retry_policy import RetryPolicy
 
 
 class NonToolAction(str, Enum):
-    """What is done with a model's message that holds no tool.
+    """The treatment of a model's message that holds no tool.
 
     `FORWARD_USER` (or `USER`) forwards it to the human, `DONE` ends the task with it.
     """

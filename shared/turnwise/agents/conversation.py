@@ -19,7 +19,7 @@ class ConversingAgent(Agent):
     def __init__(self, config: ChatAgentConfig | None = None) -> None:
         super().__init__(config)
         self._history: MessageHistory | None = MessageHistory()
-        # In a served run the history is read when somebody looks at it.
+        # In a served run the history is read when someone looks at it.
         self.history_source: Callable[[], MessageHistory] | None = None
         # Where documents of earlier turns come from, when they are not in this process.
         self._lookup: Callable[[str], ChatDocument | None] | None = None
@@ -103,7 +103,7 @@ class ConversingAgent(Agent):
         self.set_system_message(f"{self.system_message}\n\n{message}")
 
     def json_format_rules(self) -> str:
-        """How the model has to write each tool that it may use; "" if there is none. May be overridden.
+        """Return how the model has to write each tool that it may use; "" if there is none. May be overridden.
 
         It stands in the system message after the application's text, with `use_tools`. Tools of one form are told
         together, by `json_group_instructions` and `format_instructions` of their classes.
@@ -111,7 +111,7 @@ class ConversingAgent(Agent):
         return tool_rules(self.toolbox.sets)
 
     def tool_instructions(self) -> str:
-        """What `instructions` of the usable tools tell the model of them; "" if nothing. May be overridden.
+        """Return what `instructions` of the usable tools tell the model of them; "" if nothing. May be overridden.
 
         It stands at the end of the system message, however tools are called.
         """
@@ -131,7 +131,7 @@ class ConversingAgent(Agent):
 
     @property
     def task_messages(self) -> list[LLMMessage]:
-        """What every conversation begins with: the system message, and the user message if there is one."""
+        """Return what every conversation begins with: the system message, and the user message if there is one."""
         first = [self.system_and_tools_message()]
         if self.user_message:
             first.append(LLMMessage(role=Role.USER, content=self.user_message))

@@ -51,7 +51,7 @@ class GlobalState(BaseModel):
 
 
 class GlobalStateKept:
-    """Gives each class a copy of its instance within the block; nothing is copied before somebody asks for it."""
+    """Gives each class a copy of its instance within the block; nothing is copied before someone asks for it."""
 
     def __init__(self) -> None:
         self._copies: dict[type[GlobalState], tuple[dict[str, Any], GlobalState]] = {}

@@ -1,4 +1,4 @@
-"""What lasts of an agent between two turns, besides its history."""
+"""The state of an agent that lasts between two turns, besides its history."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ class AgentMemory(BaseModel):
     settings: dict[str, Any] | None = None
 
     def dump(self) -> dict[str, Any]:
-        """What differs from a fresh record, as JSON-able data."""
+        """Return what differs from a fresh record, as JSON-able data."""
         return self.model_dump(mode="json", exclude_defaults=True)

@@ -56,7 +56,9 @@ def answer(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDo
 def _asked(
     agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: ToolChoice | None
 ) -> Steps[tuple[LLMResponse, Showing]]:
-    """What the model says, asked as often as the agent's policy allows. A failed try leaves nothing but its cost."""
+    """Return what the model says, asked as often as the agent's policy allows. A failed try leaves nothing but its
+    cost.
+    """
     before: dict[ErrorKind, int] = {}
     while True:
         showing = None
@@ -105,7 +107,7 @@ def _called(
     hold: Hold,
     sink: TokenSink | None,
 ) -> Steps[LLMResponse]:
-    """Call the model within what was put aside, and let its run count what it used."""
+    """Call the model within what was reserved, and let its run count what it used."""
     call = asked(model, sent.messages, hold.max_tokens, tools, sink)
     try:
         with chatting(agent, model, sent, hold.max_tokens) as spot:

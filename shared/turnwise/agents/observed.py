@@ -1,4 +1,4 @@
-"""What is told to OpenTelemetry of an agent's answers, its calls of models and its tools."""
+"""The telemetry of an agent's answers, its calls of models and its tools."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MODEL = (names.OPERATION, names.PROVIDER, names.REQUEST_MODEL, names.SERVER, na
 
 
 def answering(agent: ChatAgent, responder: str, more: dict[str, Any]) -> AbstractContextManager[Spot | None]:
-    """Around one answer of the agent's, as `responder` (llm or agent); gives None where nobody listens."""
+    """Around one answer of the agent's, as `responder` (llm or agent); gives None where no one listens."""
     if not listened(names.AGENT_DURATION):
         return NOBODY
     told = {names.AGENT: agent.config.name, names.RESPONDER: responder}
@@ -104,7 +104,7 @@ def executed(spot: Spot | None, value: Any) -> None:
 
 
 def _of_server(model: LanguageModel) -> dict[str, Any]:
-    """Who is called; a model without a server has the name of its kind."""
+    """Return who is called; a model without a server has the name of its kind."""
     url = getattr(model.config, "base_url", None)
     if url is None:
         return {names.PROVIDER: model.config.type}

@@ -10,7 +10,7 @@ from turnwise.models.base import LLMMessage, Role
 
 
 def tool_rules(sets: ToolSets) -> str:
-    """How to write each usable tool, those of one form together; "" if the model may use none."""
+    """Return how to write each usable tool, those of one form together; "" if the model may use none."""
     groups: dict[str, list[str]] = {}
     for name in sorted(sets.usable):
         tool = sets.known[name]
@@ -20,7 +20,7 @@ def tool_rules(sets: ToolSets) -> str:
 
 
 def tool_advice(sets: ToolSets) -> str:
-    """What the usable tools themselves want the model to know; "" if nothing."""
+    """Return what the usable tools themselves want the model to know; "" if nothing."""
     texts = [sets.known[name].instructions() for name in sorted(sets.usable)]
     return "\n\n".join(text for text in texts if text)
 
@@ -33,7 +33,7 @@ def system_message(own: str, sets: ToolSets, *, use_tools: bool, output: OutputF
 
 
 def told_as_text(*, use_tools: bool, output: OutputFormat | None) -> bool:
-    """Whether the system message says how to write tools."""
+    """Return whether the system message says how to write tools."""
     return use_tools or (output is not None and output.force_tools)
 
 

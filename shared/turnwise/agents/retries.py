@@ -1,7 +1,7 @@
 """Trying again: what failed is counted, and then waited for, here or elsewhere.
 
 In a program the wait is where the call is. A served run brings `Tries` of its own, which keep the count on record and
-put the whole ask off, so that nobody waits.
+put the whole ask off, so that no one waits.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class Failure:
         return f"{self.call}:{self.kind.value}" if self.call else self.kind.value
 
     def waits_out(self, default: str) -> bool:
-        """Whether its call waits for the end of an outage; `default` is what holds where the policy says nothing."""
+        """Return whether its call waits for the end of an outage; `default` is what holds where the policy says
+        nothing.
+        """
         return not self.call and self.policy.waits_out(self.error, default)
 
     def outage_wait(self, failed: int, seed: str) -> float:
@@ -58,7 +60,7 @@ class Failure:
 
 
 class Tries:
-    """What is done about failed tries: here, they are counted by whoever makes them."""
+    """Failed tries of a call; the base class only counts them."""
 
     def open(self) -> Bound[Tries | None]:
         """Count the calls made in the block here."""
@@ -84,7 +86,7 @@ class Tries:
 
 
 def tries() -> Tries:
-    """Who decides here what follows a failed try."""
+    """Return who decides here what follows a failed try."""
     return _current.get() or Tries()
 
 
@@ -100,7 +102,7 @@ async def _pause(seconds: float) -> None:
 
 
 def within(seconds: float | None, what: str, call: Effect) -> Effect:
-    """The call, cut short after so many seconds (None: never); `what` says for the error what took longer."""
+    """The call, cancelled after so many seconds (None: never); `what` says for the error what took longer."""
     if seconds is None:
         return call
 

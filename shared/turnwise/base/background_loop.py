@@ -36,7 +36,7 @@ def run_in_background(call: Callable[[], Awaitable[T]]) -> T:
     try:
         return call_in_background.result.result()
     except BaseException:
-        # Whether the coroutine failed or the waiting was interrupted: nothing of it goes on.
+        # Whether the coroutine failed or the waiting was interrupted: nothing of it continues.
         call_in_background.cancel()
         raise
 
@@ -78,7 +78,7 @@ class _Call(Generic[T]):
     async def _follow(self) -> None:
         try:
             value = await self._call()
-        except BaseException as error:  # noqa: BLE001 - raised where somebody waits for it
+        except BaseException as error:  # noqa: BLE001 - raised where someone waits for it
             if not self.result.cancelled():
                 self.result.set_exception(error)
         else:
@@ -87,7 +87,7 @@ class _Call(Generic[T]):
 
 
 def on_background_loop() -> bool:
-    """Whether the caller runs on the process's loop."""
+    """Return whether the caller runs on the process's loop."""
     try:
         return asyncio.get_running_loop() is _loops.get(os.getpid())
     except RuntimeError:  # on no loop at all

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class Cause(str, Enum):
-    """Why work is cut short.
+    """The reason to cancel work.
 
-    `KILLED`: somebody ended the run. `DEADLINE`: the run's time is over. `TIMEOUT`: this one answer, or tool, takes
+    `KILLED`: someone ended the run. `DEADLINE`: the run's time is over. `TIMEOUT`: this one answer, or tool, takes
     longer than it may. `LOST`: the work is another's by now. `DRAINED`: this process ends, another does the work.
     """
 
@@ -64,7 +64,7 @@ class Cancellation:
 
     @property
     def cause(self) -> Cause | None:
-        """Why it was cancelled, itself or with one around it; None if it was not."""
+        """Return why it was cancelled, itself or with one around it; None if it was not."""
         origin = self.origin
         return origin._cause if origin is not None else None
 
@@ -79,7 +79,7 @@ class Cancellation:
         return self if self._cause is not None else None
 
     def cancel(self, cause: Cause) -> None:
-        """Cut short what is done under it; only the first cause counts."""
+        """Cancelled what is done under it; only the first cause counts."""
         with self._lock:
             if self._cause is None:
                 self._cause = cause
@@ -238,9 +238,9 @@ def current_cancellation() -> Cancellation | None:
 
 
 def cancelled() -> bool:
-    """Whether the work that calls this has no use any more: its run was ended, or its time is over.
+    """Return whether the work that calls this has no use any more: its run was ended, or its time is over.
 
-    A synchronous tool handler that takes long should look at it now and then, because nobody can interrupt it. What it
+    A synchronous tool handler that takes long should look at it now and then, because no one can interrupt it. What it
     returns afterwards is thrown away.
     """
     current = _current.get()

@@ -24,7 +24,7 @@ class Event(Protocol):
         ...
 
     def is_set(self) -> bool:
-        """Whether it is raised."""
+        """Return whether it is raised."""
         ...
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -40,7 +40,7 @@ class Thread(Protocol):
         ...
 
     def is_alive(self) -> bool:
-        """Whether it has begun and not ended."""
+        """Return whether it has begun and not ended."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What the settings of tasks, agents and models have in common."""
+"""The base class of the settings of tasks, agents and models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turnwise.errors import ConfigurationError
 
 
 class Configuration(BaseModel):
-    """Settings of which one that does not exist is an error: a misspelt one would be a default that nobody sees.
+    """Settings of which one that does not exist is an error: a misspelt one would be a default that no one sees.
 
     A subclass may add fields, or allow any (`extra="allow"`).
     """

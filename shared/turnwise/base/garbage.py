@@ -1,4 +1,4 @@
-"""What Python's garbage collector does in a process that serves for weeks."""
+"""Settings of Python's garbage collector for a process that serves for weeks."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _counter = 0
 # Random bytes not used yet: one system call serves many ids, and each call would hand the interpreter's lock over.
 _random = bytearray()
 _CHUNK = 4_096
-# A child must not go on with the bytes of its parent.
+# A child must not continue with the bytes of its parent.
 os.register_at_fork(after_in_child=_random.clear)
 
 

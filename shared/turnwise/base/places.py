@@ -18,7 +18,7 @@ def place_of(kind: Any) -> str:
 def found_at(place: str, packages: Collection[str] = ()) -> Any:
     """Return the class or function that is defined at `module:qualified.name`; raises `LookupError` if there is none.
 
-    A stored place may be forged. So a module that nobody has imported is imported only if it is in one of `packages`,
+    A stored place may be forged. So a module that no one has imported is imported only if it is in one of `packages`,
     and an object, a function written in C, or one that is merely imported there is not found.
     A class may be imported there: it has moved.
     """

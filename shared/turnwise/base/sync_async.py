@@ -60,7 +60,7 @@ def breath() -> Generator[None, None, None]:
 
 
 def finished(value: Any) -> Steps[Any]:
-    """What is behind a value that has to be awaited; any other value itself."""
+    """Return what is behind a value that has to be awaited; any other value itself."""
     if not hasattr(type(value), "__await__"):
         return value
 

@@ -12,7 +12,7 @@ LINE = 160
 
 
 def visible(text: str) -> str:
-    """The text with what can not be seen as an escape such as \\x1b; every line end is a newline."""
+    """The text with what cannot be seen as an escape such as \\x1b; every line end is a newline."""
     if "\r" in text:
         text = _LINE_END.sub("\n", text)
     return _UNSEEN.sub(_escape, text)

@@ -73,7 +73,7 @@ class PauseWait(_Wait):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ParkedWait(_Wait):
-    """A person has to say how to go on with a parked ask; `tool` is that of the call, if it is one."""
+    """A person has to say how to continue with a parked ask; `tool` is that of the call, if it is one."""
 
     kind: ClassVar[str] = "parked"
     ask: str

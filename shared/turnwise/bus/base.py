@@ -1,4 +1,4 @@
-"""What a bus can do; `in_process` and `celery_bus` are the two that exist."""
+"""The interface of a bus; `in_process` and `celery_bus` are the two that exist."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Bus(Protocol):
     """Wakes the processes of a served run. Every method may be called from any thread.
 
     `publish_ask`, `wake`, `notify` and `tell` raise `BrokerUnavailableError` when the broker does not answer.
-    What they were to tell is in the database already, so a caller logs it and goes on: the sweeper tells it again.
+    What they were to tell is in the database already, so a caller logs it and continues: the sweeper tells it again.
     """
 
     def publish_ask(self, envelope: AskEnvelope) -> None:
@@ -40,7 +40,7 @@ class Bus(Protocol):
         ...
 
     def notify(self, notice: Notice) -> None:
-        """Tell every listener that the kind of notice is for; one that nobody hears is gone."""
+        """Tell every listener that the kind of notice is for; one that no one hears is gone."""
         ...
 
     def tell(self, listener: str, notice: Notice) -> None:
@@ -52,12 +52,14 @@ class Bus(Protocol):
 
         With `as_worker` only the notices that workers need are sent here: cancellations, and which runs are watched.
         That spares them the notices of every turn. Other listeners do not get the announcements of watched runs.
-        Returns at once. A callback that raises is logged, and listening goes on.
+        Returns at once. A callback that raises is logged, and listening continues.
         """
         ...
 
     def waiting(self, queue: str) -> int:
-        """How many messages wait in the queue, without those that a worker has taken; 0 if there is no such queue."""
+        """Return how many messages wait in the queue, without those that a worker has taken; 0 if there is no such
+        queue.
+        """
         ...
 
     def check(self) -> None:

@@ -1,6 +1,6 @@
-"""What travels over the bus: versioned JSON, the same for every broker and for the in-process bus.
+"""Envelopes of the bus: versioned JSON, the same for every broker and for the in-process bus.
 
-AskEnvelope     to one work queue     somebody is asked; a permit to claim one ask of that queue
+AskEnvelope     to one work queue     someone is asked; a permit to claim one ask of that queue
 MoveEnvelope    to `coordinator`      a run may be able to move
 RunNotice       to every listener     a run's record has got an event with this number
 CancelNotice    to every listener     a run was cancelled: stop what you do for it
@@ -39,7 +39,7 @@ class _OfRun(_Wire):
 
 
 class AskEnvelope(_OfRun):
-    """Somebody is asked; published to exactly one work queue.
+    """Someone is asked; published to exactly one work queue.
 
     A `document` of more than 64 KB of JSON is left out (None) when the envelope is made: the copy is for observers.
     """

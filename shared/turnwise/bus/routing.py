@@ -1,4 +1,4 @@
-"""Who gets an ask: the names of exchanges and queues, and the choice of a queue.
+"""The routing of asks: the names of exchanges and queues, and the choice of a queue.
 
 Every work queue is bound to `<queue>.#` of one topic exchange, and a routing key begins with the queue that the
 publisher chose; so an ask reaches exactly one work queue, and an observer can bind to any agent's asks.
@@ -32,7 +32,8 @@ def encode_agent(agent: str) -> str:
 
 
 def lane(queue: str, version: str | None) -> str:
-    """Where the broker keeps the messages of `queue` that are for processes of one version alone; None: the queue.
+    """Return where the broker keeps the messages of `queue` that are for processes of one version alone; None: the
+    queue.
 
     The record knows queues only, so that asks and runs do not depend on how they are delivered.
     """
@@ -50,7 +51,7 @@ def routing_key(queue: str, agent: str) -> str:
 
 
 def binding_key(queue: str) -> str:
-    """What a work queue is bound with: everything that begins with its name."""
+    """Return what a work queue is bound with: everything that begins with its name."""
     return f"{queue}.#"
 
 

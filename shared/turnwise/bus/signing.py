@@ -46,11 +46,11 @@ class WireKeys:
 
     @property
     def required(self) -> bool:
-        """Whether a message without a signature is refused."""
+        """Return whether a message without a signature is refused."""
         return bool(self.keys) and not self.accept_unsigned
 
     def headers(self, channel: Channel, routing_key: str, body: str) -> dict[str, str]:
-        """What a message carries to be believed."""
+        """Return what a message carries to be believed."""
         if not self.keys:
             return {}
         key = self.keys[0]

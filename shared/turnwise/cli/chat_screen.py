@@ -51,7 +51,7 @@ class ChatScreen:
     def questions(self) -> Generator[EventView, None, None]:
         """Show what happens, up to the run's end; yields the `human.asked` event of each question.
 
-        What happened before somebody came to the run is not told again, but a question that is open is asked.
+        What happened before someone came to the run is not told again, but a question that is open is asked.
         """
         begun = self._run.last_event
         open_question = (self._run.waiting_for or {}).get("question")
@@ -155,7 +155,7 @@ class _Pieces:
         self._answer.piece(piece.text, StreamEventType.TEXT)
 
     def broken(self, why: str | None = None) -> None:
-        """End the line of an answer that does not go on there."""
+        """End the line of an answer that does not continue there."""
         if self._answer is not None:
             self._answer.broken(*([why] if why else []))
             self._answer = None

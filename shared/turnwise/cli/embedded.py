@@ -46,7 +46,7 @@ class EmbeddedServer:
 
     @property
     def url(self) -> str:
-        """Where the gateway listens; valid once started."""
+        """Return where the gateway listens; valid once started."""
         return str(self._gateway.base_url)
 
     def start(self) -> None:
@@ -132,7 +132,7 @@ class EmbeddedServer:
 
 
 def take_over(store: Store, bus: InProcessBus) -> None:
-    """Go on with what an earlier server held; for the holder of the lock, who knows that no other lives."""
+    """Continue with what an earlier server held; for the holder of the lock, who knows that no other lives."""
     taken = store.take_over_all()
     for ask in taken:
         bus.publish_ask(permit(ask))

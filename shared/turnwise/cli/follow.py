@@ -57,7 +57,7 @@ def exit_code(run: RunView, last: Mapping[str, int]) -> int:
 
 
 def _tell_stopped(run: RunView, stopped: StoppedView, last: Mapping[str, int]) -> None:
-    """Say on stderr which limit ended the run, and how to go on with a higher one; `last` are events by type."""
+    """Say on stderr which limit ended the run, and how to continue with a higher one; `last` are events by type."""
     typer.echo(visible(stopped.message), err=True)
     option = _RAISED.get(stopped.limit)
     # A call that was refused is asked again; where none was, what came of the last one is looked at again.

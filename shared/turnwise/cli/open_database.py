@@ -29,7 +29,7 @@ def open_record(database: str | None, tenant: str, action: str) -> Iterator[Stor
 
 
 def actor() -> str:
-    """Who runs the command, as the audit log calls him."""
+    """Return who runs the command, as the audit log calls him."""
     try:
         return f"cli:{getpass.getuser()}"
     except (KeyError, OSError):  # a container's user without a name

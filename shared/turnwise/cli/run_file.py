@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def write_log(client: Client, run_id: str, form: str, output: Path | None) -> None:
     """Write what the run has said so far as `form`: html, tsv or text.
 
-    Raises `ConfigurationError` if `output` can not be written.
+    Raises `ConfigurationError` if `output` cannot be written.
     """
     run = client.run(run_id)
     title = RunTitle(task=run.task, run=run.id, state="" if run.finished_at else run.status)
@@ -56,7 +56,7 @@ def _form(client: Client, run_id: str, name: str, output: Path | None) -> Transc
 
 
 def _events_so_far(client: Client, run: RunView) -> Iterator[Json]:
-    """The events up to the last one that the run has now; a run that goes on is not waited for."""
+    """The events up to the last one that the run has now; a run that continues is not waited for."""
     for event in client.events(run.id):
         if isinstance(event, EventView):
             yield as_json(event)

@@ -76,7 +76,7 @@ def check_choice(run: str | None, chosen: Json, *, dry_run: bool) -> None:
 def change_all(
     change: Callable[..., BulkView], filter: Json, verb: str, *, dry_run: bool, yes: bool, as_json: bool
 ) -> None:
-    """Change all runs that match the filter, page by page, once somebody has agreed to their number.
+    """Change all runs that match the filter, page by page, once someone has agreed to their number.
 
     `change` is a method of the client such as `cancel_runs`; `verb` says what it does.
     """

@@ -43,7 +43,7 @@ _YES = frozenset({"yes", "y", "approve", "approved"})
 
 
 def request_message(header: TicketHeader, question: str) -> str:
-    """What Billing is sent: a line for its code, then the question."""
+    """Return what Billing is sent: a line for its code, then the question."""
     return f"Ticket {header.ticket}, customer {header.customer}\n{question}"
 
 
@@ -74,7 +74,7 @@ class PendingRefund(BaseModel):
 
 
 class BillingState(BaseModel):
-    """Whose invoices may be touched, for which ticket, and the refund that waits."""
+    """The customer whose invoices may be touched, the ticket, and the refund that waits."""
 
     header: TicketHeader | None = None
     pending: PendingRefund | None = None
@@ -154,7 +154,7 @@ def billing_agent(llm: LLMConfig) -> BillingAgent:
 
 
 def _question(request: RefundRequest) -> ChatDocument:
-    # The reason is a model's text: on one line and cut, so that it can not dress up as the question itself.
+    # The reason is a model's text: on one line and cut, so that it cannot dress up as the question itself.
     reason = " ".join(request.reason.split())[:200]
     return ChatDocument(
         content=(

@@ -41,14 +41,14 @@ class ScriptedTurn:
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptedConversation:
-    """What the model is sent: who it is, the latest task it was given, and its turns at it so far."""
+    """The prompt of the stand-in model: its role, the latest task it was given, and its turns at it so far."""
 
     system: str
     task: str
     turns: tuple[ScriptedTurn, ...]
 
     def told_by(self, tool: str) -> str | None:
-        """What the latest use of a tool brought, or None."""
+        """Return what the latest use of a tool brought, or None."""
         return next((turn.told for turn in reversed(self.turns) if turn.tool == tool), None)
 
 

@@ -1,4 +1,4 @@
-"""What the stand-in model sees in a text: numbers, amounts, and words of six languages that say what it is about."""
+"""The stand-in model's reading of a text: numbers, amounts, and words of six languages that tell its subject."""
 
 from __future__ import annotations
 

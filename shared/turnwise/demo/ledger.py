@@ -87,7 +87,7 @@ class RefundRefused:
 
 
 def demo_directory() -> Path:
-    """Where the books are kept: `TURNWISE_DEMO_DIR`, else a folder among the user's application data."""
+    """Return where the books are kept: `TURNWISE_DEMO_DIR`, else a folder among the user's application data."""
     if chosen := os.environ.get("TURNWISE_DEMO_DIR"):
         return Path(chosen)
     data = os.environ.get("XDG_DATA_HOME")
@@ -118,7 +118,7 @@ class Ledger:
             return _find(connection, customer, number)
 
     def refunded_in(self, ticket: str) -> Decimal:
-        """What was paid for a ticket so far."""
+        """Return what was paid for a ticket so far."""
         with self._connection() as connection:
             (cents,) = connection.execute(
                 "SELECT coalesce(sum(amount_cents), 0) FROM refunds WHERE ticket = ?", (ticket,)

@@ -1,4 +1,4 @@
-"""Which model the desk talks to."""
+"""The choice of the desk's model."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Ticket(BaseModel):
 
 
 class TicketHeader(BaseModel):
-    """What the first line of a run's message says: the ticket, and whose it is."""
+    """The first line of a run's message: the ticket, and whose it is."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -82,7 +82,7 @@ def outcome_of(result: str | None) -> str:
 
 
 def answer_of(result: str | None) -> str:
-    """What the customer is told: the result's text without its first line."""
+    """Return what the customer is told: the result's text without its first line."""
     return (result or "").partition("\n\n")[2]
 
 

@@ -65,7 +65,7 @@ class CloseTicket(ToolMessage):
 
 
 class TriageState(BaseModel):
-    """What code knows of the run: whose ticket it is, and how often the model had to be reminded of its tools."""
+    """Facts of the run that code knows: whose ticket it is, and the count of reminders to use tools."""
 
     header: TicketHeader | None = None
     reminders: int = 0

@@ -10,7 +10,7 @@ TurnwiseError
 │   │   └── AttributeNotSavedError  a turn left an attribute that other processes cannot have
 │   ├── AbsentNameError           an import of a name of Langroid that does not exist here
 │   ├── AbsentAttributeError      ... or its use as an attribute
-│   ├── InvalidRequestError       an argument or a request body that can not be accepted
+│   ├── InvalidRequestError       an argument or a request body that cannot be accepted
 │   │   ├── RequestTooLargeError  ... because of its size
 │   │   ├── UnknownPriceError     ... because it names a model without a price, under a limit of cost
 │   │   └── UnwritableError       ... because no database can keep it
@@ -18,7 +18,7 @@ TurnwiseError
 │   ├── NotFoundError             no such run, question, ...
 │   ├── ConflictError             the thing exists, but not in a state that allows this
 │   │   └── RepeatedRequestError  ... because the same request was done before
-│   ├── UnauthorizedError         nobody knows who asks: no key or token, or not a valid one
+│   ├── UnauthorizedError         no one knows who asks: no key or token, or not a valid one
 │   ├── PermissionDeniedError     who asks is known, and may not do this
 │   └── QuotaExceededError        a tenant asks more often, or for more at a time, than it may
 ├── EnvironmentFault              the surroundings': start or repair something, then try again
@@ -34,11 +34,11 @@ TurnwiseError
 │   ├── AddressInUseError
 │   └── AlreadyServedError        another embedded server holds the database file
 ├── IllegalTransitionError        Turnwise's own: a status was about to change in a way that is not in the table
-├── ConversationError             the conversation's: it went where it can not go on
+├── ConversationError             the conversation's: it went where it cannot continue
 │   ├── InfiniteLoopException     a task repeats itself
 │   ├── ContextOverflowError      it is longer than its model can read
 │   ├── LimitReachedError         a model call would go over its run's limit
-│   └── CallCancelledError        a call was cut short: its run was ended, or nobody waits for it any more
+│   └── CallCancelledError        a call was cancelled: its run was ended, or no one waits for it any more
 │       └── CallTimeoutError      ... or this one answer, or tool, took longer than it may
 └── ModelError                    the model provider's
     ├── ModelUnavailableError     no connection, a 5xx, or an answer that is none
@@ -114,7 +114,7 @@ class AttributeNotSavedError(ApplicationError):
 
 
 class InvalidRequestError(UsageError):
-    """An argument or a request body that can not be accepted."""
+    """An argument or a request body that cannot be accepted."""
 
     code = "invalid_request"
 
@@ -126,7 +126,7 @@ class RequestTooLargeError(InvalidRequestError):
 
 
 class UnknownPriceError(InvalidRequestError):
-    """A model of which nobody knows what it costs, where a limit of cost applies."""
+    """A model of which no one knows what it costs, where a limit of cost applies."""
 
     code = "unknown_price"
 
@@ -170,13 +170,13 @@ class RepeatedRequestError(ConflictError):
 
 
 class UnauthorizedError(UsageError):
-    """Nobody knows who asks: there is no key or token, or it is forged, expired or revoked."""
+    """No one knows who asks: there is no key or token, or it is forged, expired or revoked."""
 
     code = "unauthorized"
 
 
 class PermissionDeniedError(UsageError):
-    """Who asks is known, and may not do this: a scope is missing, or the request may come from a foreign page."""
+    """The caller is known, and may not do this: a scope is missing, or the request may come from a foreign page."""
 
     code = "forbidden"
 
@@ -205,7 +205,7 @@ class DatabaseUnavailableError(EnvironmentFault):
 
 
 class VectorStoreUnavailableError(EnvironmentFault):
-    """The database of a vector store does not answer, or its file can not be used."""
+    """The database of a vector store does not answer, or its file cannot be used."""
 
     code = "vector_store_unavailable"
 
@@ -252,7 +252,7 @@ class ToolServerUnavailableError(EnvironmentFault):
 
 
 class ToolOutcomeUnknownError(ToolServerUnavailableError):
-    """A server of tools went away during a call: nobody knows whether it was carried out.
+    """A server of tools went away during a call: no one knows whether it was carried out.
 
     A handler that learns nothing of what it has sent may raise it, too. A served run whose handler may not be called
     twice (`_effect`) then waits for a person.
@@ -289,7 +289,7 @@ class IllegalTransitionError(TurnwiseError):
 
 
 class ConversationError(TurnwiseError):
-    """The conversation went where it can not go on."""
+    """The conversation went where it cannot continue."""
 
     code = "conversation"
 
@@ -336,7 +336,7 @@ class LimitReachedError(ConversationError):
 
 
 class CallCancelledError(ConversationError):
-    """A call was cut short, because its run was ended, its run's time is over, or the work is another's by now.
+    """A call was cancelled, because its run was ended, its run's time is over, or the work is another's by now.
 
     `origin` is the `Cancellation` that was cancelled. Whoever runs the task makes its end of it.
     """
@@ -351,7 +351,7 @@ class CallCancelledError(ConversationError):
 class CallTimeoutError(CallCancelledError):
     """One answer of a model, or one tool, took longer than its agent or its class allows.
 
-    `outcome_unknown`: it cut short what a handler did outside that may not be done twice.
+    `outcome_unknown`: it cancelled what a handler did outside that may not be done twice.
     """
 
     code = "timeout"

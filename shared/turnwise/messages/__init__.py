@@ -1,1 +1,1 @@
-"""What responders say to each other: documents, and the tools found in them."""
+"""Messages between responders: documents, and the tools found in them."""

@@ -26,7 +26,8 @@ def assign_results(result: ChatDocument, question: ChatDocument, open_calls: Seq
 def match_results(
     text: str, by_id: dict[str, str] | None, open_calls: Sequence[OpenAIToolCall]
 ) -> tuple[str, dict[str, str] | None, str | None]:
-    """What of (text, results by call id) answers which open call: text, results by id, the id that the text answers.
+    """Return what of (text, results by call id) answers which open call: text, results by id, the id that the text
+    answers.
 
     One open call is answered by whatever there is. As many results as open calls are taken in order. Otherwise
     results with an open id are results, and the others become text. One text answers the first open call.

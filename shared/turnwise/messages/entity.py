@@ -1,4 +1,4 @@
-"""Who speaks in a task, and how a task ended."""
+"""The speakers in a task, and the statuses of its end."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _BY_NAME = {entity.value.lower(): entity for entity in Entity}
 
 
 class StatusCode(str, Enum):
-    """How a task ended; a message carries it when it is a task's result.
+    """The status of a task's end; a message carries it when it is a task's result.
 
     - `DONE`: an answer said so, or a rule of the task; `OK`: there was nothing more to answer, or it was for the
       caller.
     - `USER_QUIT`: the human ended it; `KILL`: `Task.kill`, or a cancelled run.
-    - `STALLED`: nobody answered for `max_stalled_steps`; `INF_LOOP`: it repeated itself.
+    - `STALLED`: no one answered for `max_stalled_steps`; `INF_LOOP`: it repeated itself.
     - `FIXED_TURNS`: the `turns` it was given are taken; `MAX_TURNS`: those that `settings` allow any task.
     - `MAX_COST`, `MAX_TOKENS`, `TIMEOUT`: a limit of the run was reached.
     - `ERROR`: something raised, in a served run; in a script it propagates.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def history_messages(
     doc: ChatDocument, open_calls: list[OpenAIToolCall], open_function: str | None = None
 ) -> list[LLMMessage]:
-    """What is appended to the history when the model is sent `doc`, or has said it, with its files.
+    """Return what is appended to the history when the model is sent `doc`, or has said it, with its files.
 
     Models take files from a user alone, so those of a tool's result follow it in a message of their own. Arguments are
     those of `_messages`.

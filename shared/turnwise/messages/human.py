@@ -1,4 +1,4 @@
-"""What a human typed, as a message."""
+"""The input of a human, as a message."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class ObjectScan:
 
 
 def _object_at(text: str, start: int, braces: _Braces) -> tuple[Any, int]:
-    """What the brace at `start` begins, and where that ends; None for prose, -1 where it never ends."""
+    """Return what the brace at `start` begins, and where that ends; None for prose, -1 where it never ends."""
     try:
         return _decoder.raw_decode(text, start)
     except (ValueError, RecursionError):  # no JSON, or nested deeper than this version of Python reads
@@ -70,7 +70,7 @@ _MAX_VAIN_SCANS = 16
 
 
 class _Braces:
-    """Where braces close, with quotes read from the brace that was asked about.
+    """The places of closing braces, with quotes read from the brace that was asked about.
 
     A scan that finds no end tells as much of every brace that it met outside of strings, so that a long text of open
     braces takes time in proportion to its length.
@@ -82,11 +82,11 @@ class _Braces:
         self._vain_scans = 0
 
     def known_open(self, start: int) -> bool:
-        """Whether the brace at `start` is known never to close."""
+        """Return whether the brace at `start` is known never to close."""
         return start in self._open or self._vain_scans >= _MAX_VAIN_SCANS
 
     def end_of(self, start: int) -> int:
-        """Where the brace at `start` closes (exclusive), or -1; braces in double-quoted strings do not count."""
+        """Return where the brace at `start` closes (exclusive), or -1; braces in double-quoted strings do not count."""
         text, pending, quoted, at = self._text, [start], False, start + 1
         while at < len(text):
             char = text[at]
@@ -122,7 +122,7 @@ def _repaired(text: str) -> dict[str, Any] | None:
             return None
     if not isinstance(value, dict):
         return None
-    try:  # a literal may hold what JSON can not: sets, bytes, keys that are no strings
+    try:  # a literal may hold what JSON cannot: sets, bytes, keys that are no strings
         json.dumps(value)
     except (TypeError, ValueError):
         return None

@@ -1,4 +1,4 @@
-"""Where a text came from, and what that makes of what is derived from it.
+"""The origin of a text, and the marks that derived texts inherit from it.
 
 A tool that says on what it was given is no author: what it says is as trusted as what it worked on. The handler's
 process marks its answers so, and the machine does it once more when it takes them in, whoever sent them.
@@ -16,18 +16,18 @@ from turnwise.messages.toolset import ToolSets
 
 
 def untrusted(doc: ChatDocument) -> bool:
-    """Whether tools in the message may be a human's doing."""
+    """Return whether tools in the message may be a human's doing."""
     meta = doc.metadata
     return meta.tainted or (not meta.tools_from_agent and meta.sender == Entity.USER)
 
 
 def steers(tool: ToolMessage) -> bool:
-    """Whether the tool hands on what it was given: one of the library's own, or made of one."""
+    """Return whether the tool hands on what it was given: one of the library's own, or made of one."""
     return type(tool)._steers
 
 
 def unpacked(answer: ChatDocument, handled: Iterable[ToolMessage], tools: ToolSets) -> bool:
-    """Whether the answer holds a tool that came out of one of the `handled` ones, and that no model may use."""
+    """Return whether the answer holds a tool that came out of one of the `handled` ones, and that no model may use."""
     forbidden = [tool for tool in answer.tool_messages if tool.request not in tools.usable]
     return bool(forbidden) and any(inner in forbidden for tool in handled for inner in _within(tool))
 

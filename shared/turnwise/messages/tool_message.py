@@ -41,7 +41,7 @@ class ToolMessage(BaseModel):
       human, who says whether it happened. What declares nothing is "once";
     - `_retry`: a `RetryPolicy` for a handler that raises or takes too long; by default it is not called again;
     - `_timeout`: seconds that one call of the handler may take. An async handler is cancelled then; a synchronous one
-      can not be interrupted, but may look at `cancelled()`, and what it still returns is its result.
+      cannot be interrupted, but may look at `cancelled()`, and what it still returns is its result.
     """
 
     model_config = ConfigDict(validate_default=True)
@@ -193,7 +193,7 @@ class ToolMessage(BaseModel):
 
     @classmethod
     def json_instructions(cls, tool: bool = False) -> str:
-        """How to write the tool as JSON, `request` included; with `tool`, fields with defaults are described, too."""
+        """Return how to write the tool as JSON, `request` included; with `tool`, also fields with defaults."""
         spec = cls.llm_function_schema(request=True, defaults=tool)
         body = {"type": "object", **spec.parameters}
         parts = [f"TOOL: {cls.name()}", f"PURPOSE: {cls.default_value('purpose') or ''}"]
@@ -205,12 +205,12 @@ class ToolMessage(BaseModel):
 
     @classmethod
     def format_instructions(cls, tool: bool = False) -> str:
-        """How to write the tool in the form that models are told to use."""
+        """Return how to write the tool in the form that models are told to use."""
         return cls.json_instructions(tool)
 
     @staticmethod
     def json_group_instructions() -> str:
-        """What introduces the instructions of a group of tools; `{format_instructions}` stands for them."""
+        """Return what introduces the instructions of a group of tools; `{format_instructions}` stands for them."""
         return (
             "=== TOOLS IN JSON ===\n"
             "You can use the tools below. To use one, write a JSON object that follows its format; the `request`\n"
@@ -256,7 +256,7 @@ class ToolMessage(BaseModel):
             if name in self.common_fields:
                 continue
             value = getattr(self, name)
-            # bool is an int to Python, but nobody who asks for an int means a flag
+            # bool is an int to Python, but no one who asks for an int means a flag
             if isinstance(value, target_type) and not (target_type is int and isinstance(value, bool)):
                 return value
         return None
@@ -277,6 +277,6 @@ def _with_recipient(cls: type[ToolMessage]) -> type[ToolMessage]:
             return example[0], made.model_construct(**{**dict(example[1]), "recipient": "<recipient>"})
         return made.model_construct(**{**dict(example), "recipient": "<recipient>"})
 
-    # The examples were written for the class without that field, and can not be made of the one with it.
+    # The examples were written for the class without that field, and cannot be made of the one with it.
     made.examples = lambda: [addressed(example) for example in cls.examples()]  # type: ignore[method-assign]
     return made

@@ -49,7 +49,7 @@ class Found:
 
     @property
     def attempted(self) -> bool:
-        """Whether somebody tried to use a tool of this agent, well or badly."""
+        """Return whether someone tried to use a tool of this agent, well or badly."""
         return bool(self.mine or self.faults)
 
 
@@ -83,14 +83,14 @@ def _may_hold_tools(doc: ChatDocument, agent: AgentFacts) -> bool:
 
 
 def tool_attempt(doc: ChatDocument, agent: AgentFacts) -> bool:
-    """Whether the message is to be treated as an attempt to use a tool, not as text."""
+    """Return whether the message is to be treated as an attempt to use a tool, not as text."""
     if doc.tool_messages:
         return True
     return doc.metadata.sender == Entity.LLM and find_tools(doc, agent).attempted
 
 
 def for_agent(tool: ToolMessage, agent_name: str) -> bool:
-    """Whether the tool is meant for this agent: its `recipient` field, if any, is empty or names it."""
+    """Return whether the tool is meant for this agent: its `recipient` field, if any, is empty or names it."""
     known = "recipient" in vars(tool) or _may_have_recipient(type(tool))
     recipient = getattr(tool, "recipient", "") if known else ""
     return not isinstance(recipient, str) or recipient in ("", agent_name)
@@ -98,17 +98,21 @@ def for_agent(tool: ToolMessage, agent_name: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _may_have_recipient(kind: type[ToolMessage]) -> bool:
-    """Whether there may be one beside its fields; finding an attribute missing in a pydantic model takes long."""
+    """Return whether there may be one beside its fields; finding an attribute missing in a pydantic model takes
+    long.
+    """
     return kind.model_config.get("extra") == "allow" or hasattr(kind, "recipient")
 
 
 def handles(agent: AgentFacts, tool: ToolMessage) -> bool:
-    """Whether the tool is one that the agent answers, and meant for it."""
+    """Return whether the tool is one that the agent answers, and meant for it."""
     return tool.request in agent.tools.handled and for_agent(tool, agent.name)
 
 
 def accepts(agent: AgentFacts, doc: ChatDocument) -> bool:
-    """Whether an agent can do anything with the message: it holds a tool of his, or no tool and he answers texts."""
+    """Return whether an agent can do anything with the message: it holds a tool of his, or no tool and he answers
+    texts.
+    """
     present = find_tools(doc, agent).present
     if any(handles(agent, tool) for tool in present):
         return True
@@ -150,7 +154,7 @@ def _find(doc: ChatDocument, agent: AgentFacts) -> Found:
         tools = list(_from_text(doc, agent, faults))
     present = tuple(tools)
     if distrusted:
-        # What a human typed wrongly is plain text: nobody asks him to mend the fields of a tool.
+        # What a human typed wrongly is plain text: no one asks him to mend the fields of a tool.
         tools, faults = [tool for tool in tools if tool.request in agent.tools.usable], []
     if faults and not doc.oai_tool_calls:
         tools, present = [], ()
@@ -159,7 +163,7 @@ def _find(doc: ChatDocument, agent: AgentFacts) -> Found:
 
 
 def _typed_a_tool(doc: ChatDocument, agent: AgentFacts) -> bool:
-    """Whether the text holds what could be a tool, for this agent or another one."""
+    """Return whether the text holds what could be a tool, for this agent or another one."""
     if doc.json_objects():
         return True
     if "<" not in doc.content:
@@ -213,7 +217,7 @@ def _from_json(
 
 def _from_calls(calls: list[OpenAIToolCall], agent: AgentFacts, faults: list[ToolFault]) -> Iterator[ToolMessage]:
     for call in calls:
-        # A call of a tool that this agent does not handle says nothing to it: somebody else may answer it.
+        # A call of a tool that this agent does not handle says nothing to it: someone else may answer it.
         if call.function is not None and call.function.name in agent.tools.handled:
             yield from _from_function(call.function, agent, faults, call.id or "")
 
@@ -288,7 +292,7 @@ def _inferred(
 
 
 def call_fault(call: OpenAIToolCall, agent: AgentFacts) -> ToolFault | None:
-    """What is wrong with the fields of a call of a known tool; None for nothing, and for an unknown one."""
+    """Return what is wrong with the fields of a call of a known tool; None for nothing, and for an unknown one."""
     faults: list[ToolFault] = []
     if call.function is not None:
         for _ in _from_function(call.function, agent, faults, call.id or ""):
@@ -297,12 +301,12 @@ def call_fault(call: OpenAIToolCall, agent: AgentFacts) -> ToolFault | None:
 
 
 def unknown(name: str) -> str:
-    """What the model is told of a tool that there is not."""
+    """Return what the model is told of a tool that there is not."""
     return f"ERROR: there is no tool named `{name}`."
 
 
 def explain(tool: str, error: ValidationError) -> str:
-    """What the model is told of a tool with bad fields: the tool, each field and why, and to write it again."""
+    """Return what the model is told of a tool with bad fields: the tool, each field and why, and to write it again."""
     lines = [f"There was an error in your use of the tool `{tool}`:"]
     for problem in error.errors():
         where = ".".join(str(part) for part in problem["loc"]) or "(whole tool)"

@@ -1,4 +1,4 @@
-"""Which tools an agent knows, and the other facts about an agent that decide how a message is read."""
+"""The tools that an agent knows, and the other facts about it that decide how a message is read."""
 
 from __future__ import annotations
 

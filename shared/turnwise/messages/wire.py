@@ -41,7 +41,7 @@ _any_json: TypeAdapter[Any] = TypeAdapter(SerializeAsAny[Any])
 
 
 def encode_document(doc: ChatDocument) -> dict[str, Any]:
-    """The document as JSON-able data; raises `TypeError` naming what can not cross a process."""
+    """The document as JSON-able data; raises `TypeError` naming what cannot cross a process."""
     body = doc.model_dump(
         mode="json",
         exclude=_SPECIAL,
@@ -65,7 +65,7 @@ def decode_document(
     registry: Registry,
     find_parent: Callable[[str], ChatDocument | None] | None = None,
 ) -> ChatDocument:
-    """The document written by `encode_document`; `find_parent` looks up what it answers when somebody asks."""
+    """The document written by `encode_document`; `find_parent` looks up what it answers when someone asks."""
     data = {key: value for key, value in body.items() if key not in _SPECIAL}
     data.update({key: decode_value(body[key], registry) for key in ("attachment", "files") if key in body})
     data["tool_messages"] = [decode_tool(item, registry) for item in body.get("tool_messages", [])]
@@ -114,7 +114,7 @@ def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:
 
 
 def encode_value(value: Any, place: str, depth: int = MAX_DEPTH, *, named: bool = False) -> Any:
-    """A value of any kind as JSON-able data; raises `TypeError` naming `place` for one that can not cross a process.
+    """A value of any kind as JSON-able data; raises `TypeError` naming `place` for one that cannot cross a process.
 
     That is also one that is nested deeper than `depth` levels, or a number that not every reader knows. `named`: with
     each pydantic model and enum goes where its class is found, so that it is read as that model or member.
@@ -145,7 +145,7 @@ def encode_value(value: Any, place: str, depth: int = MAX_DEPTH, *, named: bool 
         return [encode_value(item, place, depth - 1, named=named) for item in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         body = {key: encode_value(item, place, depth - 1, named=named) for key, item in value.items()}
-        # Data that looks like one of the marks used here stays data: nobody gets a tool by writing "$tool".
+        # Data that looks like one of the marks used here stays data: no one gets a tool by writing "$tool".
         return {"$data": body} if any(key.startswith("$") for key in body) else body
     try:
         plain = _any_json.dump_python(value, mode="json")

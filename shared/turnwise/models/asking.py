@@ -1,4 +1,4 @@
-"""How an agent calls its model: a client of Turnwise, or a class of the program's own.
+"""An agent's call of its model: a client of Turnwise, or a class of the program's own.
 
 A program's class takes its arguments in one of two forms. If its method has a parameter `on_token`, it is given a
 `ToolChoice` as `tools`, and `on_token`. Otherwise it is given `tools`, `tool_choice`, `functions`, `function_call` and

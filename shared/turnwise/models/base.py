@@ -1,4 +1,4 @@
-"""What a language model is asked and what it answers, free of any provider."""
+"""Requests to a language model and its answers, free of any provider."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Role(str, Enum):
 
 
 class StreamEventType(str, Enum):
-    """What a piece of a streamed answer belongs to; the old API's calls are FUNC, those of today's TOOL."""
+    """The kind of a piece of a streamed answer; the old API's calls are FUNC, those of today's TOOL."""
 
     TEXT = "text"
     REASONING = "reasoning"
@@ -96,7 +96,7 @@ class LLMMessage(SharedFieldsSet):
     - `tool_calls`: calls that the assistant asked for; `function_call`: one of the deprecated kind.
     - `tool_call_id`: for the role TOOL, the call that the text is the result of.
     - `chat_document_id`: the `ChatDocument` that it came from, "" for none.
-    - `tainted`: that document was a human's words; a conversation that goes on from here goes on from such a text.
+    - `tainted`: that document was a human's words; a conversation that continues from here continues from such a text.
     - `max_retained_tokens`: so many tokens of it are sent once the model has answered it, None for all.
     """
 
@@ -152,7 +152,7 @@ class LLMMessage(SharedFieldsSet):
 
 
 class LLMResponse(BaseModel):
-    """What a model answered.
+    """The answer of a model.
 
     - `message`: the text, None when it sent only calls; `reasoning`: what it thought before, where it says so.
     - `oai_tool_calls`: calls that it asks for; `function_call`: one of the deprecated kind.
@@ -189,7 +189,7 @@ class LLMResponse(BaseModel):
         return [(text, kind) for text, kind in parts if text]
 
     def to_LLMMessage(self) -> LLMMessage:
-        """Return the answer as a message of the model, to go on from by hand; an answer of calls only has no text."""
+        """Return the answer as a message of the model, to continue from; an answer of calls only has no text."""
         return LLMMessage(
             role=Role.ASSISTANT,
             content=self.message or "",
@@ -215,7 +215,7 @@ class ResponseFormat(BaseModel):
 
 
 class ToolChoice(BaseModel):
-    """What the model is told that its answer to one call may be, besides text.
+    """The forms that the model's answer to one call may have, besides text.
 
     `tools` become `tools` of the request (or `functions`, with `legacy`); `choice` is `auto`, `none`, `required` or
     the name of the one function that must be called. A text has to be in `response_format`; only models that
@@ -244,7 +244,7 @@ class LLMConfig(Configuration):
     - `temperature`: how much the model may vary its words; None leaves that to the server.
     - `timeout`: seconds after which a call is given up.
     - `stream`: whether pieces of an answer are asked for as they are made. None (the default) asks for them while
-      somebody watches: a person at the terminal of a script, or the event stream of a served run.
+      someone watches: a person at the terminal of a script, or the event stream of a served run.
 
     Raises `ConfigurationError` for a setting that does not exist.
     """

@@ -1,4 +1,4 @@
-"""What the clients of Turnwise have in common: how programs call them by hand."""
+"""The base of Turnwise's clients, with the methods that programs call by hand."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class FileAttachment(BaseModel):
 
     @property
     def is_image(self) -> bool:
-        """Whether the MIME type is one of an image."""
+        """Return whether the MIME type is one of an image."""
         return self.mime_type.startswith("image/")
 
     def to_base64(self) -> str:

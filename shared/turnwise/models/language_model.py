@@ -67,7 +67,7 @@ class LanguageModel(ABC):
         return None
 
     def get_stream(self) -> bool:
-        """Whether pieces of an answer are asked for in any case, also when nobody watches."""
+        """Return whether pieces of an answer are asked for in any case, also when no one watches."""
         return bool(self.config.stream)
 
     def set_stream(self, stream: bool) -> bool:
@@ -113,14 +113,14 @@ class LanguageModel(ABC):
 
     @property
     def supports_json_schema(self) -> bool:
-        """Whether the model can be held to a `ResponseFormat`."""
+        """Return whether the model can be held to a `ResponseFormat`."""
         return False
 
     def close(self) -> None:  # noqa: B027 - a client without connections has nothing to do
         """Give back connections; the client may not be used afterwards."""
 
     def target(self) -> Target | None:
-        """Whose limits its calls count against; None where nobody counts them."""
+        """Return whose limits its calls count against; None where no one counts them."""
         return None
 
     def price(self, usage: LLMTokenUsage) -> Decimal | None:
@@ -132,7 +132,7 @@ class LanguageModel(ABC):
         return into * fresh + cached * usage.cached_tokens + out * usage.completion_tokens
 
     def most_usage(self, prompt_tokens: int, max_tokens: int) -> LLMTokenUsage:
-        """What a call may use, with a prompt of about so many tokens and an answer as long as it may be."""
+        """Return what a call may use, with a prompt of about so many tokens and an answer as long as it may be."""
         usage = LLMTokenUsage(prompt_tokens=prompt_tokens, completion_tokens=max_tokens, calls=1)
         return usage.model_copy(update={"cost": self.price(usage)})
 
@@ -141,7 +141,7 @@ class LanguageModel(ABC):
         return self.config.chat_context_length or UNLIMITED_CONTEXT
 
     def tokenizer(self) -> Callable[[str], int] | None:
-        """What counts the tokens of a text exactly, or None where only an estimate can be had."""
+        """Return what counts the tokens of a text exactly, or None where only an estimate can be had."""
         return None
 
     def count_tokens(self, text: str) -> int:

@@ -86,7 +86,7 @@ class MockLM(ModelClient):
         return response
 
     def most_usage(self, prompt_tokens: int, max_tokens: int) -> LLMTokenUsage:
-        # It costs nothing and counts no tokens but those that an answer brings along, which nobody knows before.
+        # It costs nothing and counts no tokens but those that an answer brings along, which no one knows before.
         return LLMTokenUsage(calls=1)
 
     def price(self, usage: LLMTokenUsage) -> Decimal:

@@ -73,7 +73,7 @@ PROVIDERS = {
 
 
 class ModelRoute(NamedTuple):
-    """Where a model's requests go: the `address`, the `model`'s name there, and whose key is sent."""
+    """The destination of a model's requests: the `address`, the `model`'s name there, and whose key is sent."""
 
     address: str
     model: str

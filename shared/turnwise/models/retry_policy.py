@@ -1,4 +1,4 @@
-"""Whether something that failed is tried again, and when: a rule, without a clock and without chance of its own.
+"""The policy of retries after a failure: a rule, without a clock and without chance of its own.
 
 | kind | what failed | tried again by default | an outage |
 | --- | --- | --- | --- |
@@ -11,7 +11,7 @@
 | `request` | the provider does not take the request (any other 4xx) | never: it would not take it then either | no |
 | `tool` | a tool's handler raised an error | no; a tool has a policy of its own, `_retry` | no |
 
-An outage is nobody's failure: a served run waits for its end, see `RetryPolicy.on_outage`.
+An outage is no one's failure: a served run waits for its end, see `RetryPolicy.on_outage`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from turnwise.errors import (
 
 
 class ErrorKind(str, Enum):
-    """What kind of failure a policy of retries tells apart."""
+    """The kind of failure that a policy of retries distinguishes."""
 
     RATE_LIMIT = "rate_limit"
     UNAVAILABLE = "unavailable"
@@ -51,7 +51,7 @@ _POLITE = 0.1
 
 
 class RetryPolicy(BaseModel):
-    """How often, and after which waits, a failed call of a model or a tool is made again.
+    """The number of retries of a failed call of a model or a tool, and the waits before them.
 
     - `tries`: how often a call is made at most, the first time included; 1 for no retry.
     - `rate_limit_tries`: the same for calls that the provider's rate limit refused, which says nothing of the call.
@@ -83,11 +83,11 @@ class RetryPolicy(BaseModel):
     )
 
     def covers(self, kind: ErrorKind) -> bool:
-        """Whether a failure of that kind is tried again at all."""
+        """Return whether a failure of that kind is tried again at all."""
         return kind in self.kinds and kind is not ErrorKind.REQUEST and self.most(kind) > 1
 
     def most(self, kind: ErrorKind) -> int:
-        """How often a call is made at most that fails like that."""
+        """Return how often a call is made at most that fails like that."""
         return self.rate_limit_tries if kind is ErrorKind.RATE_LIMIT else self.tries
 
     def wait(self, kind: ErrorKind, failed: int, chance: float, asked_for: float | None = None) -> float | None:
@@ -101,7 +101,7 @@ class RetryPolicy(BaseModel):
         return own if asked_for is None else max(own, asked_for * (1 + _POLITE * chance))
 
     def waits_out(self, error: BaseException, default: str) -> bool:
-        """Whether a model's call waits for the end of the outage that `error` tells of; `default`: "wait" or "fail"."""
+        """Return whether a model's call waits for the end of the outage of `error`; `default`: "wait" or "fail"."""
         kind = kind_of(error)
         if not is_outage(error) or kind is None or kind not in self.kinds:
             return False
@@ -131,7 +131,7 @@ def kind_of(error: BaseException) -> ErrorKind | None:
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether the error says that a provider does not answer at all, and nothing of the call itself."""
+    """Return whether the error says that a provider does not answer at all, and nothing of the call itself."""
     return isinstance(error, ModelUnavailableError) and error.outage
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 class SharedFieldsSet(BaseModel):
     """Base of messages: `model_fields_set` is the same set for all of a class, and holds every name.
 
-    pydantic gives each object a set of the names that it was made with. Nobody asks a message for it, but the collector
+    pydantic gives each object a set of the names that it was made with. No one asks a message for it, but the collector
     visits every one: with a thousand conversations in memory, a turn costs a tenth less without them. Setting a field
     adds its name to the set, which changes nothing in one that has them all.
     """

@@ -11,7 +11,7 @@ from turnwise.base.configuration import Configuration
 
 
 class Settings(Configuration):
-    """What holds for all runs of this process; read when a run starts.
+    """Settings of all runs of this process; read when a run starts.
 
     - `max_turns`: steps after which any task ends with MAX_TURNS (0: never).
     - `quiet`: show nothing on a terminal of a run's messages, or of how far a batch is.

@@ -69,7 +69,7 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("ask_deferred", _D, "An ask waits, for instance for room at its provider.", ("waits_for", "path")),
         LogEvent("ask_released", _I, "A claimed ask was given back without an answer.", ("reason", "path")),
         LogEvent("ask_parked", _W, "An ask waits for a person: see the inbox.", ("reason", "tool", "error", "path")),
-        LogEvent("ask_resolved", _I, "A person said how to go on with a parked ask.", ("outcome", "path")),
+        LogEvent("ask_resolved", _I, "A person said how to continue with a parked ask.", ("outcome", "path")),
         LogEvent(
             "lease_taken_over", _W, "The worker of an ask fell silent; the ask is given to another, or parked.",
             ("worker", "attempt", "parked", "path"),
@@ -109,7 +109,7 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("metrics_listening", _I, "The port of metrics and probes is open.", ("address",)),
         LogEvent("broker_unused", _W, "A broker is set, but the embedded server uses none."),
         LogEvent("taken_over", _I, "An embedded server continues the work of an earlier one.", ("asks", "runs")),
-        LogEvent("start_failed", _C, "A process cannot start, or cannot go on, and says why."),
+        LogEvent("start_failed", _C, "A process cannot start, or cannot continue, and says why."),
         LogEvent("crashed", _C, "An unexpected error ended a process or a thread.", ("thread_name",)),
         LogEvent("line_lost", _E, "A line could not be written; its template is shown."),
         LogEvent("telemetry_missing", _W, "OpenTelemetry is configured and not installed."),

@@ -150,7 +150,7 @@ def _as_json(value: Any, depth: int = 0) -> Any:
 
 
 def _on_one_line(_logger: Any, _name: str, line: EventDict) -> EventDict:
-    """A sentence that quotes somebody's text cannot pretend to be several lines, or colour the terminal."""
+    """A sentence that quotes someone's text cannot pretend to be several lines, or colour the terminal."""
     event = line.get("event")
     if isinstance(event, str) and _CONTROL.search(event):
         line["event"] = _CONTROL.sub(lambda found: repr(found[0])[1:-1], event)

@@ -23,7 +23,7 @@ class _Inert:
 
 
 def _sentence(kind: type[_Inert]) -> str:
-    """Why a class, or the one that a program's class extends, has no effect."""
+    """Return why a class, or the one that a program's class extends, has no effect."""
     targets = [f"{__name__}:{each.__name__}" for each in kind.__mro__]
     values = [value for names in MODULES.values() for value in names.values() if isinstance(value, Accepted)]
     return next(value.sentence for target in targets for value in values if value.target == target)

@@ -1,4 +1,4 @@
-"""How the modules of `turnwise.langroid` get their names, each at its first use."""
+"""The names of the modules of `turnwise.langroid`, each resolved at its first use."""
 
 from __future__ import annotations
 

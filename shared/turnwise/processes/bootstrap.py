@@ -1,4 +1,4 @@
-"""What a service of the distributed set is made of; each process calls this once, and passes the parts on."""
+"""The parts of a service of the distributed set; each process makes them once."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def broker_url(settings: ServiceSettings) -> str:
 
 
 def wire_keys(settings: ServiceSettings) -> WireKeys:
-    """What signs the messages of this installation; raises `ConfigurationError` for a key that is too short."""
+    """Return what signs the messages of this installation; raises `ConfigurationError` for a key that is too short."""
     keys = [key.get_secret_value() for key in settings.wire_keys]
     return WireKeys.of(keys, accept_unsigned=settings.wire_accept_unsigned)
 
@@ -97,7 +97,7 @@ def worker_app(name: str, settings: ServiceSettings, queues: Sequence[str], pref
 
 
 def served_lane(settings: ServiceSettings, queue: str) -> str:
-    """What this process consumes for `queue`: where runs are pinned, the messages for its application's version.
+    """Return what this process consumes for `queue`: where runs are pinned, the messages for its application's version.
 
     Raises `ApplicationError` if the application is needed for that and does not load.
     """

@@ -184,7 +184,7 @@ class ServiceSettings(BaseSettings):
 
     @property
     def pinned(self) -> bool:
-        """Whether runs are left to processes of the version that they began with."""
+        """Return whether runs are left to processes of the version that they began with."""
         return self.version_policy == "pinned"
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Whether the broker still brings this process anything: a process may live, beat, and hear nothing."""
+"""The check that the broker still delivers to this process: a process may live, beat, and hear nothing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Hearing:
         logger.error("%s", self.told(), extra={"action": "deaf"})
 
     def silent(self) -> bool:
-        """Whether nothing came for `seconds`; that may be because there was nothing to tell."""
+        """Return whether nothing came for `seconds`; that may be because there was nothing to tell."""
         return self._clock.monotonic() - self._heard_at >= self.seconds
 
     def deaf_for(self) -> float | None:
@@ -63,7 +63,7 @@ class Hearing:
             return None if self._deaf_at is None else self._clock.monotonic() - self._deaf_at
 
     def told(self) -> str:
-        """What is wrong, for those who look after it."""
+        """Return what is wrong, for those who look after it."""
         silence = self._clock.monotonic() - self._heard_at
         return (
             f"deaf: there is work for this process, but the broker has brought nothing for {silence:.0f} s; it looks "

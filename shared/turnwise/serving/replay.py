@@ -21,7 +21,7 @@ from turnwise.serving.moves.move import Mover
 
 # In the data of an event: who carried it out, after what, and in what words.
 _NO_DECISION = frozenset(("queue", "version", "message", "waited_for"))
-# Where a run goes on from what others have decided, which is not decided again.
+# Where a run continues from what others have decided, which is not decided again.
 _TAKEN_OVER = ("run.forked", "run.retried")
 
 
@@ -40,7 +40,7 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class Replayed:
-    """What came out: how many decisions were the same, and the first that was not.
+    """The outcome of a replay: the number of equal decisions, and the first that differed.
 
     `unknown` says why nothing, or nothing more, could be compared; None if everything was.
     """
@@ -53,7 +53,7 @@ class Replayed:
 
     @property
     def same(self) -> bool:
-        """Whether everything could be compared, and nothing differs."""
+        """Return whether everything could be compared, and nothing differs."""
         return self.difference is None and self.unknown is None
 
 
@@ -149,7 +149,9 @@ class _Replay:
         return row, self._record.bodies(before.seq).get(row["document_id"]) if row["document_id"] else None
 
     def _edited(self, after: Past, seq: int) -> Difference | None:
-        """Whether the move left the agents otherwise than recorded: it cuts histories, and begins them afresh."""
+        """Return whether the move left the agents otherwise than recorded: it cuts histories, and begins them
+        afresh.
+        """
         now = self._scratch.agents()
         for key, agent in after.agents.items():
             was_left, left = _lasting(agent), _lasting(now.get(key) or AgentRecord(key=key))
@@ -191,7 +193,9 @@ def _decision(event: Json, bodies: Mapping[str, Json] | None, names: dict[str, s
 
 
 def _undecided(recorded: list[Json]) -> bool:
-    """Whether the run was ended without asking its rules: it waited for another, or nobody of its version was there."""
+    """Return whether the run was ended without asking its rules: it waited for another, or no one of its version was
+    there.
+    """
     data = recorded[0]["data"] or {}
     ends = recorded[0]["type"] in ("run.cancelled", "run.failed")
     return len(recorded) == 1 and ends and data.get("status") in ("KILL", "TIMEOUT") and "error" not in data

@@ -1,4 +1,4 @@
-"""What follows a commit: asks are published, listeners told, metrics counted. None of it can lose work."""
+"""The work after a commit: asks are published, listeners told, metrics counted. None of it can lose work."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Reporter:
             self._count_tool(tool, "ok")
 
     def deferred(self, claim: Claim, deferral: Deferral, seconds: float) -> None:
-        """Count a try that failed, after which the ask was put off; `seconds` is what it took."""
+        """Count a try that failed, after which the ask was deferred; `seconds` is what it took."""
         error = deferral.data.get("error")
         self._metrics.asks_total.labels(claim.ask.responder, "deferred").inc()
         self._count_work(claim, deferral, seconds)
@@ -113,7 +113,7 @@ class Reporter:
             self._count_tool(error["tool"], "error")
 
     def cut(self, claim: Claim, release: Release, seconds: float, *, late: bool) -> None:
-        """Count work that was cut short after so many seconds; an ask that was only given back is none.
+        """Count work that was cancelled after so many seconds; an ask that was only given back is none.
 
         `late`: the ask is another worker's by now.
         """

@@ -1,6 +1,7 @@
-"""Where the steps of a served run stand among traces.
+"""The places of a served run's steps among traces.
 
-A *stretch* of a run is what goes on without a long wait; it is one trace. Its first span is what began it: the request
+A *stretch* of a run is what continues without a long wait; it is one trace. Its first span is what began it: the
+request
 that submitted the run, or the one that answered its question. The moves of the stretch are within that, side by side,
 and what a move asked for is within the move:
 
@@ -44,7 +45,7 @@ TOGETHER = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class SpanPlace:
-    """Where a step's span goes: within `parent`, or, if that is None, at the beginning of a trace.
+    """The place of a step's span: within `parent`, or, if that is None, at the beginning of a trace.
 
     `begins`: a stretch of the run begins here, with the parent, or with the step itself if there is none.
     """
@@ -55,7 +56,7 @@ class SpanPlace:
 
 
 def place_of_move(run: RunRecord, ask: AskRecord | None, reply: ReplyRecord | None, now: float) -> SpanPlace:
-    """Where a move goes that was made at `now` (s since the epoch), because of a reply if there is one."""
+    """Return where a move goes that was made at `now` (s since the epoch), because of a reply if there is one."""
     stretch = run.stretch or run.traceparent
     answered = reply.traceparent if reply is not None else None
     asked = ask.traceparent if ask is not None else None
@@ -68,7 +69,7 @@ def place_of_move(run: RunRecord, ask: AskRecord | None, reply: ReplyRecord | No
 
 
 def place_of_attempt(ask: AskRecord, run: RunRecord) -> SpanPlace:
-    """Where an attempt at a claimed ask goes."""
+    """Return where an attempt at a claimed ask goes."""
     asked = ask.traceparent or run.stretch or run.traceparent
     if (ask.claimed_at or ask.created_at) - ask.created_at > TOGETHER:
         return SpanPlace(links=_linked(follows=asked, run=run.traceparent), begins=True)
@@ -94,7 +95,7 @@ class MoveSpan:
 
     @property
     def traceparent(self) -> str | None:
-        """The context of the move; None where nobody takes spans."""
+        """The context of the move; None where no one takes spans."""
         return self._spot.traceparent if self._spot is not None else None
 
     def begin(self, tx: RunTransaction) -> None:
@@ -138,7 +139,7 @@ class MoveSpan:
 
 
 class Attempted:
-    """What is told of an attempt at a claimed ask."""
+    """The telemetry of an attempt at a claimed ask."""
 
     def __init__(self, spot: Spot | None) -> None:
         self._spot = spot
@@ -149,7 +150,7 @@ class Attempted:
         return self._spot.traceparent if self._spot is not None else None
 
     def ended(self, outcome: Reply | Deferral | Release | Parking | None) -> None:
-        """What it came to."""
+        """Tell the outcome."""
         if self._spot is None or outcome is None:
             return
         kind = outcome.kind if isinstance(outcome, Reply) else type(outcome).__name__.lower()
@@ -218,5 +219,5 @@ def run_ended(run: RunRecord) -> None:
 
 
 def of_run(run: RunRecord) -> dict[str, Any]:
-    """What every span of a run carries."""
+    """Return what every span of a run carries."""
     return {names.RUN: run.id, names.CONVERSATION: run.session_id or run.id}

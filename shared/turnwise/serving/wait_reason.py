@@ -1,4 +1,4 @@
-"""Why a run waits: for each situation one true sentence, and a cause that a program can read.
+"""The reason why a run waits: for each situation one true sentence, and a cause that a program can read.
 
 kind        what has to happen
 move        a coordinator has to make the run's next move (`reason` says what came last)
@@ -27,7 +27,7 @@ from turnwise.record.runs.wait_facts import COORDINATOR, Situation
 from turnwise.record.states import AskStatus, RunStatus
 from turnwise.serving.moves.versions import NEWER, is_held_for_newer
 
-# Seconds after which a move that nobody makes is worth a remark: sweeps find one after two.
+# Seconds after which a move that no one makes is worth a remark: sweeps find one after two.
 _SOON = 10.0
 _LONGEST = 300
 
@@ -147,7 +147,7 @@ def _outage(now: Situation, ask: AskRecord) -> Json:
     error = kept.get("error") or {}
     where = f" at {kept['server']}" if kept.get("server") else ""
     told = f" ({_short(str(error['message']))})" if error.get("message") else ""
-    # In the line of the provider one call at a time looks, and its answer lets all go on.
+    # In the line of the provider one call at a time looks, and its answer lets all continue.
     look = f"tries again at {_time(ask.due_at)}" if ask.due_at else "goes on as soon as a call of any run is answered"
     sentence = (
         f"The provider of {kept.get('model') or 'its model'}{where} does not answer{told}; {_name(ask)} {look}, until "
@@ -250,7 +250,7 @@ def _serving(now: Situation, queue: str | None) -> int:
 
 
 def _coordinators(now: Situation) -> int:
-    """How many live; one that sweeps may be of a program that does not sign on."""
+    """Return how many live; one that sweeps may be of a program that does not sign on."""
     found = sum(one.kind == COORDINATOR for one in now.fleet or ())
     return found or int(now.sweeping and not now.others)
 

@@ -1,4 +1,4 @@
-"""What an application is told when a task calls another."""
+"""The callbacks of an application when a task calls another."""
 
 from __future__ import annotations
 

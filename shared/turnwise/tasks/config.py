@@ -12,7 +12,7 @@ from turnwise.machine.sequences import DoneSequence
 
 
 class TaskConfig(Configuration):
-    """What was not worth an argument of `Task`.
+    """Settings of a task that are not arguments of `Task`.
 
     - `inf_loop_cycle_len`: the longest loop that is looked for (0: none), checked every so many steps once
       `inf_loop_wait_factor` times as many messages were taken; its messages must be `inf_loop_dominance_factor` times

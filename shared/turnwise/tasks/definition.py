@@ -1,4 +1,4 @@
-"""What a task is made of: its agent, its settings, its sub-tasks."""
+"""The parts of a task: its agent, its settings, its sub-tasks."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class TaskDefinition(Holder, Generic[R]):
         self.color_log = True
         self.sub_tasks: list[Task[Any]] = []
         self._restart_as_subtask: list[bool] = []
-        # Of the run that goes on, or was the last.
+        # Of the run that continues, or was the last.
         self.cancellation = Cancellation()
         if restart:
             self.agent.init_state()

@@ -1,4 +1,4 @@
-"""What is given to `Task.run`, as the first message of a conversation."""
+"""The input of `Task.run`, as the first message of a conversation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from turnwise.models.base import LLMMessage
 def first_message(given: Any, agent: ChatAgent, *, afresh: bool, caller: bool = False) -> ChatDocument | None:
     """The document to begin with; None lets the model begin.
 
-    Texts and values are from USER and tainted, and so is a document from USER. None goes on from the last message of
+    Texts and values are from USER and tainted, and so is a document from USER. None continues from the last message of
     the history, if the conversation does not begin `afresh`. With a `caller` the message is as a sub-task sees it:
     from its own USER.
     """
@@ -32,7 +32,7 @@ def first_message(given: Any, agent: ChatAgent, *, afresh: bool, caller: bool = 
 
 
 def last_said(message: LLMMessage) -> ChatDocument:
-    """The last message of a history, to go on from; it keeps its id, so that it is not appended once more.
+    """The last message of a history, to continue from; it keeps its id, so that it is not appended once more.
 
     What the model did not say counts as typed, as a document from USER does that is given to a run.
     """

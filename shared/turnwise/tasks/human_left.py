@@ -20,7 +20,7 @@ from turnwise.messages.signals import USER_QUIT_STRINGS
 def without_leaving(result: ChatDocument, spec: TaskSpec, state: TaskState, facts: Facts) -> ChatDocument | None:
     """Return the result that the root would have had with the last answer before its human left.
 
-    None if nobody had answered. A result that is not a word to quit with stays as it is.
+    None if no one had answered. A result that is not a word to quit with stays as it is.
     """
     if not _leaves(result):
         return result
@@ -33,11 +33,11 @@ def without_leaving(result: ChatDocument, spec: TaskSpec, state: TaskState, fact
 
 
 def _leaves(doc: ChatDocument) -> bool:
-    """Whether it says nothing but that the human leaves; of DONE the result has an empty text."""
+    """Return whether it says nothing but that the human leaves; of DONE the result has an empty text."""
     text = doc.content.strip()
     return doc.metadata.sender is Entity.USER and not doc.tool_messages and (not text or text in USER_QUIT_STRINGS)
 
 
 def _typed(doc: ChatDocument) -> bool:
-    """Whether a human said it; what a sub-task says in its human's name has the sub-task's name on it."""
+    """Return whether a human said it; what a sub-task says in its human's name has the sub-task's name on it."""
     return doc.metadata.sender is Entity.USER and not doc.metadata.sender_name

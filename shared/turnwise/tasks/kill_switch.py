@@ -10,7 +10,7 @@ from turnwise.base.cancellation import Cancellation, Cause
 
 
 class RunningSessions:
-    """The runs that are going on in this process, by session id; ended runs leave by themselves."""
+    """The runs that are under way in this process, by session id; ended runs leave by themselves."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""Which log a run in this process keeps."""
+"""The log of a run in this process."""
 
 from __future__ import annotations
 

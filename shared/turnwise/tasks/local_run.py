@@ -72,7 +72,7 @@ class LocalRun:
     max_cost: Decimal = Decimal(0)
     max_tokens: int = 0
     max_time: float = 0
-    # Cuts short the call that is being made, and says why the run has to end.
+    # Cancels the call that is being made, and says why the run has to end.
     cancellation: Cancellation = field(default_factory=Cancellation)
     log: RunLog | None = None
     tallies: dict[int, Tally] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class LocalRun:
 
     @property
     def afresh(self) -> bool:
-        """Whether the root begins with empty histories."""
+        """Return whether the root begins with empty histories."""
         root = self.tree.root
         return root.restart if self.caller is None else root.restart_as_subtask
 
@@ -108,7 +108,7 @@ class LocalRun:
         return (yield from self.carry(root, move))
 
     def carry(self, root: TaskSpec, move: StackMove, sub_turns: int = -1) -> Steps[StackMove]:
-        """Go on from `move` until `root` finishes, or pauses between two steps.
+        """Continue from `move` until `root` finishes, or pauses between two steps.
 
         `sub_turns` bounds sub-tasks that begin meanwhile and have no bound of their own.
         """
@@ -262,7 +262,7 @@ class LocalRun:
         else:
             self.log.about(item, lambda: self._log_message(item))
         if item.kind == "taken" and item.parent is not None:
-            # Answered: it stays as somebody's parent, and thousands of them should not be more than they have to.
+            # Answered: it stays as someone's parent, and thousands of them should not be more than they have to.
             item.parent.forget_findings()
 
     def _log_message(self, item: Trace) -> None:

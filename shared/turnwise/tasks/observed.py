@@ -1,4 +1,4 @@
-"""What is told to OpenTelemetry and the log of a run in this process."""
+"""The telemetry and the log of a run in this process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def tell_stopped(task: str, reason: StopReason) -> None:
-    """Log the limit that ended a run: as a warning, but for `turns`, which are often what somebody wants."""
+    """Log the limit that ended a run: as a warning, but for `turns`, which are often what someone wants."""
     level = logging.INFO if reason.limit == "turns" else logging.WARNING
     extra = {"action": "run_stopped", "limit": reason.limit, "scope": reason.scope, "path": task}
     # A model may have named the task.

@@ -18,7 +18,7 @@ View = tuple[TaskSpec, TaskState, Facts]
 
 
 class TaskRules(TaskDefinition[R]):
-    """What a task says of a run's state: the one it is stepped through, was run to last, or is asked about."""
+    """A task's judgement of a run's state: the one it is stepped through, was run to last, or is asked about."""
 
     _view: View | None = None
 
@@ -38,21 +38,21 @@ class TaskRules(TaskDefinition[R]):
 
     @property
     def pending_sender(self) -> str:
-        """Who sent the pending message: an entity's value or a sub-task's name; "" before the first run."""
+        """Return who sent the pending message: an entity's value or a sub-task's name; "" before the first run."""
         return self._view[1].pending_sender if self._view is not None else ""
 
     def done(self, result: ChatDocument | None = None, r: str | None = None) -> tuple[bool, StatusCode]:
-        """Whether the task would be done with the answer `result` of responder `r` (default: the pending message)."""
+        """Return whether the task would be done with the answer `result` of `r` (default: the pending message)."""
         spec, state, facts = self._seen()
         return task_done(spec, state, facts, result, r)
 
     def valid(self, result: ChatDocument | None, r: str) -> bool:
-        """Whether the answer `result` of responder `r` counts."""
+        """Return whether the answer `result` of responder `r` counts."""
         spec, _, _ = self._seen()
         return (result is not None and self.done(result, r)[0]) or answer_valid(spec, result)
 
     def result(self, status: StatusCode | None = None) -> ChatDocument | None:
-        """What the task hands to its caller when it ends with `status` (default: OK)."""
+        """Return what the task hands to its caller when it ends with `status` (default: OK)."""
         spec, state, facts = self._seen()
         return task_result(spec, state, facts, status or StatusCode.OK)
 

@@ -29,7 +29,7 @@ class Stepping:
 
     @property
     def view(self) -> tuple[TaskSpec, TaskState, Facts]:
-        """Where the root is."""
+        """Return where the root is."""
         return self._root, self._move.state, self._run.facts()
 
     def step(self, sub_turns: int) -> Steps[ChatDocument | None]:
@@ -45,7 +45,7 @@ class Stepping:
         return self._move.state.pending
 
     def ask(self, responder: str, sub_turns: int) -> Steps[ChatDocument | None]:
-        """What one responder answers, with signals followed. Raises `ConfigurationError` for an unknown one."""
+        """Return what one responder answers, with signals followed. Raises `ConfigurationError` for an unknown one."""
         state = self._move.state
         entity = Entity.named(responder)
         if entity is Entity.USER and self._root.default_human_response is not None:

@@ -1,4 +1,4 @@
-"""How often each message was taken by a task, and which are the commonest."""
+"""Counts of each message that a task took, and the commonest ones."""
 
 from __future__ import annotations
 

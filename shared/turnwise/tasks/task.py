@@ -38,22 +38,22 @@ T = TypeVar("T")
 
 
 class Task(TaskRules[R]):
-    """A conversation that goes on until it is done; see `Task.run`.
+    """A conversation that continues until it is done; see `Task.run`.
 
     - `agent`: whose entities answer (default: a plain ChatAgent); `name`: default the agent's.
     - `system_message`, `user_message`: override the agent's.
-    - `restart`: begin each run with an empty history; with False a conversation goes on across runs.
+    - `restart`: begin each run with an empty history; with False a conversation continues across runs.
     - `single_round`: end after one step, or two with `llm_delegate`.
     - `interactive`: ask the human after each answer; `default_human_response` answers in his place.
     - `only_user_quits_root`: only the human can end an interactive root.
     - `done_if_response`, `done_if_no_response`: entities whose answer, or silence, ends the task.
-    - `max_stalled_steps`: end after so many steps without an answer; `allow_null_result`: go on with DO-NOT-KNOW
+    - `max_stalled_steps`: end after so many steps without an answer; `allow_null_result`: continue with DO-NOT-KNOW
       instead of an empty step.
     - `erase_substeps`: at the end, drop what lay between question and result from the history.
     - `default_return_type`: what `run` returns in the place of a `ChatDocument`, as with `task[T]`.
     - `config`: what is needed less often, see `TaskConfig`.
 
-    `done`, `valid` and `result` may be overridden. Raises `ConfigurationError` for a name that can not be one,
+    `done`, `valid` and `result` may be overridden. Raises `ConfigurationError` for a name that cannot be one,
     `ValueError` for a bad done-sequence.
     """
 
@@ -112,12 +112,12 @@ class Task(TaskRules[R]):
     ) -> Any:
         """Hold the conversation that begins with `msg`, and return its result.
 
-        `msg`: None (the model begins, or the last conversation goes on), a text, a `ChatDocument`, a tool, or any
+        `msg`: None (the model begins, or the last conversation continues), a text, a `ChatDocument`, a tool, or any
         value. `turns` bounds the steps of this task, `max_cost` (USD) and `max_tokens` the whole tree, `max_time` (s)
-        all of it, and cuts short the call that is made then; 0 (-1 for turns) is no bound. A model call that could go
+        all of it, and cancels the call that is made then; 0 (-1 for turns) is no bound. A model call that could go
         over a limit is not made, by an estimate of its prompt and an answer as long as it may be. `session_id` is a
         name under which `kill_session` finds the run. `caller` makes it run as that task's sub-task would;
-        `allow_restart=False` goes on with the histories as they are. Returns a `ChatDocument`, a value of
+        `allow_restart=False` continues with the histories as they are. Returns a `ChatDocument`, a value of
         `return_type`, or None if there is no result. Where a limit ended the run, its result is what was said last, and
         `stop_reason` says so; so does the log. Errors of handlers and models propagate; raises
         `InfiniteLoopException`.
@@ -173,7 +173,7 @@ class Task(TaskRules[R]):
     def kill(self) -> None:
         """End the run that this task is part of, with KILL; may be called from any thread.
 
-        A model's call, an async handler or a pause that it is in is cut short. A synchronous handler can not be: it may
+        A model's call, an async handler or a pause that it is in is cancelled. A synchronous handler cannot be: it may
         look at `cancelled()`.
         """
         self.cancellation.cancel(Cause.KILLED)
@@ -265,7 +265,7 @@ class Task(TaskRules[R]):
     def init(self, msg: Any = None) -> ChatDocument | None:
         """Begin a conversation that is gone through with `step`; returns the first pending message.
 
-        `msg` is what `run` takes. Histories go on as they are: see `reset_all_sub_tasks`.
+        `msg` is what `run` takes. Histories continue as they are: see `reset_all_sub_tasks`.
         """
         run = self._begun(allow_restart=False)
         self._stepped = Stepping(run, first_message(msg, self.agent, afresh=False), said_before=msg is None)
@@ -276,7 +276,7 @@ class Task(TaskRules[R]):
         """Take one turn: ask the responders in order until one gives a valid answer; returns what is pending then.
 
         `turns` bounds the steps of a sub-task that is asked and has no bound of its own. Whether the task is over is
-        for the caller to ask (`done`), and so are limits and loops. Begins with `init()` if nobody did.
+        for the caller to ask (`done`), and so are limits and loops. Begins with `init()` if no one did.
         """
         return run_sync(self._stepping(turns))
 
@@ -285,7 +285,7 @@ class Task(TaskRules[R]):
         return await run_async(self._stepping(turns))
 
     def response(self, e: Entity | Task[Any] | str, turns: int = -1) -> ChatDocument | None:
-        """What one responder answers to the pending message, with signals in its text followed; it is not taken.
+        """Return what one responder answers to the pending message, with signals in its text followed; it is not taken.
 
         `e` is an entity, a sub-task, or the name of either; `turns` bounds a sub-task without a bound of its own.
         """

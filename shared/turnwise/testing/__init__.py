@@ -1,4 +1,4 @@
-"""What tests of agents need: scripted models, a simulator of everything that can go wrong, a checker of records.
+"""Helpers for tests of agents: scripted models, a simulator of failures, a checker of records.
 
 - `MockLMConfig`, `MockLM`: a model that answers with what a program says.
 - `Simulator`, `Scenario`, `Conversation`, `Faults`: an application in an installation in which things go wrong.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Simulate(Protocol):
-    """What the fixture `simulate` is."""
+    """The type of the fixture `simulate`."""
 
     def __call__(
         self,

@@ -1,4 +1,4 @@
-"""What was said in a run, without the ids that differ from one time to the next."""
+"""The transcript of a run, without the ids that differ from one time to the next."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ class _Names:
         metadata = {name: value for name, value in body.get("metadata", {}).items() if name not in _FLEETING}
         metadata["id"] = self._numbers.setdefault(metadata.get("id", ""), len(self._numbers))
         if "parent_id" in metadata:
-            # A message that nobody was shown, such as a copy, has no number.
+            # A message that no one was shown, such as a copy, has no number.
             metadata["parent_id"] = self._numbers.get(metadata["parent_id"])
         return {**body, "metadata": metadata}

@@ -17,7 +17,7 @@ _RANKS: dict[str, tuple[int, Kind]] = {
     "tool": (2, "tool"),
     "model": (1, "model"),
 }
-# Work cut short for these reasons is done again by another worker.
+# Work cancelled for these reasons is done again by another worker.
 AGAIN = frozenset(("drained", "database_away", "lease_late", "claimed_unawares", "lost"))
 
 

@@ -47,7 +47,7 @@ LookUp = Callable[[str], AskRecord | None]
 class Reader:
     """Gives items one by one, so that a run of any length is read in little memory.
 
-    `now` ends the last span of a run that goes on. `ask` looks an ask up: of one that has no answer yet, or was cut
+    `now` ends the last span of a run that continues. `ask` looks an ask up: of one that has no answer yet, or was cut
     short by the run's end, no event says who is at it. `forked` is the event of a fork that says so: what is before it
     was another run's time. `held` is why a run has not begun, where that is on record.
     """
@@ -102,7 +102,7 @@ class Reader:
     # --- items ---
 
     def _accepted(self, event: EventRecord) -> None:
-        """The run begins here. A fork goes on with the ask that was open, or with a move."""
+        """The run begins here. A fork continues with the ask that was open, or with a move."""
         before, self.ended = self._item, False
         # Of a fork, what is before it was another run's time, by whatever clock.
         self._no, self._cursor, self._latest = 0, event.at, event.at
@@ -115,7 +115,7 @@ class Reader:
             self._asked()
 
     def _retried(self, event: EventRecord, at: float, data: dict[str, Any]) -> Item | None:
-        """The run had ended, and goes on: with the ask that failed, or with a move."""
+        """The run had ended, and continues: with the ask that failed, or with a move."""
         done, self.ended = self._item, False
         self._no += 1
         over = Item(no=self._no, kind="over", event=event.seq, start=self._cursor)
@@ -196,7 +196,7 @@ class Reader:
     def _released(self, event: EventRecord, at: float, data: dict[str, Any]) -> None:
         self._attempt(at, data, "released")
         self._asked()
-        if data.get("reason") not in AGAIN:  # somebody ended the run, or its time was over: the next move says so
+        if data.get("reason") not in AGAIN:  # someone ended the run, or its time was over: the next move says so
             self._state = ("move", "")
 
     def _parked(self, event: EventRecord, at: float, data: dict[str, Any]) -> None:
@@ -232,7 +232,7 @@ class Reader:
             self._add(span.kind, span.name, span.end)
 
     def _open_until(self, at: float, outcome: Outcome) -> None:
-        """End what goes on: if the ask is claimed, the claim's row says since when."""
+        """End what continues: if the ask is claimed, the claim's row says since when."""
         claim = self._claim_at(at, outcome)
         if claim is not None:
             self._work(claim)
@@ -265,7 +265,7 @@ class Reader:
 
 
 def _hold(waiting_for: dict[str, Any] | None) -> tuple[Kind, str] | None:
-    """What kept a run from beginning, if it was more than the next move."""
+    """Return what kept a run from beginning, if it was more than the next move."""
     wait = wait_of(waiting_for)
     if isinstance(wait, SessionWait):
         return "session", wait.run

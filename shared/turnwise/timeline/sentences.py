@@ -33,7 +33,7 @@ _MOST, _LEAST = 4, 0.03
 
 
 def phrase(kind: Kind, name: str) -> str:
-    """What a span or a sum is, in few words."""
+    """Return what a span or a sum is, in few words."""
     named, unnamed = _PHRASES[kind]
     return named.format(name=name) if name else unnamed
 
@@ -51,7 +51,7 @@ def duration(seconds: float) -> str:
 
 
 def sentence(sums: Sums, ended: bool) -> str:
-    """Where the time went, the largest part first."""
+    """Return where the time went, the largest part first."""
     total = sums.seconds
     took = "It took" if ended else "So far it took"
     if total <= 0:
@@ -92,6 +92,6 @@ def _seconds(span: Span) -> float:
 
 
 def who(item: Item) -> str:
-    """Who was asked."""
+    """Return who was asked."""
     whom = {"llm": "the model", "agent": "the tools", "human": "the human"}.get(item.responder, item.responder)
     return f"{whom} of {item.task}"

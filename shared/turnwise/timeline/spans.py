@@ -10,7 +10,7 @@ from turnwise.api.timeline import Kind, Outcome
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """What a run did, or waited for, from `start` to `end`."""
+    """A time from `start` to `end` in which a run worked, or waited."""
 
     kind: Kind
     name: str
@@ -19,7 +19,7 @@ class Span:
 
     @property
     def seconds(self) -> float:
-        """How long."""
+        """Return how long."""
         return self.end - self.start
 
 
@@ -79,5 +79,5 @@ class Item:
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """Return how long it took."""
         return self.end - self.start

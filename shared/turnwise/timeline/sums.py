@@ -23,7 +23,7 @@ class Sum:
 
 
 class Sums:
-    """What is told of all items together; of the items themselves only the slowest ones are kept."""
+    """The sums over all items; of the items themselves only the slowest ones are kept."""
 
     def __init__(self) -> None:
         self._sums: dict[tuple[Kind, str], Sum] = {}

@@ -12,13 +12,13 @@ from turnwise.transcripts.message_text import Said
 # given: the message that a task begins with. taken, passed: it became the pending message, or handed that on.
 # null: a stand-in for a missing answer. rejected: an answer that was not valid.
 MessageKind = Literal["given", "taken", "passed", "null", "rejected"]
-# started, finished: a call of a task. none: a turn in which nobody answered. ended: the run.
+# started, finished: a call of a task. none: a turn in which no one answered. ended: the run.
 Kind = Literal["started", "none", "finished", "ended"] | MessageKind
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunTitle:
-    """What a log is about: the root task, and of a served run its id, and its status if it goes on."""
+    """The subject of a log: the root task, and of a served run its id, and its status if it is active."""
 
     task: str
     run: str = ""
@@ -48,10 +48,10 @@ class Entry:
 
     @property
     def depth(self) -> int:
-        """How many tasks are around this one."""
+        """Return how many tasks are around this one."""
         return self.path.count("/")
 
     @property
     def mark(self) -> bool:
-        """Whether the message was taken."""
+        """Return whether the message was taken."""
         return self.kind in ("taken", "passed", "null")

@@ -21,7 +21,7 @@ class LogFiles:
     """The files of one run of `task` in `folder`: `<task>.<ending>`.
 
     Files of that name, left by an earlier run or still written by another, are renamed first: to `<task>.1.<ending>`,
-    the next to `<task>.2.<ending>`, and so on. A run that is still going on keeps its files under their new names, so
+    the next to `<task>.2.<ending>`, and so on. A run that is still under way keeps its files under their new names, so
     runs neither mix nor overwrite each other, also from several threads or processes.
     """
 
@@ -30,7 +30,7 @@ class LogFiles:
         self._stem = _UNSAFE.sub("_", task)[:_LONGEST].lstrip(".") or "run"
 
     def make(self, endings: Iterable[str]) -> dict[str, IO[str]]:
-        """New, empty files, open for writing, by ending; raises `ConfigurationError` if that can not be."""
+        """New, empty files, open for writing, by ending; raises `ConfigurationError` if that cannot be."""
         wanted = list(endings)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)

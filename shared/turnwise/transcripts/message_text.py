@@ -1,4 +1,4 @@
-"""What a message says, as texts; taken at once, because documents may still be changed."""
+"""The content of a message, as texts; taken at once, because documents may still be changed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Said:
 
 
 def said(document: ChatDocument) -> Said:
-    """What the document says now."""
+    """Return what the document says now."""
     return Said(
         fields=document.log_fields(),
         tools=tuple(_tools(document)),

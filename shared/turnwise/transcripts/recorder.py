@@ -24,7 +24,7 @@ class Recorder:
     def message(
         self, kind: MessageKind, path: str, turn: int, responder: str, document: ChatDocument, at: datetime
     ) -> Entry:
-        """Somebody said something in a turn."""
+        """Someone said something in a turn."""
         metadata = document.metadata
         # An answer that was refused first and taken for want of another comes twice, its call was made once.
         new = metadata.id not in self._numbers
@@ -44,7 +44,7 @@ class Recorder:
         )
 
     def silent(self, path: str, turn: int, at: datetime) -> Entry:
-        """Nobody answered in a turn."""
+        """No one answered in a turn."""
         return Entry(kind="none", at=at, path=path, turn=turn)
 
     def finished(self, path: str, turn: int, status: str, at: datetime) -> Entry:

@@ -1,4 +1,4 @@
-"""The log of a run in this process, written while it goes on."""
+"""The log of a run in this process, written while it continues."""
 
 from __future__ import annotations
 

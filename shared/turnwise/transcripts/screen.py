@@ -1,4 +1,4 @@
-"""A run on the terminal, while it goes on."""
+"""A run on the terminal, while it continues."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from turnwise.transcripts.text import Text
 
 
 def colored(screen: TextIO) -> bool:
-    """Whether to use colours there: on a terminal that has them, unless NO_COLOR is set."""
+    """Return whether to use colours there: on a terminal that has them, unless NO_COLOR is set."""
     return screen.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

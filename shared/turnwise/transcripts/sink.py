@@ -20,13 +20,13 @@ class TranscriptForm(Protocol):
     """
 
     def head(self, title: RunTitle) -> str:
-        """What comes first."""
+        """Return what comes first."""
 
     def part(self, entry: Entry) -> str:
         """The next entry."""
 
     def tail(self) -> str:
-        """What comes last."""
+        """Return what comes last."""
 
 
 def written(form: TranscriptForm, title: RunTitle, entries: Iterable[Entry]) -> Iterator[str]:
@@ -59,7 +59,7 @@ class Sink(Protocol):
 class FolderSink:
     """Files in a folder, one for each form by its ending; see `LogFiles` for their names.
 
-    Raises `ConfigurationError` if they can not be made. A later failure, such as a full disk, is told once to `logging`
+    Raises `ConfigurationError` if they cannot be made. A later failure, such as a full disk, is told once to `logging`
     and ends that file: a run that has cost money is not given up for its log.
     """
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from turnwise.errors import ConfigurationError
-from turnwise.testing.fake_llm.answer import ScriptedAnswer
+from turnwise.testing.fake_llm.answer import Answer
 from turnwise.testing.fake_llm.request import ChatRequest
 from turnwise.testing.fake_llm.rules import FakeLLM
 from turnwise.testing.fake_llm.script import load_script
@@ -19,8 +19,8 @@ def request(text: str, role: str = "user", system: str = "") -> ChatRequest:
     return ChatRequest(model="turnwise-fake", messages=messages)
 
 
-def answer(value: ScriptedAnswer | str) -> ScriptedAnswer:
-    return ScriptedAnswer(content=value) if isinstance(value, str) else value
+def answer(value: Answer | str) -> Answer:
+    return Answer(content=value) if isinstance(value, str) else value
 
 
 def test_the_first_rule_that_applies_answers() -> None:

@@ -1,1 +1,1 @@
-"""Who calls, what the caller may do, and the audit of what was done."""
+"""Callers, their permissions, and the audit of their actions."""

@@ -1,4 +1,4 @@
-"""Who did what."""
+"""The audit log of requests."""
 
 from __future__ import annotations
 

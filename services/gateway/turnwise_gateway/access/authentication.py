@@ -82,5 +82,5 @@ def _tell(scope: Scope, error: TurnwiseError, status: int) -> None:
 
 
 def is_open(path: str) -> bool:
-    """Whether everybody may ask for it."""
+    """Return whether everybody may ask for it."""
     return path in _OPEN or path.startswith("/health/")

@@ -1,4 +1,4 @@
-"""Who sends a request, by what it carries. Each way of knowing is a class; all of them are asked in the same words."""
+"""The caller of a request, found by its credentials. Each way of knowing is a class; all of them have one interface."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from turnwise.record.tenants.tenant import DEFAULT_TENANT, TenantLimits
 
 logger = logging.getLogger(__name__)
 
-# Seconds for which a key that was found is let in without another look: so long may a revoked one go on.
+# Seconds for which a key that was found is let in without another look: so long may a revoked one continue.
 TRUSTED_SECONDS = 5.0
 # Keys that are remembered at a time.
 _MOST_KNOWN = 10_000
@@ -29,11 +29,11 @@ class Identity(Protocol):
     """A way to know callers."""
 
     def takes(self, token: str) -> bool:
-        """Whether a bearer token has the form that this is about."""
+        """Return whether a bearer token has the form that this class checks."""
         ...
 
     async def caller(self, token: str, trusted: float = TRUSTED_SECONDS) -> Caller:
-        """Whose token it is; raises `UnauthorizedError`, or what keeps it from knowing.
+        """Return whose token it is; raises `UnauthorizedError`, or what keeps it from knowing.
 
         What was found out less than `trusted` seconds ago may be believed.
         """
@@ -81,7 +81,7 @@ class Keys:
         self._known: dict[str, _Remembered] = {}
 
     def takes(self, token: str) -> bool:
-        """What begins as keys do."""
+        """Return whether the token has the prefix of every API key."""
         return token.startswith("tw_")
 
     async def caller(self, token: str, trusted: float = TRUSTED_SECONDS) -> Caller:
@@ -101,7 +101,7 @@ class Keys:
         found = self._store.find_key(key.prefix)
         if found is None or not key.has_hash(found.hash):
             if found is None:
-                self._known.pop(key.prefix, None)  # nobody is let in with it any more
+                self._known.pop(key.prefix, None)  # no one is let in with it any more
             raise UnauthorizedError("the API key is unknown, revoked or expired")
         trusted = TRUSTED_SECONDS if found.seconds_left is None else min(TRUSTED_SECONDS, found.seconds_left)
         record = found.key
@@ -132,11 +132,11 @@ class AnyOf:
         self._ways = ways
 
     def takes(self, token: str) -> bool:
-        """What one of them takes."""
+        """Return whether one of them takes the token."""
         return any(way.takes(token) for way in self._ways)
 
     async def caller(self, token: str, trusted: float = TRUSTED_SECONDS) -> Caller:
-        """Whose token it is."""
+        """Return the caller that the token belongs to."""
         for way in self._ways:
             if way.takes(token):
                 return await way.caller(token, trusted)

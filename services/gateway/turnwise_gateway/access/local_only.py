@@ -1,4 +1,4 @@
-"""A server without authentication answers this machine only, and no web page of somebody else.
+"""A server without authentication answers this machine only, and no web page of someone else.
 
 It listens on loopback, but that is not enough: a proxy on this machine would let the world in; a page whose name was
 pointed at 127.0.0.1 (DNS rebinding) could read everything; and any page may send a form here (cross-site request

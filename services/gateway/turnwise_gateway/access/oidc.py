@@ -46,7 +46,7 @@ class Oidc:
         self._left_alone_until = 0.0
 
     def takes(self, token: str) -> bool:
-        """What has three parts, as signed tokens do."""
+        """Return whether the token has three parts, as signed tokens do."""
         return token.count(".") == 2
 
     async def caller(self, token: str, trusted: float = TRUSTED_SECONDS) -> Caller:
@@ -108,7 +108,7 @@ class Oidc:
         )
 
     def _discovered(self) -> str:
-        """Where the issuer says that its keys are."""
+        """Return where the issuer says that its keys are."""
         url = f"{self._issuer.rstrip('/')}/.well-known/openid-configuration"
         with urllib.request.urlopen(url, timeout=_TIMEOUT) as answer:  # the settings allow http(s) only
             document = json.load(answer)
@@ -133,6 +133,6 @@ def claim(claims: Mapping[str, Any], name: str) -> Any:
 
 
 def scopes_in(value: Any) -> frozenset[Scope]:
-    """The scopes among the words of a claim, or the members of a list; others are somebody else's."""
+    """The scopes among the words of a claim, or the members of a list; others are someone else's."""
     words = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
     return frozenset(scope for scope in SCOPES if scope in words)

@@ -94,7 +94,7 @@ class Admission:
             caller = await identity.caller(token, self._look_seconds)
         except UnauthorizedError as error:
             logger.info("Open streams end: %s", error, extra={"action": "stream_ended"})
-        except EnvironmentFault as error:  # nobody knows; without the database there is nothing to be told anyway
+        except EnvironmentFault as error:  # no one knows; without the database there is nothing to be told anyway
             logger.warning("An open stream was not looked at: %s", error, extra={"action": "stream_not_looked_at"})
             return
         except Exception:  # the other streams are still to be looked at, again and again

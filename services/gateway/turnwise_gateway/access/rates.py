@@ -1,7 +1,7 @@
-"""How often a tenant may ask: counted in a sliding minute, by all of its callers together.
+"""The request rate of a tenant: counted in a sliding minute, by all of its callers together.
 
 Each gateway process counts by itself, unless TURNWISE_RATE_STORAGE_URL names a Redis that they share. If that is away,
-nobody is refused for want of it: a limit of requests guards the service, and budgets are guarded elsewhere.
+no one is refused for want of it: a limit of requests guards the service, and budgets are guarded elsewhere.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Rates:
                 await self._redis.aclose()
 
     async def _ask(self, tenant: str, most: int) -> tuple[bool, int, int]:
-        """Whether the tenant may ask, how often more, and the seconds until its present minute is over."""
+        """Return whether the tenant may ask, how often more, and the seconds until its present minute is over."""
         from limits import RateLimitItemPerMinute
         from limits.errors import StorageError
 

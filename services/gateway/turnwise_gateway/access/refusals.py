@@ -1,4 +1,4 @@
-"""What callers tried to change and were not let: it goes into the audit log, too."""
+"""Refused changes: the audit log has them, too."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class RefusedChanges:
 
 
 def deed_in(scope: Scope, caller: Caller) -> Deed:
-    """What the request in this scope does, should it do it."""
+    """Return the action of the request in this scope, should it succeed."""
     route, client = scope.get("route"), scope.get("client")
     return Deed(
         actor=caller.name,

@@ -1,4 +1,4 @@
-"""What a caller must be allowed to do for each route: the routes declare it, and their description shows it.
+"""The scopes that each route requires: the routes declare them, and their description shows them.
 
 | declared as | scope | for |
 | --- | --- | --- |
@@ -29,7 +29,7 @@ _BEARER = HTTPBearer(
 
 
 def caller_of(request: Request) -> Caller:
-    """Who asks; raises `UnauthorizedError` where nobody has looked."""
+    """Return who asks; raises `UnauthorizedError` where no one has looked."""
     found = request.scope.get(CALLER)
     if not isinstance(found, Caller):
         raise UnauthorizedError("nobody knows who asks")
@@ -37,7 +37,7 @@ def caller_of(request: Request) -> Caller:
 
 
 def is_operator(caller: Caller, settings: ServiceSettings) -> bool:
-    """Whether the caller administers all tenants."""
+    """Return whether the caller administers all tenants."""
     return ADMIN in caller.scopes and caller.tenant == settings.operator_tenant
 
 

@@ -1,1 +1,1 @@
-"""What every request passes, whatever its route: ids, limits, logs, errors."""
+"""Processing of every request, whatever its route: ids, limits, logs, errors."""

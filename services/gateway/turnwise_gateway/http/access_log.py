@@ -42,7 +42,7 @@ class AccessLog:
 
 def _tell(scope: Scope, status: int, seconds: float) -> None:
     route, caller, client = scope.get("route"), scope.get(CALLER), scope.get("client")
-    # Without a route there is only what somebody wrote, of any length.
+    # Without a route there is only what someone wrote, of any length.
     template = getattr(route, "path_format", None) or "(none)"
     told = {
         "method": scope["method"],

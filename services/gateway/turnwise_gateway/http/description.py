@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from turnwise_gateway.http import idempotency
 from turnwise_gateway.http.problem import Problem, problems
 
-# What the door may answer to a request that needs a caller, and where nobody has to say who he is.
+# What the door may answer to a request that needs a caller, and where no one has to say who he is.
 _GUARDED = (401, 403, 429, 503)
 _LOCAL = (403, 429, 503)
 

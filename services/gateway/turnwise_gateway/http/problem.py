@@ -60,7 +60,7 @@ class Fault(BaseModel):
 
 
 class Problem(BaseModel):
-    """What went wrong (RFC 9457); programs read `code`, people read `detail`."""
+    """An error (RFC 9457); programs read `code`, people read `detail`."""
 
     type: str = "about:blank"
     title: str

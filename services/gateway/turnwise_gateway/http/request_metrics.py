@@ -1,4 +1,4 @@
-"""How many requests there are, how they end, and how long callers wait for an answer to begin."""
+"""Counts of requests, their outcomes, and the time until an answer begins."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _HOLDS = 7.0
 _AGAIN = 2.0
 # Seconds between two announcements at least; those who come meanwhile share the next one.
 _PAUSE = 0.02
-# Seconds that an announcement which somebody waits for may take.
+# Seconds that an announcement which someone waits for may take.
 _AT_ONCE = 0.5
 # Runs in one message.
 _MOST = 1_000

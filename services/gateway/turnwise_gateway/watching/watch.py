@@ -15,7 +15,7 @@ from turnwise_gateway.watching.announcements import Announcer
 POLL_SECONDS = 3.0
 # Pieces of text kept for a watcher that is slower than the model; the oldest go first.
 _DELTAS = 2_000
-# Seconds within which somebody who announced to read a run's text has to come.
+# Seconds within which someone who announced to read a run's text has to come.
 _EXPECTED = 5.0
 
 
@@ -35,7 +35,7 @@ class Watcher:
         self.changed.clear()
 
     def take_deltas(self) -> list[TokenNotice]:
-        """What came since the last time."""
+        """Return what came since the last time."""
         taken = list(self.deltas)
         self.deltas.clear()
         return taken
@@ -66,7 +66,7 @@ class Watch:
 
     @property
     def address(self) -> str:
-        """Where workers send text to; empty while this is not open."""
+        """Return where workers send text to; empty while this is not open."""
         return self._subscription.address if self._subscription is not None else ""
 
     def stop(self) -> None:
@@ -107,7 +107,7 @@ class Watch:
                 del self._watchers[run_id]
 
     async def expect(self, run_id: str) -> None:
-        """Announce a run whose text somebody will read soon, and keep it for him; called on the event loop."""
+        """Announce a run whose text someone will read soon, and keep it for him; called on the event loop."""
         if self._loop is None or self._announcer is None or self.stopping:
             return
         reader = ExitStack()
@@ -116,7 +116,7 @@ class Watch:
         await self._announcer.announce(run_id)
 
     def _given_up(self, run_id: str) -> tuple[TokenNotice, ...]:
-        """What was kept for the expected reader of a run, if nobody has come for it yet."""
+        """Return what was kept for the expected reader of a run, if no one has come for it yet."""
         reader, watcher = self._expected.pop(run_id, (None, None))
         if reader is None or watcher is None:
             return ()
@@ -137,7 +137,7 @@ class Watch:
             self._announcer.add(run_id)
 
     def _hear(self, notice: Notice) -> None:
-        """Called on the bus's thread; most notices are about runs that nobody watches here."""
+        """Called on the bus's thread; most notices are about runs that no one watches here."""
         pieces = notice.pieces if isinstance(notice, TextNotice) else [notice]
         meant = [piece for piece in pieces if isinstance(piece, (RunNotice, TokenNotice))]
         told = [piece for piece in meant if piece.run in self._watchers]

@@ -121,7 +121,7 @@ class Encoder:
         return write(value)
 
     def _writer(self, value: Any, kind: type[Any]) -> Callable[[Any], Any]:
-        """What writes a value that can be changed; raises `NotDataError`."""
+        """Return what writes a value that can be changed; raises `NotDataError`."""
         if (write := _CONTAINERS.get(kind)) is not None:
             return lambda v: write(self, v)
         if isinstance(value, ChatDocument):
@@ -179,7 +179,7 @@ class Encoder:
     # --- classes -----------------------------------------------------------------------------------------------
 
     def _place(self, kind: type[Any], value: Any) -> str:
-        """Where other processes find the class."""
+        """Return where other processes find the class."""
         if issubclass(kind, ToolMessage) and self._tools.get(kind.name()) is kind:
             return f"tool:{kind.name()}"
         place = place_of(kind)

@@ -1,4 +1,4 @@
-"""What has attributes that last between the turns of a served run: agents and tasks."""
+"""Holders of attributes that last between the turns of a served run: agents and tasks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Holder:
             super().__delattr__(name)
 
     def read_attributes(self) -> None:
-        """Read the attributes that were saved, if nobody has yet."""
+        """Read the attributes that were saved, if no one has yet."""
         if self._unread is not None:
             self._unread.read(self)
 

@@ -23,7 +23,7 @@ _ADVICE = (
     "make it in __init__, which every process calls; or keep in `State`, or in another attribute, what it can be made "
     "from; or name it in `unsaved` of the class if the next turn may begin without it"
 )
-# Types whose values nobody can change, so that the same object is the same value.
+# Types whose values no one can change, so that the same object is the same value.
 _SCALARS = frozenset((str, int, bool, float, bytes, type(None)))
 
 

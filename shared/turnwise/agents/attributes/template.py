@@ -138,7 +138,7 @@ class Surveyor(Encoder):
 
 
 class Template:
-    """What is known of the attributes of `made`, which the factory returned; nothing changes it.
+    """The known attributes of `made`, which the factory returned; nothing changes it.
 
     `own` names the attributes that are not the program's, and `tools` are the application's, by name.
     """
@@ -171,7 +171,7 @@ class Template:
         self.held = frozenset(vars(made))
         self.names = self.held | {"_template"}
         self.class_values = _class_values(self)
-        # Where a class has the name as well, or looks for names itself, nobody would notice that it was not read yet.
+        # Where a class has the name as well, or looks for names itself, no one would notice that it was not read yet.
         self.looked_up_otherwise = _own_lookup(self.kind)
         self.read_at_once = self.looked_up_otherwise or any(hasattr(self.kind, name) for name in self.pristine)
 

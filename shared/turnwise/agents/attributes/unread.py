@@ -1,4 +1,4 @@
-"""Attributes that are read when somebody asks for one: most turns ask for none, and so they cost most turns nothing."""
+"""Attributes that are read when someone asks for one: most turns ask for none, and so they cost most turns nothing."""
 
 from __future__ import annotations
 

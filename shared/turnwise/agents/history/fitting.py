@@ -1,4 +1,4 @@
-"""Which messages fit a model's context: the rule, on values alone.
+"""The choice of messages that fit a model's context: the rule, on values alone.
 
 What is left for the answer is the context, less the prompt and a margin. Where that is less than a whole answer
 (`most`), the answer is asked to be shorter; where it is less than `least`, messages are shortened, the oldest first, or
@@ -35,7 +35,7 @@ class ContextWindow:
     least: int
 
     def room(self, prompt: int) -> int:
-        """What a prompt of so many tokens leaves for the answer."""
+        """Return what a prompt of so many tokens leaves for the answer."""
         return self.context - MARGIN - prompt
 
 
@@ -59,7 +59,7 @@ class Fit:
 
 
 def fit(messages: Sequence[LLMMessage], window: ContextWindow, way: Shortening, mark: int, fixed: int) -> Fit:
-    """How far the messages must be shortened, where `fixed` tokens of the prompt are none of theirs."""
+    """Return how far the messages must be shortened, where `fixed` tokens of the prompt are none of theirs."""
     answered = index_of_last(messages, (Role.ASSISTANT,)) + 1
     enough: Fit | None = None
     place = tokens = 0

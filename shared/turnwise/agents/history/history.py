@@ -57,7 +57,7 @@ class MessageHistory(list[LLMMessage]):
             super().__setitem__(0, system)
 
     def _changed(self, index: int) -> None:
-        """What is at `index` or after it may have changed."""
+        """Note that messages at `index` or after it may have changed."""
         if index < self._counted:
             self._counted = self._tokens = 0
         self.unchanged = min(self.unchanged, index)

@@ -19,12 +19,12 @@ from turnwise.models.tokens.estimate import estimated_tokens, shortened
 
 @lru_cache(maxsize=4096)
 def retains(sets: ToolSets) -> bool:
-    """Whether little is kept of the results of any of the tools."""
+    """Return whether little is kept of the results of any of the tools."""
     return any(_limit(tool) is not None for tool in sets.known.values())
 
 
 def of_results(results: Sequence[tuple[ToolMessage, str]]) -> int | None:
-    """What may be kept of the results together, which were written into one text; None for all."""
+    """Return what may be kept of the results together, which were written into one text; None for all."""
     limits = [(_limit(type(tool)), text) for tool, text in results]
     if all(limit is None for limit, _ in limits):
         return None

@@ -1,4 +1,4 @@
-"""What an agent's model is sent: the history as it is, or as much of it as fits."""
+"""The messages that a model is sent: the history as it is, or as much of it as fits."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Prompt:
 
 
 def prompt(agent: ChatAgent, model: LanguageModel, tools: ToolChoice | None) -> Prompt:
-    """What the model is sent of the agent's history.
+    """Return what the model is sent of the agent's history.
 
     Costs no more the longer the history is, unless something of it is sent shortened. Raises `ContextOverflowError`.
     """

@@ -1,4 +1,4 @@
-"""What the model is sent in the place of a message that is to take less room. The stored message stays whole."""
+"""Shorter versions of messages, for the model only. The stored message stays whole."""
 
 from __future__ import annotations
 

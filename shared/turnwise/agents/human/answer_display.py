@@ -1,4 +1,4 @@
-"""What callbacks are told of one answer: that it begins, its text as it arrives, its end, or its failure."""
+"""The callbacks of one answer: its beginning, its text as it arrives, its end, or its failure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LIVE = ("start_llm_stream", "start_llm_stream_async", "finish_llm_stream")
 
 
 class Showing:
-    """The showing of one model call: `sink` takes the pieces of the answer, None if nobody listens."""
+    """The showing of one model call: `sink` takes the pieces of the answer, None if no one listens."""
 
     def __init__(self, agent: ChatAgent, listener: TokenListener | None, *, live: bool) -> None:
         self._agent = agent
@@ -93,7 +93,7 @@ class Showing:
 
 
 def begin(agent: ChatAgent) -> Steps[Showing]:
-    """Say that the model is about to be called, and begin a stream where it streams and somebody listens."""
+    """Say that the model is about to be called, and begin a stream where it streams and someone listens."""
     callbacks = agent.callbacks
     callbacks.tell("show_start_response", entity="llm")
     model = agent.llm
@@ -106,7 +106,7 @@ def begin(agent: ChatAgent) -> Steps[Showing]:
 
 
 def _person(agent: ChatAgent) -> AnswerWatcher | None:
-    """Who sits at the terminal and watches the answer of this agent, unless its model is not to stream."""
+    """Return who sits at the terminal and watches the answer of this agent, unless its model is not to stream."""
     watched = watching.get()
     if watched is None or watched[0] is not agent or agent.llm is None or agent.llm.config.stream is False:
         return None

@@ -13,7 +13,7 @@ from turnwise.messages.signals import USER_QUIT_STRINGS
 on_screen: ContextVar[str] = ContextVar("turnwise_on_screen", default="")
 
 
-# Set where nobody sits before the standard input, whatever it is: in a server's worker.
+# Set where no one sits before the standard input, whatever it is: in a server's worker.
 unattended: ContextVar[bool] = ContextVar("turnwise_unattended", default=False)
 
 
@@ -28,7 +28,7 @@ def ask_on_terminal(question: str, asker: str = "") -> str:
     """Show the question and read one line, from a terminal or from what is piped in.
 
     `asker` is the agent that wants an answer. Returns "q" at Ctrl-D, at Ctrl-C, and once the piped input has ended,
-    because nobody is left to answer; "" where there is no input at all. Input that is no text in its encoding ends
+    because no one is left to answer; "" where there is no input at all. Input that is no text in its encoding ends
     there, which the standard error says.
     """
     shown = not question or question == on_screen.get()
@@ -70,7 +70,7 @@ class SharedTerminal:
     """The terminal of this process, for all its threads: on it one answer is written at a time.
 
     Lines of others are kept until the answer is complete. Its last line stays open, so that its writer can add to it,
-    until somebody else has something to show.
+    until someone else has something to show.
     """
 
     def __init__(self) -> None:

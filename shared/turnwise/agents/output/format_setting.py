@@ -72,7 +72,7 @@ class FormatSetting(Responses):
         self.record.output_format = self._format_record()
 
     def __getitem__(self, output_type: type[Any] | None) -> Self:
-        """A copy of the agent that answers in this format and goes on from the same conversation by itself.
+        """A copy of the agent that answers in this format and continues from the same conversation by itself.
 
         What its model uses counts as the agent's own. It shares `state` and other attributes with the agent.
         """

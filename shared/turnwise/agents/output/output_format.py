@@ -66,7 +66,7 @@ class OutputFormat:
         return _response_format(self.kind, self.defaults)
 
     def rules(self) -> str:
-        """What the system message says about answers."""
+        """Return what the system message says about answers."""
         schema = json.dumps(_spec(self.kind, self.defaults).parameters, indent=4)
         return (
             "=== FORMAT OF YOUR ANSWERS ===\n"

@@ -36,7 +36,9 @@ _ONE_SIGNAL = "ERROR: Please use ONE tool at a time!"
 
 
 def answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
-    """What AGENT says to `doc`: the results of its tools, an explanation of bad ones, or the fallback's answer."""
+    """Return what AGENT says to `doc`: the results of its tools, an explanation of bad ones, or the fallback's
+    answer.
+    """
     try:
         result = yield from _answered(agent, doc)
     except BaseException as error:
@@ -58,7 +60,7 @@ def _answered(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]
 
 
 def handled(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
-    """What the tools in `doc` come to, not yet matched to API calls."""
+    """Return what the tools in `doc` come to, not yet matched to API calls."""
     agent.tools_handled = []
     found = agent.found(doc)
     calls = [call for call in doc.oai_tool_calls or [] if call.function]
@@ -79,7 +81,7 @@ def handled(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
 
 
 def asked(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDocument | None]:
-    """What the agent says as AGENT in a task, whoever wrote its `agent_response`."""
+    """Return what the agent says as AGENT in a task, whoever wrote its `agent_response`."""
     call = Effect(sync=lambda: agent.agent_response(message), awaited=lambda: agent.agent_response_async(message))
     if not _overridden(agent, "agent_response", "agent_response_async"):
         value: ChatDocument | None = yield call
@@ -92,7 +94,7 @@ def asked(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDoc
 
 
 def said(agent: ChatAgent, entity: Entity, value: Any) -> ChatDocument | None:
-    """What an application's own responder returned, as a message from `entity`."""
+    """Return what an application's own responder returned, as a message from `entity`."""
     made = agent.to_ChatDocument(value, author_entity=entity)
     if made is not None and made is not value:
         # In the human's place it is what a human says.
@@ -101,7 +103,7 @@ def said(agent: ChatAgent, entity: Entity, value: Any) -> ChatDocument | None:
 
 
 def _forbidden(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> bool:
-    """Whether the tool grew out of what a human typed, and is none that may come of it."""
+    """Return whether the tool grew out of what a human typed, and is none that may come of it."""
     return untrusted(doc) and tool.request not in agent.toolbox.usable
 
 
@@ -119,13 +121,15 @@ def bare(result: ChatDocument | None) -> Any:
 
 
 def _overridden(agent: ChatAgent, name: str, twin: str) -> bool:
-    """Whether the agent's class brings its own method `name`, or its async `twin`; asked for each answer."""
+    """Return whether the agent's class brings its own method `name`, or its async `twin`; asked for each answer."""
     kind = type(agent)
     return not (kind.inherits(name) and kind.inherits(twin))
 
 
 def _own_code(agent: ChatAgent, name: str, call: Effect) -> Steps[Any]:
-    """What the agent's own method comes to: one call, or, if that may be made again, the calls of handlers in it."""
+    """Return what the agent's own method comes to: one call, or, if that may be made again, the calls of handlers in
+    it.
+    """
     effect = agent.config.fallback_effect
     if effect == "once" or name == "handle_message_fallback":
         return (yield from made(agent, name, effect, call))
@@ -237,7 +241,7 @@ def _many(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[ChatDocume
 
 
 def _many_calls(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[ChatDocument | None]:
-    """Several API calls: one result for each that is this agent's, was badly formed, or is known to nobody."""
+    """Several API calls: one result for each that is this agent's, was badly formed, or is known to no one."""
     mine = {tool.id: tool for tool in found.mine}
     faults: dict[str, ToolFault] = {fault.call_id: fault for fault in found.faults}
     single = agent.config.allow_multiple_tools and not any(isinstance(t, _ALONE) for t in found.mine)
@@ -276,7 +280,7 @@ def _by_id(agent: ChatAgent, results: list[tuple[str, str]]) -> ChatDocument:
 
 
 def _format_fault(agent: ChatAgent, doc: ChatDocument) -> str:
-    """What is wrong with the form of what the model said; "" for nothing, or where no form was wanted.
+    """Return what is wrong with the form of what the model said; "" for nothing, or where no form was wanted.
 
     What a handler says in the model's name is no answer of the model: no call was used for it.
     """
@@ -299,7 +303,9 @@ def _fallback(agent: ChatAgent, doc: ChatDocument) -> Steps[Any]:
 
 
 def default_fallback(agent: ChatAgent, doc: ChatDocument) -> Any:
-    """What `handle_llm_no_tool` says to a message from LLM that holds no tool at all; None for any other message."""
+    """Return what `handle_llm_no_tool` says to a message from LLM that holds no tool at all; None for any other
+    message.
+    """
     action = agent.config.handle_llm_no_tool
     if action is None or doc.metadata.sender != Entity.LLM or doc.oai_tool_calls or doc.function_call:
         return None

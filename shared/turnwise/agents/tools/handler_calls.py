@@ -32,9 +32,9 @@ class Interruption(BaseException):
 
 
 class Stem:
-    """What the keys of calls that are numbered together begin with: given, that of a call around them, or new.
+    """The prefix of the keys of calls that are numbered together: given, that of a call around them, or new.
 
-    It is made when somebody asks for it: most handlers do not.
+    It is made when someone asks for it: most handlers do not.
     """
 
     def __init__(self, key: str = "", within: HandlerCall | None = None) -> None:
@@ -63,13 +63,13 @@ class HandlerCall(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What tells it from every other call, and stays when it is made again."""
+        """Return what tells it from every other call, and stays when it is made again."""
         return f"{self.stem.key}.{self.no}"
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What a call has returned in an earlier attempt."""
+    """The value that a call returned in an earlier attempt."""
 
     value: Any
 
@@ -94,7 +94,7 @@ class HandlerCalls:
         return HandlerCall(self._stem, self._last, tool, effect, arguments)
 
     def kept(self, call: HandlerCall) -> Kept | None:
-        """What the call returned in an earlier attempt; None if it is to be made."""
+        """Return what the call returned in an earlier attempt; None if it is to be made."""
         return None
 
     def begins(self, call: HandlerCall) -> None:
@@ -143,7 +143,7 @@ def idempotency_key() -> str | None:
 def made(
     agent: ChatAgent, tool: str, effect: ToolEffect, call: Effect, arguments: ToolMessage | None = None
 ) -> Steps[Any]:
-    """What the handler returns: called now, or in an earlier attempt."""
+    """Return what the handler returns: called now, or in an earlier attempt."""
     running = _running.get()
     # What a handler calls in its turn belongs to its own call.
     calls = running[1] if running is not None else _open.get() or HandlerCalls()
@@ -162,12 +162,12 @@ def made(
 
 
 def _tried(agent: ChatAgent, this: HandlerCall, call: Effect, calls: HandlerCalls, *, nested: bool) -> Steps[Any]:
-    """What the handler returns, called as often as its tool allows."""
+    """Return what the handler returns, called as often as its tool allows."""
     tool = this.arguments
     policy: RetryPolicy = (tool.private_default("_retry") if tool is not None else None) or RetryPolicy.NEVER
     limit = (tool.private_default("_timeout") if tool is not None else None) or agent.config.answer_timeout
     timed = within(limit, f"the handler of the tool {this.tool!r}", call)
-    # Only the whole answer of an agent can be put off, so what is called by a handler is tried again in its place.
+    # Only the whole answer of an agent can be deferred, so what is called by a handler is tried again in its place.
     counted = Tries() if nested else tries()
     before: dict[ErrorKind, int] = {}
     undo = _undo(agent) if policy is not RetryPolicy.NEVER else ()
@@ -192,14 +192,14 @@ def _tried(agent: ChatAgent, this: HandlerCall, call: Effect, calls: HandlerCall
 
 
 def _undo(agent: ChatAgent) -> tuple[Snapshot, ...]:
-    """What takes back the attributes that a failed try has set."""
+    """Return what takes back the attributes that a failed try has set."""
     from turnwise.agents.own_attributes import snapshots  # which knows the class of agents, and so this module
 
     return snapshots(agent)
 
 
 def _leaves_unknown(error: Exception, *, timed: bool) -> bool:
-    """Whether nobody knows what the handler has done outside; an error that it chose to raise leaves no doubt.
+    """Return whether no one knows what the handler has done outside; an error that it chose to raise leaves no doubt.
 
     `timed`: its call had a time limit. One that it ran into cut it short wherever it was, and it is remembered of the
     error, for a handler around this one.
@@ -213,7 +213,7 @@ def _leaves_unknown(error: Exception, *, timed: bool) -> bool:
 
 
 def on_copied_state(agent: ChatAgent, call: Effect) -> Steps[Any]:
-    """What the call comes to, awaited where need be; the agent's state is as it was before if it fails."""
+    """Return what the call comes to, awaited where need be; the agent's state is as it was before if it fails."""
     before = agent.state
     agent.state = _copy(agent, before)
     try:

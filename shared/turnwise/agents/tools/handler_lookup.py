@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Handler(NamedTuple):
-    """What handles a tool: a method, its asynchronous twin (at least one of them), and what they are given first."""
+    """The handler of a tool: a method, its asynchronous twin (at least one of them), and their first arguments."""
 
     method: Callable[..., Any] | None
     twin: Callable[..., Any] | None
@@ -41,14 +41,14 @@ class Handler(NamedTuple):
         return Effect(waited_for(awaited), awaited)
 
     def effect(self, kind: type[ToolMessage]) -> ToolEffect:
-        """What it does outside, as that class of tools declares."""
+        """Return what it does outside, as that class of tools declares."""
         method = self.method or self.twin
         assert method is not None, "there is a method, or its twin"
         return declared_by(kind, method)
 
 
 def handler_of(agent: ChatAgent, tool: ToolMessage) -> Handler | None:
-    """What handles the tool, None if nothing does.
+    """Return what handles the tool, None if nothing does.
 
     In order: the agent's method named like the request (or `_handler`); the tool's own `handle`; its `response`. An
     async caller gets the `_async` twin where there is one.
@@ -103,7 +103,7 @@ def brought_handler(agent: ChatAgent, known: Mapping[str, type[ToolMessage]], na
 
 
 def handler_value(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument | None) -> Steps[Any]:
-    """What the handler of the tool returns, awaited where that is needed; None if there is no handler."""
+    """Return what the handler of the tool returns, awaited where that is needed; None if there is no handler."""
     handler = handler_of(agent, tool)
     if handler is None:
         return None
@@ -113,7 +113,7 @@ def handler_value(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument | None)
 
 
 def effect_of(agent: ChatAgent, tool: ToolMessage) -> ToolEffect:
-    """What the handler of the tool does outside, as the tool's class declares; "once" without a handler."""
+    """Return what the handler of the tool does outside, as the tool's class declares; "once" without a handler."""
     handler = handler_of(agent, tool)
     return handler.effect(type(tool)) if handler is not None else "once"
 
@@ -138,7 +138,7 @@ def _has_none(function: Callable[..., Any]) -> bool:
     try:
         # Read alone: those of the parameters may name what only type checkers import.
         returned = hint(inspect.Parameter("returned", inspect.Parameter.KEYWORD_ONLY, annotation=annotation), function)
-    except Exception:  # noqa: BLE001 - evaluating somebody's annotation may raise anything
+    except Exception:  # noqa: BLE001 - evaluating someone's annotation may raise anything
         return True
     kinds = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
     return any(kind in (Any, NoneType) for kind in kinds)
@@ -168,7 +168,7 @@ def _method(owner: Any, name: str) -> Callable[..., Any] | None:
 
 
 def _is_async(method: Callable[..., Any]) -> bool:
-    """Whether it is an `async def`; asked of the flags of its code, because it is asked for each call."""
+    """Return whether it is an `async def`; asked of the flags of its code, because it is asked for each call."""
     code = getattr(method, "__code__", None)
     return bool(code.co_flags & inspect.CO_COROUTINE) if code is not None else inspect.iscoroutinefunction(method)
 
@@ -193,7 +193,7 @@ def _key() -> str:
 
 @lru_cache(maxsize=4096)
 def _wanted(function: Callable[..., Any], skip: int, agent: type[Any], of_tool: bool) -> dict[str, str]:
-    """Which parameters after the first ones get the agent, the document or the key: by annotation, else by name.
+    """Return which parameters after the first ones get the agent, the document or the key: by annotation, else by name.
 
     In a handler of a tool's own class, the only other one that has no default gets the document.
     """

@@ -1,4 +1,4 @@
-"""What the model is told that its answer may be: calls of functions, or JSON of a schema."""
+"""The forms of answer that the model is offered: calls of functions, or JSON of a schema."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class ToolHandling(FormatSetting):
         )
 
     def is_silent(self) -> bool:
-        """Whether AGENT certainly answers nothing to a message without a tool that it handles."""
+        """Return whether AGENT certainly answers nothing to a message without a tool that it handles."""
         mine, base = type(self), ToolHandling
         return (
             self.config.handle_llm_no_tool is None
@@ -93,7 +93,7 @@ class ToolHandling(FormatSetting):
         return list(self.found(self.create_llm_response(input_str)).tools)
 
     def has_tool_message_attempt(self, msg: str | ChatDocument | None) -> bool:
-        """Whether a task treats the message as a use of a tool, not as text.
+        """Return whether a task treats the message as a use of a tool, not as text.
 
         So it does if a tool is attached to it, or if the model wrote a tool that this agent handles, or wrote a known
         one with bad fields.
@@ -101,12 +101,12 @@ class ToolHandling(FormatSetting):
         return msg is not None and tool_attempt(as_document(msg), self.facts())
 
     def has_only_unhandled_tools(self, msg: str | ChatDocument) -> bool:
-        """Whether the message holds known tools, and this agent handles none of them."""
+        """Return whether the message holds known tools, and this agent handles none of them."""
         tools = self.get_tool_messages(msg, all_tools=True)
         return bool(tools) and not any(tool.request in self.toolbox.handled for tool in tools)
 
     def can_respond(self, message: str | ChatDocument | None = None) -> bool:
-        """Whether a sub-task of this agent would be asked; False if it could do nothing with the message.
+        """Return whether a sub-task of this agent would be asked; False if it could do nothing with the message.
 
         That is one with tools of which the agent handles none, and a plain text where `respond_tools_only` is set.
         """
@@ -115,7 +115,7 @@ class ToolHandling(FormatSetting):
     # --- answering ---------------------------------------------------------------------------------------------
 
     def agent_response(self, msg: str | ChatDocument | None = None) -> ChatDocument | None:
-        """What AGENT answers: results of tools, what is wrong with them, or the fallback's answer; None for nothing.
+        """Return AGENT's answer: results of tools, their faults, or the fallback's answer; None for nothing.
 
         Callbacks are told, and results are matched to the API calls that they answer. Errors of handlers propagate.
         """
@@ -165,7 +165,7 @@ class ToolHandling(FormatSetting):
         return dispatch.default_fallback(self._whole, as_document(msg))
 
     def tool_validation_error(self, ve: ValidationError, tool_class: type[ToolMessage] | None = None) -> str:
-        """What the model is told of a tool with bad fields: the tool, each field and why, and to write it again.
+        """Return what the model is told of a tool with bad fields: the tool, each field and why, and to write it again.
 
         `ve` is pydantic's error, and `tool_class` the tool (None: the one that the error's `title` names). May be
         overridden, with the first parameter alone as well.

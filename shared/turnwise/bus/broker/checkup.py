@@ -93,7 +93,9 @@ def _declared(connection: Connection, name: str, *, passive: bool) -> Any:
 
 
 def _arrives(connection: Connection, keys: WireKeys, name: str, probe: Work) -> bool:
-    """Whether a message that is published for the queue is not given back; returns once the broker has confirmed."""
+    """Return whether a message that is published for the queue is not given back; returns once the broker has
+    confirmed.
+    """
     returned = []
     channel = connection.channel()
     key, text, message_id = routing_key(name, "doctor"), protocol.body(probe), protocol.new_message_id()

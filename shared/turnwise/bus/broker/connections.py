@@ -1,4 +1,4 @@
-"""Whether a process's connections to the broker work, by what they are for."""
+"""The state of a process's connections to the broker, by their purpose."""
 
 from __future__ import annotations
 

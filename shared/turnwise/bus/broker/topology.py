@@ -22,7 +22,7 @@ WATCH_EXCHANGE = Exchange(WATCHES, type="fanout", durable=False, delivery_mode="
 def text_exchange(*, routed: bool) -> Exchange:
     """Carries text to the one listener whose address is the routing key.
 
-    On Redis only a fan-out is a publication that is gone if nobody subscribes; kombu makes the key part of its channel.
+    On Redis only a fan-out is a publication that is gone if no one subscribes; kombu makes the key part of its channel.
     """
     return Exchange(TEXTS, type="direct" if routed else "fanout", durable=False, delivery_mode="transient")
 

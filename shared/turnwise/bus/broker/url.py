@@ -91,12 +91,12 @@ class BrokerURL:
 
     @property
     def is_rabbitmq(self) -> bool:
-        """Whether quorum queues, confirms and `mandatory` are to be had."""
+        """Return whether quorum queues, confirms and `mandatory` are to be had."""
         return self.kind == "rabbitmq"
 
     @property
     def ssl_options(self) -> dict[str, Any] | bool:
-        """What kombu is told of TLS: the broker's certificate and its name are always checked. False: none."""
+        """Return what kombu is told of TLS: the broker's certificate and its name are always checked. False: none."""
         parts = urlsplit(self.url)
         if parts.scheme not in _OVER_TLS:
             return False

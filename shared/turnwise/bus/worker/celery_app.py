@@ -34,7 +34,7 @@ def make_celery(
     `prefetch_multiplier` times the concurrency is what a worker takes beyond what it works on: 1 where an answer takes
     seconds, more where one takes milliseconds (a solo pool with a small prefetch stalls for seconds on RabbitMQ).
     Where `keys` have to sign every message, commands from the broker (`celery inspect`, `control`) are not taken,
-    because nobody signs them. Raises `ConfigurationError` for an unknown broker, or if `transport_options` turn
+    because no one signs them. Raises `ConfigurationError` for an unknown broker, or if `transport_options` turn
     publisher confirms off.
     """
     broker = BrokerURL.parse(broker_url, tls)
@@ -87,7 +87,7 @@ _EVERYWHERE: dict[str, Any] = {
     "result_backend": None,
     "task_ignore_result": True,
     "task_acks_late": False,
-    # An unknown queue would be made with another type and binding, and then nobody could declare the right one.
+    # An unknown queue would be made with another type and binding, and then no one could declare the right one.
     "task_create_missing_queues": False,
     "task_default_exchange": EXCHANGE,
     "task_default_exchange_type": "topic",

@@ -23,7 +23,7 @@ _RETRY_LAST = 1.0
 
 
 class WorkConsumer(Consumer):  # type: ignore[misc]  # Celery ships no types
-    """What `worker_consumer` names.
+    """The class that `worker_consumer` names.
 
     Gossip and Mingle make workers talk to each other, n² messages of them, about clocks and revoked tasks that are not
     used; they are steps that others build on, so they are switched off, as `--without-gossip --without-mingle` would.
@@ -44,7 +44,7 @@ class WorkConsumer(Consumer):  # type: ignore[misc]  # Celery ships no types
         switches_of(self.app).serve(self.app.amqp.queues.consume_from)
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
-        """What is called with each message: it looks before Celery does, and drops what is no work of ours."""
+        """Return what is called with each message: it looks before Celery does, and drops what is no work of ours."""
         handle = super().create_task_handler(*args, **options)
         keys = getattr(self.app, "turnwise_keys", NO_KEYS)
 

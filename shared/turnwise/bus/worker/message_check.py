@@ -1,4 +1,4 @@
-"""What a message from the broker has to be before anything is done with it.
+"""Checks of a message from the broker, before anything is done with it.
 
 A message is no more than a wake-up: whoever gets it reads the database. So one that is refused costs nothing but the
 time until the next sweep.

@@ -1,4 +1,4 @@
-"""What a worker says of a message whose work the surroundings did not allow."""
+"""Log lines about a message whose work an outage prevented."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 def left_to_a_sweep(kind: str) -> Iterator[None]:
     """Around the work on a message of that `kind`: a database or broker that is away is told in one line, and no more.
 
-    Nothing is lost: the message was a wake-up, and sweeps find what nobody works on. An outage stops every message in
+    Nothing is lost: the message was a wake-up, and sweeps find what no one works on. An outage stops every message in
     hand at once, and a traceback of each would say nothing that the error does not, and keep in memory for ever the
     source of every file that it names (`linecache`). Any other error is raised.
     """

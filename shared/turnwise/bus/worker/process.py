@@ -1,4 +1,4 @@
-"""What a Celery worker's processes hold: opened after the fork, closed at the end."""
+"""The resources of a Celery worker's processes: opened after the fork, closed at the end."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class WorkerProcess(Generic[T]):
         signals.worker_shutdown.connect(self._main_ends, weak=False)
 
     def get(self) -> T:
-        """What this process holds; opened at the first call."""
+        """Return what this process holds; opened at the first call."""
         with self._lock:
             if self._held is None or self._pid != os.getpid():
                 self._held, self._pid = self._open(self._queues()), os.getpid()
@@ -87,7 +87,7 @@ class WorkerProcess(Generic[T]):
 
     def _child_began(self, **_: Any) -> None:
         # An autoscaler may take a child back that has just been forked, and still has its parent's handler of SIGTERM:
-        # that notes the wish, and nobody would ever look.
+        # that notes the wish, and no one would ever look.
         if worker_state.should_stop is not None:
             raise SystemExit(0)
         self._get_or_leave()
@@ -134,7 +134,7 @@ class WorkerProcess(Generic[T]):
 
 
 def _leave(error: TurnwiseError) -> NoReturn:
-    """A worker that can not work says why and ends; Celery would only log it and go on."""
+    """A worker that cannot work says why and ends; Celery would only log it and continue."""
     tell_fault(str(error))
     raise SystemExit(2) from error
 

@@ -1,4 +1,4 @@
-"""Which queues a worker leaves alone for now, because somebody said so over Celery's remote control."""
+"""The queues that a worker does not consume for now, by a command of Celery's remote control."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class QueueSwitches:
         self._paused[self._places[queue]] = 0
 
     def paused(self, queue: str) -> bool:
-        """Whether the queue is left alone."""
+        """Return whether the queue is left alone."""
         place = self._places.get(queue)
         return place is not None and self._paused[place] == 1
 

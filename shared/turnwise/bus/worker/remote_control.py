@@ -1,4 +1,4 @@
-"""What a worker makes of the commands of `celery control` and `celery inspect`: each works, or is refused with a word.
+"""A worker's answers to `celery control` and `celery inspect`: each command works, or is refused with a reason.
 
 Commands are broadcast to whatever consumes from the broker, and Celery's own do what they say: a queue that is added
 without its kind ends a worker that cannot declare it so, a time limit kills a child in the middle of an answer.
@@ -116,7 +116,7 @@ def _add_consumer(state: Any, queue: object, **_: Any) -> Reply:
 
 
 def _cancel_consumer(state: Any, queue: object, **_: Any) -> Reply:
-    """Claim nothing of the queue any more; this process goes on with what it has in hand."""
+    """Claim nothing of the queue any more; this process continues with what it has in hand."""
     switches, name = switches_of(state.app), _queue_name(queue)
     if name not in switches.served:
         return {"ok": f"nothing to do: this process does not consume from {name!r}"}

@@ -30,7 +30,7 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True, kw_only=True)
 class Chat:
-    """A conversation with `task`; `run` or `session` is the one to go on with, `url` the gateway's address."""
+    """A conversation with `task`; `run` or `session` is the one to continue with, `url` the gateway's address."""
 
     client: Client
     task: str
@@ -42,7 +42,8 @@ class Chat:
         """Talk until the human leaves or the task ends; the exit code.
 
         A task that keeps its conversation gets run after run of one session. Of any other task a run would know
-        nothing of the one before, so it gets one. A run that waits for an answer is gone on with: `run`, or the one of
+        nothing of the one before, so it gets one. A run that waits for an answer is continued with: `run`, or the
+        one of
         `session`. 0 if all runs completed or the human left, 3 if a limit ended one, 130 after Ctrl-C during an
         answer, else 1.
         """
@@ -66,7 +67,7 @@ class Chat:
         return 0
 
     def _follow(self, run: RunView, answer: str | None) -> int | None:
-        """Show the run to its end and ask its questions; `answer` is for the first. None to go on after the run."""
+        """Show the run to its end and ask its questions; `answer` is for the first. None to continue after the run."""
         screen = ChatScreen(self.client, run)
         try:
             with closing(screen.questions()) as questions:
@@ -105,7 +106,7 @@ class Chat:
         return any(known.name == self.task and known.keeps_conversation for known in self.client.tasks())
 
     def _waiting_run(self) -> RunView | None:
-        """The run to go on with, if there is one."""
+        """The run to continue with, if there is one."""
         if self.run is not None:
             run = self.client.run(self.run)
             if run.task != self.task:
@@ -120,7 +121,7 @@ class Chat:
 
 
 def _said() -> str | None:
-    """What the human says first, or next; None if he leaves. Without blanks around it."""
+    """Return what the human says first, or next; None if he leaves. Without blanks around it."""
     while not (text := read_line(f"You {HOW_TO_LEAVE}: ")):
         pass
     return None if text in USER_QUIT_STRINGS else text

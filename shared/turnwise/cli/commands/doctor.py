@@ -66,7 +66,7 @@ def _show(found: list[Finding]) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What a check finds is in its finding; libraries need not log it as well."""
+    """Return what a check finds is in its finding; libraries need not log it as well."""
     import logging
 
     before = logging.root.manager.disable

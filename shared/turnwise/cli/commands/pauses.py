@@ -49,7 +49,7 @@ def pause(
 
 
 def resume(kind: _Kind, name: _Name, as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
-    """End a pause: what it held goes on at once.
+    """End a pause: what it held continues at once.
 
     Example: turnwise resume queue llm
     """

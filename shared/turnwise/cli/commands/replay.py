@@ -42,7 +42,7 @@ def replay(
     database: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Decide recorded runs again with today's code, and say where it would decide otherwise. Asks nobody anything.
+    """Decide recorded runs again with today's code, and say where it would decide otherwise. Asks no one anything.
 
     Exits with 0 if every decision is the same, with 1 if one differs or could not be compared.
 

@@ -1,4 +1,4 @@
-"""Commands that have runs go on from their past: `retry` and `fork`."""
+"""Commands that have runs continue from their past: `retry` and `fork`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def retry(
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
-    """Have a run that failed, or all failed runs that match, go on from where they failed.
+    """Have a run that failed, or all failed runs that match, continue from where they failed.
 
     What came before is not done again.
 

@@ -240,7 +240,7 @@ def raise_limits(
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
-    """Give a run that has not ended other limits; one that waits for budget goes on.
+    """Give a run that has not ended other limits; one that waits for budget continues.
 
     Example: turnwise raise run_01j... --max-cost 2.00
     """
@@ -282,7 +282,7 @@ def resolve(
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
-    """Say how to go on with a parked call; the first answer counts.
+    """Say how to continue with a parked call; the first answer counts.
 
     Example: turnwise resolve run_01j....1.2.1 --happened "The refund 4711 was made."
     """

@@ -1,4 +1,4 @@
-"""What the demo runs on: a stand-in model where there is no key, and a server on a file that is thrown away."""
+"""The demo's surroundings: a stand-in model where there is no key, and a server on a temporary file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from turnwise.processes.settings import load_settings
 
 @dataclass(frozen=True, kw_only=True)
 class Desk:
-    """Where the desk listens, and which model answers there."""
+    """The address of the desk, and the model that answers there."""
 
     url: str
     model: str

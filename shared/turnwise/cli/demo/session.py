@@ -47,7 +47,7 @@ def run_demo(tickets: Sequence[Ticket], *, approve_all: bool, concurrency: int) 
 
 
 class Session:
-    """What one run of the demo shows; all of it from one thread, so that a question is never written over.
+    """The output of one run of the demo; all of it from one thread, so that a question is never written over.
 
     `human` gives the answer to the question that has just been shown; without one, every answer is yes.
     """
@@ -60,11 +60,11 @@ class Session:
 
     @property
     def failed(self) -> bool:
-        """Whether a run did not complete."""
+        """Return whether a run did not complete."""
         return any(worked.failed for worked in self._worked.values())
 
     def follow(self, news: SimpleQueue[News]) -> None:
-        """Show the news until every ticket has been worked on; raises what a worker could not go on with."""
+        """Show the news until every ticket has been worked on; raises what a worker could not continue with."""
         while len(self._worked) < len(self._order):
             match news.get():
                 case Happened() as happened:

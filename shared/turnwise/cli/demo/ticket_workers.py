@@ -43,7 +43,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Worked:
-    """What became of a ticket; `failed` if its run did not complete."""
+    """The outcome of a ticket; `failed` if its run did not complete."""
 
     ticket: str
     subject: str
@@ -74,7 +74,7 @@ class DemoWorkers:
         self._tickets: queue.SimpleQueue[Ticket] = queue.SimpleQueue()
         for ticket in tickets:
             self._tickets.put(ticket)
-        # Daemons: when the human has had enough, nobody waits for them.
+        # Daemons: when the human has had enough, no one waits for them.
         self._threads = [
             threading.Thread(target=self._work, name=f"ticket-{number}", daemon=True) for number in range(concurrency)
         ]
@@ -116,7 +116,7 @@ class DemoWorkers:
         try:
             client.answer(run_id, text, question=event.ask)
         except ConflictError:
-            return  # somebody else was quicker, over HTTP
+            return  # someone else was quicker, over HTTP
 
 
 def _worked(ticket: Ticket, run: RunView, turns: int) -> Worked:

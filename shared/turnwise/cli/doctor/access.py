@@ -1,4 +1,4 @@
-"""What the gateway needs to know its callers: the issuer of tokens, and the storage of request rates."""
+"""Checks of the means to identify callers: the issuer of tokens, and the storage of request rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The application: does it load, and is anybody there for the runs that it has begun?"""
+"""The application: does it load, and is anyone there for the runs that it has begun?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def loaded(app: App) -> Finding:
 
 
 def check_versions(app: App, store: Store, settings: ServiceSettings) -> Iterator[Finding]:
-    """Whether unfinished runs began with a version for which there is a process, and workers are of one version."""
+    """Return whether unfinished runs began with a version for which there is a process, and workers are of one
+    version.
+    """
     alive = {worker.version for worker in store.workers("alive")}
     served = alive | {app.version}
     begun = store.unfinished_versions()

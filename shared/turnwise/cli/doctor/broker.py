@@ -1,4 +1,4 @@
-"""The broker: does it answer, and does what is published reach a queue that somebody reads?"""
+"""The broker: does it answer, and does what is published reach a queue that someone reads?"""
 
 from __future__ import annotations
 

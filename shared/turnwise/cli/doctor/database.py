@@ -15,16 +15,16 @@ from turnwise.record.database.database import Database
 from turnwise.record.database.schema import SCHEMA_VERSION
 from turnwise.record.store import Store
 
-# Seconds that two clocks may differ by before anybody should look.
+# Seconds that two clocks may differ by before anyone should look.
 _OFFSET = 2.0
-# Bytes. A disk with less is nearly full; a write-ahead log of more is one that nobody could write back.
+# Bytes. A disk with less is nearly full; a write-ahead log of more is one that no one could write back.
 _ROOM = 500_000_000
 _LONG_LOG = 256_000_000
 
 
 @contextmanager
 def opened(settings: ServiceSettings) -> Iterator[tuple[Store | None, list[Finding]]]:
-    """The record, None if it can not be worked on, and what was found."""
+    """The record, None if it cannot be worked on, and what was found."""
     held: list[Database] = []
     refused = list(guarded("database", _made(settings, held)))
     if not held:

@@ -11,7 +11,7 @@ from turnwise.processes.settings import ServiceSettings, load_settings
 
 
 def examine(**overrides: str | None) -> Iterator[Finding]:
-    """What is found, as it is found; `overrides` are settings that win over the environment.
+    """Return what is found, as it is found; `overrides` are settings that win over the environment.
 
     Nothing is changed but for a permit in each queue of the broker, which does no harm. No model is called. A check
     that fails itself is a finding, too, and hides no other.

@@ -1,4 +1,4 @@
-"""The processes: is somebody there for all that waits?"""
+"""The processes: is someone there for all that waits?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong slowly."""
+"""Checks of slow deterioration."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from turnwise.processes.settings import ServiceSettings
 from turnwise.record.store import Store
 from turnwise.record.upkeep.purging import Retention
 
-# Seconds that a run may be kept longer than the retention says before somebody should look.
+# Seconds that a run may be kept longer than the retention says before someone should look.
 _LATE = 86_400.0
 
 
 def check_retention(store: Store, settings: ServiceSettings) -> Iterator[Finding]:
-    """Whether what is to be deleted is deleted; raises `DatabaseUnavailableError`."""
+    """Return whether what is to be deleted is deleted; raises `DatabaseUnavailableError`."""
     if settings.retention is None:
         yield note("retention", "TURNWISE_RETENTION is not set: runs are kept until `turnwise purge` deletes them")
         return
@@ -34,7 +34,7 @@ def check_retention(store: Store, settings: ServiceSettings) -> Iterator[Finding
 
 
 def check_metrics() -> Iterator[Finding]:
-    """Whether the children of prefork workers can count."""
+    """Return whether the children of prefork workers can count."""
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     check = "prefork metrics"
     if not folder:

@@ -12,7 +12,7 @@ ENDS = frozenset({"run.completed", "run.failed", "run.cancelled"})
 
 @dataclass(frozen=True, kw_only=True)
 class EventLine:
-    """What happened: in which task, who spoke, what was said, and what a model call cost."""
+    """An event as a line: its task, its speaker, its text, and the cost of a model call."""
 
     task: str
     who: str
@@ -55,7 +55,7 @@ class EventLines:
 
 
 def _notes(kind: str, data: Json) -> str | None:
-    """What is told of an event that is no turn."""
+    """Return what is told of an event that is no turn."""
     if kind in ("human.asked", "human.answered"):
         return document_text(data.get("document"))
     if kind == "ask.expired":

@@ -23,7 +23,7 @@ def as_json(view: BaseModel) -> dict[str, Any]:
 
 
 def document_text(document: Json | None) -> str:
-    """What the document says: its tools as `name(field=value)`, or its text."""
+    """Return what the document says: its tools as `name(field=value)`, or its text."""
     if not document:
         return ""
     tools = [tool_text(tool) for tool in document.get("tool_messages", [])]
@@ -44,7 +44,7 @@ def tool_text(tool: Json) -> str:
 
 
 def speaker(document: Json | None) -> str:
-    """Who wrote the document: the agent or task, and which responder of it."""
+    """Return who wrote the document: the agent or task, and which responder of it."""
     metadata = (document or {}).get("metadata", {})
     entity, name = str(metadata.get("sender", "User")), str(metadata.get("sender_name", ""))
     return f"{name} ({entity})" if name and name != entity else entity

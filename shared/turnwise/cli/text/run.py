@@ -23,7 +23,7 @@ def print_run(run: Json, *, stopped: bool = True) -> None:
 
 
 def print_transcript(transcript: Json) -> None:
-    """What was said, with its turns, the tasks nested."""
+    """Print the transcript of a run, with its turns, the tasks nested."""
     root = transcript.get("root")
     for line in transcript_lines(root) if root else ():
         console().print(line)
@@ -41,7 +41,7 @@ def print_inbox(items: Iterable[Json]) -> None:
 
 
 def _parked_lines(item: Json) -> Iterator[str]:
-    """What is parked, and what is known of it."""
+    """Return what is parked, and what is known of it."""
     if item["reason"] == "unknown_outcome":
         arguments = ", ".join(f"{name}={value!r}" for name, value in (item["arguments"] or {}).items())
         message = (item["error"] or {}).get("message")
@@ -70,7 +70,7 @@ def tokens(run: Json) -> int:
 
 
 def cost(run: Json) -> str:
-    """What the run cost so far; marked where calls of no known price are left out."""
+    """Return what the run cost so far; marked where calls of no known price are left out."""
     usage = run["usage"]
     return money(usage["cost"]) + ("+?" if usage["unpriced_calls"] else "")
 

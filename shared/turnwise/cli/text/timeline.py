@@ -95,7 +95,7 @@ def _items(items: Sequence[ItemView], width: int) -> Iterable[Text]:
 
 
 def _attempts(item: ItemView, width: int) -> Iterable[Text]:
-    """What became of attempts that gave no answer; and who gives one now."""
+    """Return what became of attempts that gave no answer; and who gives one now."""
     for one in item.attempts:
         if one.outcome == "answered":
             continue

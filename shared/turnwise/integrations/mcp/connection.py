@@ -159,7 +159,7 @@ class _Session:
 
     @property
     def ended(self) -> bool:
-        """Whether it can serve no call any more."""
+        """Return whether it can serve no call any more."""
         return self._over or self._closing.is_set() or self._keeper.done()
 
     def released(self) -> None:
@@ -217,7 +217,7 @@ def _says_over(error: Any) -> bool:
 
 
 def _session_forgotten(error: Any) -> bool:
-    """Whether a server that was started anew does not know the session any more."""
+    """Return whether a server that was started anew does not know the session any more."""
     return str(error) in ("Session terminated", "Session not found")
 
 

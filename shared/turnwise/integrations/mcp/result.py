@@ -1,4 +1,4 @@
-"""What a server's tool returned, as a message."""
+"""The result of a server's tool, as a message."""
 
 from __future__ import annotations
 

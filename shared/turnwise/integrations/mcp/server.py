@@ -73,7 +73,7 @@ class MCPTools:
     def tools(self) -> list[type[MCPTool]]:
         """The server's tools as classes; it is asked once.
 
-        Raises `ToolServerUnavailableError` for a server that can not be reached, and `ConfigurationError` for a name
+        Raises `ToolServerUnavailableError` for a server that cannot be reached, and `ConfigurationError` for a name
         that is taken twice, belongs to a tool of Turnwise, or is included but not there.
         """
         if self._classes is None:

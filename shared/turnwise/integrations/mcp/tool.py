@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ToolServer(Protocol):
-    """Who calls the server."""
+    """The server, as its tools call it."""
 
     def call(self, agent: HandlingAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument: ...
 
@@ -55,7 +55,7 @@ class MCPTool(ToolMessage):
     _remote: ClassVar[Remote]
 
     def handle(self, agent: HandlingAgent) -> ChatDocument:
-        """What the server answers."""
+        """Return what the server answers."""
         return self._remote.caller.call(agent, self._remote.name, self.arguments())
 
     async def handle_async(self, agent: HandlingAgent) -> ChatDocument:
@@ -63,7 +63,7 @@ class MCPTool(ToolMessage):
         return await self._remote.caller.call_async(agent, self._remote.name, self.arguments())
 
     def call_tool(self) -> ServerAnswer:
-        """What the server answers: a text, with `files` and `value` (structured content) beside it."""
+        """Return what the server answers: a text, with `files` and `value` (structured content) beside it."""
         return self._remote.caller.answer(self._remote.name, self.arguments())
 
     async def call_tool_async(self) -> ServerAnswer:
@@ -71,7 +71,7 @@ class MCPTool(ToolMessage):
         return await self._remote.caller.answer_async(self._remote.name, self.arguments())
 
     def arguments(self) -> dict[str, Any]:
-        """What is sent to the server: optional fields only if they have a value."""
+        """Return what is sent to the server: optional fields only if they have a value."""
         remote = self._remote
         required = remote.schema.get("required", [])
         values = {argument: getattr(self, field) for field, argument in remote.arguments.items()}
@@ -150,7 +150,7 @@ def _is_member(name: str, value: Any) -> bool:
 
 
 def _hinted(annotations: Any) -> ToolEffect:
-    """What the server's annotations say of a tool; "once" where they say nothing."""
+    """Return what the server's annotations say of a tool; "once" where they say nothing."""
     if getattr(annotations, "read_only_hint", None):
         return "read_only"
     return "idempotent" if getattr(annotations, "idempotent_hint", None) else "once"

@@ -1,4 +1,4 @@
-"""How a server is reached: a command to start, a URL, or a server in this process."""
+"""The ways to reach a server: a command to start, a URL, or a server in this process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from turnwise.errors import ConfigurationError
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """Where a server is.
+    """The address of a server.
 
     `server` is a URL, a command line, the words of a command, or a server object of the protocol's library. `headers`
     go with every request to a URL; `env` (on top of what is safe to inherit) and `cwd` are the command's.
@@ -48,7 +48,7 @@ class Address:
         return [str(word) for word in self.server] if isinstance(self.server, Sequence) else None
 
     def check(self) -> None:
-        """Raise `ConfigurationError` for what can not be right."""
+        """Raise `ConfigurationError` for what cannot be right."""
         if self.command == []:
             raise ConfigurationError("the command of an MCP server is empty; give it as 'program argument ...'")
         if self.headers and self.url is None:

@@ -45,7 +45,7 @@ class VectorStoreConfig(BaseModel):
 
     @abstractmethod
     def place(self) -> Hashable:
-        """What tells this store's database from others, for whoever shares connections."""
+        """Return what tells this store's database from others, for whoever shares connections."""
 
     @abstractmethod
     def make_index(self) -> VectorIndex:

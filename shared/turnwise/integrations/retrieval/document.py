@@ -1,4 +1,4 @@
-"""What a vector store keeps and finds."""
+"""The documents of a vector store."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class Document(BaseModel):
 
     @property
     def source(self) -> str:
-        """Where the text comes from, "" where nothing is known."""
+        """Return where the text comes from, "" where nothing is known."""
         return str(self.metadata.get("source", ""))
 
 

@@ -1,4 +1,4 @@
-"""What a database does for a vector store: keep vectors, find the nearest ones."""
+"""The database of a vector store: it keeps vectors and finds the nearest ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Filter = Mapping[str, Sequence[Scalar]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Space:
-    """Which vectors can be compared with each other: of one embedder, of one length."""
+    """A set of vectors that can be compared with each other: of one embedder, of one length."""
 
     embedder: str
     dimension: int
@@ -52,7 +52,7 @@ class VectorIndex(Protocol):
         """Delete what has one of the ids (None: any) and matches; returns how many."""
 
     def count(self, where: Filter) -> int:
-        """How many match."""
+        """Return how many match."""
 
     def clear(self) -> None:
         """Delete everything, the space too."""
@@ -62,7 +62,7 @@ class VectorIndex(Protocol):
 
 
 def check_space(place: str, kept: Space, given: Space) -> None:
-    """Raise `ConfigurationError` if vectors of `given` can not be compared with those kept in `place`."""
+    """Raise `ConfigurationError` if vectors of `given` cannot be compared with those kept in `place`."""
     if kept == given:
         return
     raise ConfigurationError(

@@ -23,7 +23,7 @@ OnUsage = Callable[[LLMTokenUsage, str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedStore(VectorStore):
-    """What `VectorStoreConfig.open` makes. Safe to share between threads, not across a fork."""
+    """The store that `VectorStoreConfig.open` makes. Safe to share between threads, not across a fork."""
 
     embedder: Embedder
     index: VectorIndex

@@ -87,7 +87,7 @@ class OpenAIEmbedder(BaseModel):
         return Embeddings(vectors=vectors, usage=usage, counted=True)
 
     def _call(self, texts: list[str]) -> ModelCall:
-        """What a request may use at most: it has a prompt, and no answer that costs."""
+        """Return what a request may use at most: it has a prompt, and no answer that costs."""
 
         def most(prompt_tokens: int, _: int) -> Amount:
             return used_amount(self._priced(LLMTokenUsage(prompt_tokens=prompt_tokens, calls=1)))

@@ -87,7 +87,7 @@ def _parts(text: str, size: int, overlap: int) -> Iterator[tuple[int, int]]:
 
 
 def _pieces(text: str, limit: int) -> Iterator[tuple[int, int]]:
-    """Where paragraphs begin and end, those longer than `limit` in several pieces."""
+    """Return where paragraphs begin and end, those longer than `limit` in several pieces."""
     for paragraph in _PARAGRAPH.finditer(text):
         start, end = paragraph.span()
         while end - start > limit:
@@ -99,7 +99,7 @@ def _pieces(text: str, limit: int) -> Iterator[tuple[int, int]]:
 
 
 def _cut(text: str, start: int, limit: int) -> int:
-    """Where to cut between `start` and `limit`: not in the first half, if anything better is found."""
+    """Return where to cut between `start` and `limit`: not in the first half, if anything better is found."""
     for kind in _CUTS:
         # One more character is looked at: a space right behind the limit ends a word as well.
         ends = [match.end() for match in kind.finditer(text, start + 1, limit + 1)]

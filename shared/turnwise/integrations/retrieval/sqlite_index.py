@@ -219,7 +219,7 @@ def _write_ahead(connection: apsw.Connection) -> None:
 
 
 def _ours(connection: apsw.Connection, path: Path) -> bool:
-    """Whether the file has our tables; False if it is empty. Raises `ConfigurationError` for anything else."""
+    """Return whether the file has our tables; False if it is empty. Raises `ConfigurationError` for anything else."""
     application, version = connection.pragma("application_id"), connection.pragma("user_version")
     if (application, version) == (_APPLICATION_ID, _VERSION):
         return True

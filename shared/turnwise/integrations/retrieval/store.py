@@ -1,4 +1,4 @@
-"""What an agent may ask of a vector store."""
+"""The interface of a vector store to an agent."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class VectorStore(Protocol):
         """Delete documents by id, by filter, or those that fit both; returns how many there were."""
 
     def count(self, where: Where | None = None) -> int:
-        """How many documents there are, or match."""
+        """Return how many documents there are, or match."""
 
     def clear(self) -> None:
         """Delete all documents, and forget which embedder they were made with."""

@@ -26,7 +26,7 @@ def offered_by_type(
         return None
     try:
         kinds = _types_in(hint(item, function))
-    except Exception:  # noqa: BLE001 - evaluating somebody's annotation may raise anything, a text in it need be no expression
+    except Exception:  # noqa: BLE001 - evaluating someone's annotation may raise anything, a text in it need be no expression
         words = re.findall(r"\w+", str(item.annotation))
         if "ChatDocument" in words:
             return "chat_doc"
@@ -61,5 +61,5 @@ def _types_in(found: Any) -> list[type]:
 
 
 def _enclosing(function: Any) -> dict[str, Any]:
-    """What the function took from the function around it."""
+    """Return what the function took from the function around it."""
     return dict(inspect.getclosurevars(function).nonlocals) if inspect.isfunction(function) else {}

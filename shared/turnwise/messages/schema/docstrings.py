@@ -1,4 +1,4 @@
-"""What a function's docstring says: what the function does, and what each parameter is."""
+"""The content of a function's docstring: the function's purpose, and that of each parameter."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def _parameter(
 
 
 def _from_framework(item: inspect.Parameter, function: Callable[..., Any]) -> Given | None:
-    """Whether the framework gives it: an agent or a document by annotation, or so named without another type.
+    """Return whether the framework gives it: an agent or a document by annotation, or so named without another type.
 
     The key of the call goes by its name alone, because its type is that of many others.
     """
@@ -194,7 +194,7 @@ def _resolved(item: inspect.Parameter, function: Callable[..., Any], tool: str) 
             "define it at the top of the module, and import it outside of TYPE_CHECKING"
         ) from error
     except Exception as error:
-        # Evaluating somebody's annotation may raise anything.
+        # Evaluating someone's annotation may raise anything.
         raise ConfigurationError(
             f"tool {tool!r}: the annotation of parameter {item.name!r} is no type ({type(error).__name__}: {error}); "
             "write a type, and put words about it in Annotated[...] or in the docstring"

@@ -18,14 +18,14 @@ _TELLING = {"type", "enum", "anyOf", "$ref"}
 
 
 class _Unsupported(Exception):
-    """The schema allows what strict decoding can not."""
+    """The schema allows what strict decoding cannot."""
 
 
 def strict_schema(schema: Json) -> Json | None:
-    """The schema with every object closed and every field required; None where it can not be made strict.
+    """The schema with every object closed and every field required; None where it cannot be made strict.
 
     A field with a default is then written out by the model, and constraints that decoders do not know are left out.
-    Objects of any keys (`dict`) and values of any type can not be strict.
+    Objects of any keys (`dict`) and values of any type cannot be strict.
     """
     try:
         definitions = {name: _node(node) for name, node in schema.get("$defs", {}).items()}

@@ -76,7 +76,7 @@ class ResultTool(ToolMessage):
     _steers: ClassVar[bool] = True
 
     if TYPE_CHECKING:
-        # Without it a type checker would refuse the fields that anybody may add.
+        # Without it a type checker would refuse the fields that anyone may add.
         def __init__(self, **fields: Any) -> None: ...
 
     def handle(self) -> AgentDoneTool:

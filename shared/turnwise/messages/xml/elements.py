@@ -53,7 +53,7 @@ class Element:
         """The content as a text.
 
         CDATA is taken as it is. Around it, and in a text without it, white space does not count and entities are
-        resolved; a `verbatim` text without CDATA stays as it is, unless somebody escaped it.
+        resolved; a `verbatim` text without CDATA stays as it is, unless someone escaped it.
         """
         parts = list(_parts(self.raw))
         plain = "".join(part for part, is_data in parts if not is_data)
@@ -195,5 +195,5 @@ def written(text: str, *, verbatim: bool = False) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Whether an element can have it as its tag."""
+    """Return whether an element can have it as its tag."""
     return re.fullmatch(_NAME, text, re.ASCII) is not None

@@ -35,7 +35,7 @@ def pieces(text: str, names: Collection[str]) -> list[Piece]:
 
 
 def holds_elements(text: str, names: Collection[str]) -> bool:
-    """Whether the text holds an element that could be a tool."""
+    """Return whether the text holds an element that could be a tool."""
     return "<" in text and next(iter(elements(text, {ROOT, *names})), None) is not None
 
 
@@ -57,7 +57,7 @@ def fields_of(root: Element, model: type[BaseModel]) -> dict[str, object]:
 
 
 def recipients(text: str) -> set[str]:
-    """Whom the tools in XML of a text are for; "" for one without a recipient."""
+    """Return whom the tools in XML of a text are for; "" for one without a recipient."""
     found = [root.child("recipient") for root in elements(text, {ROOT})]
     return {child.text() if child is not None else "" for child in found}
 

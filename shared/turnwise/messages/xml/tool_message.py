@@ -56,7 +56,7 @@ class XMLToolMessage(ToolMessage):
 
     @classmethod
     def format_instructions(cls, tool: bool = False) -> str:
-        """How to write the tool as XML; with `tool`, fields with defaults are described, too."""
+        """Return how to write the tool as XML; with `tool`, fields with defaults are described, too."""
         return "\n".join(cls._instructions(tool))
 
     @classmethod
@@ -84,7 +84,7 @@ class XMLToolMessage(ToolMessage):
 
     @staticmethod
     def json_group_instructions() -> str:
-        """What introduces the instructions of the tools in XML; `{format_instructions}` stands for them."""
+        """Return what introduces the instructions of the tools in XML; `{format_instructions}` stands for them."""
         return (
             "=== TOOLS IN XML ===\n"
             "You can use the tools below. To use one, write an XML element that follows its format: the texts between\n"

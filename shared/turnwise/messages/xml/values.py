@@ -42,7 +42,7 @@ def _by_alias(model: type[BaseModel], tag: str) -> FieldInfo | None:
 
 
 def is_verbatim(info: FieldInfo) -> bool:
-    """Whether the field was declared with `json_schema_extra={"verbatim": True}`."""
+    """Return whether the field was declared with `json_schema_extra={"verbatim": True}`."""
     extra = info.json_schema_extra
     return isinstance(extra, dict) and bool(extra.get("verbatim"))
 
@@ -83,7 +83,7 @@ def _read_list(element: Element, item: Any) -> list[Any]:
 
 
 def _read_anything(element: Element) -> Any:
-    """What no type says anything about: a list if all children are called alike, else an object."""
+    """Return what no type says anything about: a list if all children are called alike, else an object."""
     if not element.children:
         return element.text()
     tags = [child.tag for child in element.children]
@@ -199,12 +199,12 @@ def choices_of(kind: Any) -> tuple[Any, ...]:
 
 
 def _takes_text(kind: Any) -> bool:
-    """Whether a text is one of its values as it is."""
+    """Return whether a text is one of its values as it is."""
     if get_origin(kind) in (Union, UnionType):
         return any(_takes_text(plain(part)) for part in get_args(kind))
     return kind in (str, Any) or any(isinstance(choice, str) for choice in choices_of(kind))
 
 
 def _is_exact(kind: Any) -> bool:
-    """Whether pydantic reads it from its text better than from a JSON number: dates, decimals, ids."""
+    """Return whether pydantic reads it from its text better than from a JSON number: dates, decimals, ids."""
     return isinstance(kind, type) and not _is_scalar(kind) and as_model(kind) is None

@@ -1,4 +1,4 @@
-"""What may be spent, what was, and what is put aside for calls under way."""
+"""Limits of spending, the spending so far, and the reservations of calls under way."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LimitKind = Literal["cost", "tokens"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Amount:
-    """What a call uses, or uses at most: tokens of prompt and answer, and USD (None: its price is not known)."""
+    """The use of a call, or its maximum: tokens of prompt and answer, and USD (None: its price is not known)."""
 
     prompt_tokens: int = 0
     output_tokens: int = 0
@@ -19,7 +19,7 @@ class Amount:
 
     @property
     def tokens(self) -> int:
-        """What counts toward a limit of tokens."""
+        """Return what counts toward a limit of tokens."""
         return self.prompt_tokens + self.output_tokens
 
 
@@ -45,12 +45,12 @@ class Budget:
 
     @property
     def limited(self) -> bool:
-        """Whether any call can be too much."""
+        """Return whether any call can be too much."""
         return bool(self.max_cost or self.max_tokens)
 
     @property
     def cost_left(self) -> Decimal | None:
-        """USD that nobody has spent or put aside, None without a limit; negative if a provider took more."""
+        """USD that no one has spent or reserved, None without a limit; negative if a provider took more."""
         return self.max_cost - self.spent_cost - self.reserved_cost if self.max_cost else None
 
     @property
@@ -69,7 +69,7 @@ class Budget:
         return self._with(reserved=amount)
 
     def release(self, amount: Amount) -> Budget:
-        """Give back what was put aside."""
+        """Give back what was reserved."""
         return self._with(reserved=_negative(amount))
 
     def spend(self, amount: Amount) -> Budget:
@@ -77,7 +77,7 @@ class Budget:
         return self._with(spent=amount)
 
     def settle(self, held: Amount, used: Amount) -> Budget:
-        """Give back what was put aside for a call, and count what it used."""
+        """Give back what was reserved for a call, and count what it used."""
         return self._with(reserved=_negative(held), spent=used)
 
     def correct(self, counted: Amount, used: Amount) -> Budget:

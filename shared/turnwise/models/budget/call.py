@@ -31,7 +31,7 @@ class ModelCall:
 
     @property
     def target(self) -> Target | None:
-        """The provider that is called, and its limits; None where nobody counts."""
+        """The provider that is called, and its limits; None where no one counts."""
         return self.client.target() if isinstance(self.client, LanguageModel) else None
 
     @cached_property
@@ -45,7 +45,7 @@ class ModelCall:
         return self.prompt()
 
     def amount(self, output_tokens: int) -> Amount:
-        """What the call uses at most with an answer of so many tokens."""
+        """Return what the call uses at most with an answer of so many tokens."""
         return self.price(self.prompt_tokens, output_tokens)
 
     def cut(self, output_tokens: int) -> ModelCall:
@@ -55,7 +55,7 @@ class ModelCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Granted:
-    """The call may be made with that output limit; `amount` is put aside for it."""
+    """The call may be made with that output limit; `amount` is reserved for it."""
 
     max_tokens: int
     amount: Amount
@@ -72,7 +72,7 @@ class BudgetRefusal:
 
     @property
     def temporary(self) -> bool:
-        """Whether there is room once calls under way have used nothing of what was put aside for them."""
+        """Return whether there is room once calls under way have used nothing of what was reserved for them."""
         return self.budget.unreserved().lacks(self.amount) is None
 
     @property
@@ -103,7 +103,7 @@ class BudgetRefusal:
 def grant(call: ModelCall, budgets: Sequence[Budget]) -> Granted | BudgetRefusal:
     """Room for the call in every budget, its answer as long as the tightest one allows; or the first that has none.
 
-    Nothing is put aside yet: that is for whoever keeps the budgets, before anybody else looks at them.
+    Nothing is reserved yet: that is for whoever keeps the budgets, before anyone else looks at them.
     """
     limited = [budget for budget in budgets if budget.limited]
     if not limited:

@@ -1,4 +1,4 @@
-"""What every call of a model passes: room is put aside before it, and what it used is counted after it.
+"""The gate that every call of a model passes: it reserves before the call, and settles after it.
 
 A gate is open around each call of a responder, so that it is at hand wherever a model is called meanwhile: by the
 agent's own turn, by another agent in a handler, or by a task that a handler runs. Such a task has a gate of its own
@@ -23,7 +23,7 @@ from turnwise.models.tokens.usage import LLMTokenUsage
 
 
 class Hold(Protocol):
-    """Room put aside for one call. Exactly one of the methods is called, once."""
+    """Room reserved for one call. Exactly one of the methods is called, once."""
 
     max_tokens: int
 
@@ -36,7 +36,7 @@ class Hold(Protocol):
         ...
 
     def lost(self, *, answered: bool = False) -> None:
-        """The call was begun, and nobody knows what it used: all of what was put aside counts as used.
+        """The call was begun, and no one knows what it used: all of what was reserved counts as used.
 
         `answered`: the provider answered it, with nonsense.
         """
@@ -48,7 +48,7 @@ class Hold(Protocol):
 
 
 class Gate(Protocol):
-    """What calls are paid from."""
+    """The payer of calls."""
 
     def reserving(self, call: ModelCall) -> Steps[Hold]:
         """Put room aside for the call; the output limit that it is to be sent is the hold's.
@@ -58,12 +58,12 @@ class Gate(Protocol):
         ...
 
     def count(self, usage: LLMTokenUsage) -> None:
-        """Count what was used without having been put aside."""
+        """Count what was used without having been reserved."""
         ...
 
 
 class NoHold:
-    """Outside of a run nobody counts what is used, only the provider's limits hold."""
+    """Outside of a run no one counts what is used, only the provider's limits hold."""
 
     def __init__(self, max_tokens: int, place: LocalPlace | None = None, likely_tokens: int = 0) -> None:
         self.max_tokens = max_tokens
@@ -132,7 +132,7 @@ def failed(hold: Hold, error: BaseException) -> None:
 
 
 def used_amount(usage: LLMTokenUsage) -> Amount:
-    """What was used, as budgets count it."""
+    """Return what was used, as budgets count it."""
     return Amount(prompt_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens, cost=usage.cost)
 
 

@@ -94,7 +94,7 @@ class _Held:
         self._outer.refused(announced)
 
     def lost(self, *, answered: bool = False) -> None:
-        # Without a limit nothing was put aside, and what was lost is not known.
+        # Without a limit nothing was reserved, and what was lost is not known.
         self._purse._settle(self._amount, as_usage(self._amount) if self._amount is not NOTHING else None)
         self._outer.lost(answered=answered)
 

@@ -1,4 +1,4 @@
-"""What a call waits for that can not be made now, but later."""
+"""The wait of a call that cannot be made now, but later."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Wait:
 
 
 class PutOff(TurnwiseError):
-    """The ask of a served run is put off: its model's call has no room now. Nothing was called.
+    """The ask of a served run is deferred: its model's call has no room now. Nothing was called.
 
     Passes through the agent, whose changes are thrown away; the ask is answered anew when it is due.
     """

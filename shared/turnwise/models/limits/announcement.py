@@ -1,4 +1,4 @@
-"""What a provider tells of its limits in the headers of an answer."""
+"""A provider's announcement of its limits in the headers of an answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|s)")
 
 
 def rate_limits(headers: Mapping[str, str]) -> RateLimits | None:
-    """What the headers of an answer announce; None if nothing, which is how most servers of one's own answer."""
+    """Return what the headers of an answer announce; None if nothing, which is how most servers of one's own answer."""
     requests, tokens = _quota(headers, "requests"), _quota(headers, "tokens")
     retry_after = _retry_after(headers)
     if requests is None and tokens is None and retry_after is None:

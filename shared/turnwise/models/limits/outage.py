@@ -1,12 +1,12 @@
 """A provider that does not answer: who may look whether it is back, and when.
 
 - One run whose calls fail says nothing of the others: it waits by itself. Only when calls of two runs fail, with no
-  answer between them, is the provider taken to be away, and nobody else calls it. Calls under way together that fail in
+  answer between them, is the provider taken to be away, and no one else calls it. Calls under way together that fail in
   one moment count as one.
 - Then one call at a time looks whether it is back: that of the first in line, after a wait that doubles with each look.
   A run whose look fails twice in a row lets the others look, because it may be its request that the provider cannot
   answer. A new ask may look, too, every few seconds.
-- The first answer, of whatever kind, lets everybody go on.
+- The first answer, of whatever kind, lets everybody continue.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KIND = "outage"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outage:
-    """What is known of failed calls: `looks` that failed since the provider is taken to be away (0: it is not).
+    """The failed calls of a provider: `looks` that failed since the provider is taken to be away (0: it is not).
 
     `run` is whose call failed last, `until` when that counted for the last time, `new_at` when a new ask looked last.
     """
@@ -41,12 +41,12 @@ class Outage:
 
     @property
     def away(self) -> bool:
-        """Whether nobody but those who look may call."""
+        """Return whether no one but those who look may call."""
         return self.looks > 0
 
     @property
     def long(self) -> bool:
-        """Whether it lasts long enough that some wait for minutes."""
+        """Return whether it lasts long enough that some wait for minutes."""
         return self.looks >= _LONG
 
     def failed(
@@ -54,7 +54,7 @@ class Outage:
     ) -> Outage | None:
         """After a failed call of that run; None if it says nothing new of the provider.
 
-        `wait` is how long nobody looks now, `began` when the call began (None: just now), and `answered` when whoever
+        `wait` is how long no one looks now, `began` when the call began (None: just now), and `answered` when whoever
         made it last saw the provider answer a call.
         """
         began = now if began is None else began
@@ -65,11 +65,11 @@ class Outage:
         return replace(self, looks=self.looks + 1, run=run, until=now + wait)
 
     def _apart(self, began: float, answered: float | None) -> bool:
-        """Whether a failure has nothing to do with the last one."""
+        """Return whether a failure has nothing to do with the last one."""
         return not self.run or began > self.until + _MEMORY or (answered is not None and answered > self.until)
 
     def may_look(self, now: float) -> bool:
-        """Whether a new ask may look."""
+        """Return whether a new ask may look."""
         return now >= self.new_at + _NEW_ASK
 
     def looked(self, now: float) -> Outage:

@@ -1,4 +1,4 @@
-"""Whose limits a call counts against."""
+"""The limits that a call counts against."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from turnwise.models.limits.window import Caps
 class Provider:
     """A model at a server, as one API key reaches it; all who call it with that key share its limits.
 
-    `account` is a fingerprint of the key, which can not be turned back into it.
+    `account` is a fingerprint of the key, which cannot be turned back into it.
     """
 
     server: str
@@ -28,7 +28,7 @@ class Provider:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """What a call is for, and the limits that are configured for it."""
+    """The model that a call is for, and the limits that are configured for it."""
 
     provider: Provider
     caps: Caps
@@ -36,7 +36,7 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProviderWait:
-    """What waits for a place: a call of so many tokens."""
+    """A call of so many tokens that waits for a place."""
 
     target: Target
     tokens: int

@@ -1,4 +1,4 @@
-"""How much of a provider's limits is taken, and when there is room for another call.
+"""The used part of a provider's limits, and the time when there is room for another call.
 
 Providers count differently: some over fixed minutes, some over the last sixty seconds, some by a bucket that fills up
 again. What keeps to the limit in every window, wherever it begins, keeps to all of them. So calls are counted over the
@@ -33,7 +33,7 @@ class Caps:
 
     @property
     def any(self) -> bool:
-        """Whether there is a limit."""
+        """Return whether there is a limit."""
         return not (self.requests is None and self.tokens is None and self.concurrency is None)
 
     def over(self, other: Caps) -> Caps:
@@ -48,7 +48,7 @@ class Caps:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Slice:
-    """What was allowed in a short time from `start` on."""
+    """The calls that were allowed in a short time from `start` on."""
 
     start: float
     requests: int
@@ -57,7 +57,7 @@ class Slice:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Foreign:
-    """What others than we have used of the same limits, by the provider's announcement to a call made `at`."""
+    """The use of the same limits by others, by the provider's announcement to a call made `at`."""
 
     at: float = 0.0
     requests: int = 0
@@ -68,7 +68,9 @@ class Foreign:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Room:
-    """When there is room for a call, and the limit that it waits for until then (None: there is room at once)."""
+    """The time when there is room for a call, and the limit that it waits for until then (None: there is room at
+    once).
+    """
 
     at: float
     limit: LimitKind | None = None
@@ -86,9 +88,9 @@ class LimitPlace:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Window:
-    """What is taken of the limits of one model and key; `learned` are limits that the provider announced.
+    """The used part of the limits of one model and key; `learned` are limits that the provider announced.
 
-    Times are seconds of whatever clock the caller has. Nobody is let through before `closed_until`.
+    Times are seconds of whatever clock the caller has. No one is let through before `closed_until`.
     """
 
     slices: tuple[Slice, ...] = ()
@@ -102,7 +104,7 @@ class Window:
         return configured.over(Caps(requests=self.learned_requests, tokens=self.learned_tokens))
 
     def room(self, caps: Caps, tokens: int, now: float) -> Room:
-        """When a call of so many tokens has room; one above the limit by itself, when nothing else counts."""
+        """Return when a call of so many tokens has room; one above the limit by itself, when nothing else counts."""
         at = max(now, self.closed_until)
         limit: LimitKind | None = "requests" if at > now else None
         if caps.requests is not None:
@@ -114,7 +116,7 @@ class Window:
         return Room(at=at, limit=limit)
 
     def places(self, caps: Caps, now: float) -> int | None:
-        """How many requests have room at once, as far as their number is limited; None if it is not."""
+        """Return how many requests have room at once, as far as their number is limited; None if it is not."""
         if now < self.closed_until:
             return 0
         if caps.requests is None:
@@ -172,7 +174,7 @@ class Window:
         return counted.announced(limits, place)
 
     def refused(self, limits: RateLimits | None, now: float) -> Window:
-        """The provider said 429: nobody is let through until it may have room again."""
+        """The provider said 429: no one is let through until it may have room again."""
         wait = limits.retry_after if limits is not None and limits.retry_after is not None else None
         if wait is None and limits is not None:
             empty = [
@@ -199,7 +201,7 @@ class Window:
         return int(foreign + sum(getattr(piece, what) for piece in self.slices if _expiry(piece, caps) > at))
 
     def _free(self, what: Literal["requests", "tokens"], room: int, caps: Caps, at: float) -> float:
-        """When no more than `room` of `what` count."""
+        """Return when no more than `room` of `what` count."""
         ends = [(_expiry(piece, caps), getattr(piece, what)) for piece in self.slices]
         ends.append((getattr(self.foreign, f"{what}_until"), getattr(self.foreign, what)))
         used = sum(n for end, n in ends if end > at)
@@ -238,7 +240,7 @@ def _expiry(piece: Slice, caps: Caps) -> float:
 
 
 def _others(quota: Quota | None, own: int, at: float) -> tuple[int, float]:
-    """What others have used of an announced limit, and when that is back."""
+    """Return what others have used of an announced limit, and when that is back."""
     if quota is None:
         return 0, 0.0
     return max(0, quota.limit - quota.remaining - own), at + quota.reset

@@ -67,7 +67,7 @@ class AzureConfig(OpenAIGPTConfig):
 
     @property
     def request_path(self) -> str:
-        """Where requests go, below the address."""
+        """Return where requests go, below the address."""
         path = super().request_path
         return f"{path}?api-version={self.api_version}" if self._dated else path
 
@@ -96,7 +96,7 @@ class AzureConfig(OpenAIGPTConfig):
 
     @property
     def bound_to_a_deployment(self) -> bool:
-        """Whether the program's own client asks one deployment, whatever model a request names."""
+        """Return whether the program's own client asks one deployment, whatever model a request names."""
         return self._brings_clients and "/deployments/" in self.base_url
 
     @property

@@ -22,7 +22,7 @@ import openai
 
 from turnwise.base.cancellation import current_cancellation
 
-# Seconds after which a connection that nobody used is given up.
+# Seconds after which a connection that no one used is given up.
 KEPT_SECONDS = 30.0
 _LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=1, keepalive_expiry=KEPT_SECONDS)
 
@@ -45,7 +45,7 @@ class ClientLine:
         self._break()
 
     def close(self) -> None:
-        """Give the connection back; only for a line that nobody uses."""
+        """Give the connection back; only for a line that no one uses."""
         self.client.close()
 
     def _follow(self, request: httpx2.Request) -> None:
@@ -93,7 +93,7 @@ class Lines:
             self._give_back(line)
 
     def close(self) -> None:
-        """Close the lines that nobody uses now."""
+        """Close the lines that no one uses now."""
         with self._lock:
             idle, self._idle = list(self._idle), deque()
         for line in idle:

@@ -20,7 +20,7 @@ from turnwise.models.openai.wire import plain_json
 
 
 @dataclass(frozen=True)
-class Answer:
+class Completion:
     """A completion as plain JSON, the headers it came with, and whether its pieces were passed on as they came."""
 
     completion: object
@@ -28,12 +28,12 @@ class Answer:
     streamed: bool
 
 
-def call(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenSink) -> Answer:
+def call(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenSink) -> Completion:
     """Post `body`; raises the errors that `OpenAIGPT` names."""
     with told_as_model_errors(config.chat_model, config.base_url), process_connections.client(config) as client:
         if not body.get("stream"):
             http = client.post(config.request_path, cast_to=httpx2.Response, body=body)
-            return Answer(plain_json(http), http.headers, streamed=False)
+            return Completion(plain_json(http), http.headers, streamed=False)
         parts = StreamAssembler()
         with client.post(
             config.request_path, cast_to=object, body=body, stream=True, stream_cls=openai.Stream[Any]
@@ -41,16 +41,16 @@ def call(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenSink) -> Answ
             for chunk in _read(chunks):
                 for text, kind in parts.feed(chunk):
                     sink(text, kind)
-    return Answer(parts.completion(), chunks.response.headers, streamed=True)
+    return Completion(parts.completion(), chunks.response.headers, streamed=True)
 
 
-async def call_async(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenSink) -> Answer:
+async def call_async(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenSink) -> Completion:
     """The same as `call`, without blocking the event loop."""
     with told_as_model_errors(config.chat_model, config.base_url):
         async with process_connections.async_client(config) as client:
             if not body.get("stream"):
                 http = await client.post(config.request_path, cast_to=httpx2.Response, body=body)
-                return Answer(plain_json(http), http.headers, streamed=False)
+                return Completion(plain_json(http), http.headers, streamed=False)
             parts = StreamAssembler()
             stream = await client.post(
                 config.request_path, cast_to=object, body=body, stream=True, stream_cls=openai.AsyncStream[Any]
@@ -59,7 +59,7 @@ async def call_async(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenS
                 async for chunk in _read_async(chunks):
                     for text, kind in parts.feed(chunk):
                         await pass_on(sink, text, kind)
-    return Answer(parts.completion(), chunks.response.headers, streamed=True)
+    return Completion(parts.completion(), chunks.response.headers, streamed=True)
 
 
 # What the library raises for a stream whose lines are no UTF-8, or no JSON, or nested deeper than it reads.

@@ -26,11 +26,11 @@ from turnwise.models.tokens.tokenizer import tokenizer_for
 from turnwise.models.tokens.usage import LLMTokenUsage
 
 if TYPE_CHECKING:
-    from turnwise.models.openai.calls import Answer
+    from turnwise.models.openai.calls import Completion
 
 
 def _unheard(text: str, kind: StreamEventType) -> None:
-    """Takes what is streamed while nobody listens."""
+    """Takes what is streamed while no one listens."""
 
 
 class OpenAIGPT(ModelClient):
@@ -112,7 +112,7 @@ class OpenAIGPT(ModelClient):
     def tokenizer(self) -> Callable[[str], int] | None:
         return tokenizer_for(self.config.known_model)
 
-    def _told(self, answer: Answer, messages: Sequence[LLMMessage]) -> LLMResponse:
+    def _told(self, answer: Completion, messages: Sequence[LLMMessage]) -> LLMResponse:
         response = parse_completion(answer.completion)
         usage = response.usage
         if not usage.total_tokens:  # the server told nothing: an upper bound, so that limits still hold
@@ -127,7 +127,7 @@ class OpenAIGPT(ModelClient):
         return response.model_copy(update=told | {"rate_limits": rate_limits(answer.headers)})
 
 
-def _not_passed_on(answer: Answer, response: LLMResponse) -> Iterable[tuple[str, StreamEventType]]:
+def _not_passed_on(answer: Completion, response: LLMResponse) -> Iterable[tuple[str, StreamEventType]]:
     return () if answer.streamed else response.pieces()
 
 

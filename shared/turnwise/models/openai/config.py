@@ -99,7 +99,7 @@ class OpenAIGPTConfig(LLMConfig):
 
     @property
     def request_path(self) -> str:
-        """Where requests go, below the address."""
+        """Return where requests go, below the address."""
         return "/chat/completions"
 
     @property
@@ -116,7 +116,7 @@ class OpenAIGPTConfig(LLMConfig):
 
     @property
     def sent_params(self) -> dict[str, Any]:
-        """What `params` adds to a request's body, by field."""
+        """Return what `params` adds to a request's body, by field."""
         return self.params.fields_of_body() if isinstance(self.params, OpenAICallParams) else self.params
 
     @property
@@ -143,7 +143,7 @@ class OpenAIGPTConfig(LLMConfig):
 
     @property
     def holds_to_schema(self) -> bool:
-        """Whether answers can be held to a JSON schema: `supports_json_schema`, or what is known of the model."""
+        """Return whether answers can be held to a JSON schema: as `supports_json_schema` says, or by the model."""
         if self.supports_json_schema is not None:
             return self.supports_json_schema
         return self._at_openai and not _TOO_OLD_FOR_SCHEMAS.match(self.known_model)
@@ -155,7 +155,7 @@ class OpenAIGPTConfig(LLMConfig):
 
 
 def is_loopback(url: str) -> bool:
-    """Whether `url` names this machine."""
+    """Return whether `url` names this machine."""
     host = urlsplit(url).hostname or ""
     if host == "localhost":
         return True

@@ -44,7 +44,7 @@ _TOO_LONG = (
 def told_as_model_errors(model: str, base_url: str) -> Iterator[None]:
     """Turn what the client raises inside into a `ModelError` that names the model and the server.
 
-    Of a call that was cut short nothing is to be said of the server: it raises `CallCancelledError`.
+    Of a call that was cancelled nothing is to be said of the server: it raises `CallCancelledError`.
     """
     check_cancelled()
     try:
@@ -74,7 +74,7 @@ def model_error(error: Exception, model: str, base_url: str) -> ModelError:
 
 
 def _was_sent(error: Exception) -> bool:
-    """Whether the request may have reached the server, which may have worked on it."""
+    """Return whether the request may have reached the server, which may have worked on it."""
     return not isinstance(error.__cause__ or error, _NEVER_SENT)
 
 

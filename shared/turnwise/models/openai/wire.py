@@ -31,7 +31,7 @@ def request_body(
 ) -> Json:
     """The body of `POST /chat/completions`; what is not set is left to the server.
 
-    `watched`: somebody takes the pieces of the answer, so it is streamed unless the configuration forbids it.
+    `watched`: someone takes the pieces of the answer, so it is streamed unless the configuration forbids it.
     """
     body: Json = {
         "model": config.served_model,

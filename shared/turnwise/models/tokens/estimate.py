@@ -47,7 +47,7 @@ Count = Callable[[str], int]
 
 
 def message_tokens(message: LLMMessage, count: Count = estimated_tokens) -> int:
-    """What a message takes of a prompt, its calls and files included."""
+    """Return what a message takes of a prompt, its calls and files included."""
     total = PER_MESSAGE + count(message.content)
     for file in message.files:
         total += file.likely_tokens()
@@ -67,7 +67,9 @@ def most_of_files(messages: Iterable[LLMMessage]) -> int:
 
 
 def choice_tokens(choice: ToolChoice | None, count: Count = estimated_tokens) -> int:
-    """What functions and format take of a prompt; providers write schemas shorter than JSON is, so it is the most."""
+    """Return what functions and format take of a prompt; providers write schemas shorter than JSON is, so it is the
+    most.
+    """
     if choice is None:
         return 0
     total = sum(PER_CALL + count(spec.as_json) for spec in choice.tools)

@@ -25,7 +25,7 @@ _MOST_REMEMBERED = 65_536
 
 @cache
 def tokenizer_for(model: str) -> Callable[[str], int] | None:
-    """Counts the tokens of a text as the model does; None if that can not be done here. The first call loads it."""
+    """Counts the tokens of a text as the model does; None if that cannot be done here. The first call loads it."""
     if find_spec("tiktoken") is None:
         return None
     from tiktoken.model import encoding_name_for_model
@@ -38,7 +38,7 @@ def tokenizer_for(model: str) -> Callable[[str], int] | None:
 
 
 def _is_cached(name: str) -> bool:
-    """Whether tiktoken finds the vocabulary where it looks for it (its function `read_file_cached`)."""
+    """Return whether tiktoken finds the vocabulary where it looks for it (its function `read_file_cached`)."""
     named = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     directory = Path(named) if named else Path(tempfile.gettempdir()) / "data-gym-cache"
     key = hashlib.sha1(_URL.format(name=name).encode(), usedforsecurity=False).hexdigest()

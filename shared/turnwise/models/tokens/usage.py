@@ -1,4 +1,4 @@
-"""What calls of models used."""
+"""The use of models by calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LLMTokenUsage(BaseModel):
 
     @property
     def total_tokens(self) -> int:
-        """What counts toward a limit of tokens: prompt, cached or not, and completion."""
+        """Return what counts toward a limit of tokens: prompt, cached or not, and completion."""
         return self.prompt_tokens + self.completion_tokens
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class LLMTokenUsage(BaseModel):
         )
 
     def minus(self, earlier: LLMTokenUsage) -> LLMTokenUsage:
-        """What was used since `earlier`; its cost is unknown if either is."""
+        """Return what was used since `earlier`; its cost is unknown if either is."""
         unknown = self.cost is None or earlier.cost is None
         return LLMTokenUsage(
             prompt_tokens=self.prompt_tokens - earlier.prompt_tokens,

@@ -1,4 +1,4 @@
-"""What the models that were called in this process have used, for programs to show; no rule reads it."""
+"""The use of models by this process, for programs to show; no rule reads it."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _TRACEPARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{
 
 
 def current_traceparent() -> str | None:
-    """The context of the span that is current here; None if there is none, or nobody takes spans."""
+    """The context of the span that is current here; None if there is none, or no one takes spans."""
     if tracer_provider() is None:
         return None
     from opentelemetry import trace
@@ -61,7 +61,7 @@ def current_ids() -> tuple[str, str] | None:
 
 
 def link_current_to(*traceparents: str | None) -> None:
-    """Link the span that is current here to what it goes on with, days later perhaps."""
+    """Link the span that is current here to what it continues with, days later perhaps."""
     if tracer_provider() is None:
         return
     from opentelemetry import trace

@@ -22,7 +22,7 @@ def about(**attributes: Any) -> Bound[dict[str, Any]]:
 
 
 def conversation() -> dict[str, Any]:
-    """What the spans begun here carry."""
+    """Return what the spans begun here carry."""
     return _about.get()
 
 
@@ -30,7 +30,7 @@ _YES = ("true", "1", "span_only", "span_and_event")
 
 
 def captured() -> bool:
-    """Whether spans are to hold content."""
+    """Return whether spans are to hold content."""
     return os.environ.get(names.CAPTURE, "").strip().lower() in _YES
 
 

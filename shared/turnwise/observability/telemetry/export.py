@@ -25,7 +25,7 @@ _PROTOCOLS = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
 
 
 class Exporting:
-    """What a process sends; with no providers, nothing."""
+    """The telemetry that a process sends; with no providers, nothing."""
 
     def __init__(self, *providers: Any) -> None:
         self._providers = providers

@@ -88,5 +88,5 @@ _PROVIDERS = {
 
 
 def provider_name(host: str) -> str:
-    """The provider at a host; of one that nobody knows, whose API it speaks: openai."""
+    """The provider at a host; of one that no one knows, whose API it speaks: openai."""
     return next((name for end, name in _PROVIDERS.items() if host.endswith(end)), "openai")

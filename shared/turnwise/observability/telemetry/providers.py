@@ -1,4 +1,4 @@
-"""Where spans and measurements go: to the providers that this process, or the program around it, has set up."""
+"""The destination of spans and measurements: the providers that this process, or the program around it, has set up."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def use(tracers: TracerProvider | None, meters: MeterProvider | None) -> None:
 
 
 def tracer_provider() -> TracerProvider | None:
-    """Where spans go; None if nobody takes them."""
+    """Return where spans go; None if no one takes them."""
     if _chosen.tracers is not None:
         return _chosen.tracers
     # Who has set up a provider has imported the API; who has not, shall not pay for its import.
@@ -44,7 +44,7 @@ def tracer_provider() -> TracerProvider | None:
 
 
 def meter_provider() -> MeterProvider | None:
-    """Where measurements go; None if nobody takes them."""
+    """Return where measurements go; None if no one takes them."""
     if _chosen.meters is not None:
         return _chosen.meters
     api: Any = sys.modules.get("opentelemetry.metrics")
@@ -58,13 +58,13 @@ def meter_provider() -> MeterProvider | None:
 
 
 def tracer() -> Tracer | None:
-    """What begins spans; None if nobody takes them."""
+    """Return what begins spans; None if no one takes them."""
     provider = tracer_provider()
     return None if provider is None else _of(provider, provider.get_tracer)
 
 
 def meter() -> Meter | None:
-    """What makes instruments; None if nobody takes measurements."""
+    """Return what makes instruments; None if no one takes measurements."""
     provider = meter_provider()
     return None if provider is None else _of(provider, provider.get_meter)
 

@@ -22,12 +22,12 @@ _making = threading.Lock()
 
 
 def takes() -> bool:
-    """Whether anybody takes measurements."""
+    """Return whether anyone takes measurements."""
     return meter() is not None
 
 
 def record(metric: tuple[str, str, str, tuple[float, ...]], value: float, attributes: Mapping[str, Any]) -> None:
-    """Add a value to a histogram, where anybody takes it."""
+    """Add a value to a histogram, where anyone takes it."""
     makes = meter()
     if makes is None:
         return
@@ -45,7 +45,7 @@ Metric: TypeAlias = tuple[str, str, str, tuple[float, ...]]
 
 
 class Spot:
-    """A span that is going on; with `span` None, nobody takes it, and only its duration may be measured."""
+    """A span that is under way; with `span` None, no one takes it, and only its duration may be measured."""
 
     def __init__(self, span: Span | None = None) -> None:
         self.span = span
@@ -75,7 +75,7 @@ NOBODY: AbstractContextManager[None] = nullcontext()
 
 
 def listened(metric: Metric | None = None) -> bool:
-    """Whether anybody takes spans, or measurements of that kind."""
+    """Return whether anyone takes spans, or measurements of that kind."""
     return tracer() is not None or (metric is not None and takes())
 
 
@@ -94,7 +94,7 @@ def span(
     """A span around the block; an exception is told of by its kind, and raised.
 
     It is within the span that is current here, or within `parent`; with `root` it begins a trace. `links` says what it
-    goes on with, by what it is for this one. `metric` gets the block's duration, with the attributes named by
+    continues with, by what it is for this one. `metric` gets the block's duration, with the attributes named by
     `measured`.
     """
     spot = begun(name, attributes, kind=kind, parent=parent, links=links, root=root)
@@ -114,7 +114,7 @@ def span(
 
 
 def begins_at() -> int | None:
-    """Now, in ns since the epoch, as the `start_time` of a span that may follow; None where nobody takes spans.
+    """Now, in ns since the epoch, as the `start_time` of a span that may follow; None where no one takes spans.
 
     What is told to tracers is measured by the real clock also where another one decides.
     """

@@ -29,7 +29,7 @@ ROOTS = (REFERENCE, "turnwise")
 
 
 def reference_path(dotted: str) -> str | None:
-    """Return the path in the reference's terms, or None if the name belongs to somebody else."""
+    """Return the path in the reference's terms, or None if the name belongs to someone else."""
     root = dotted.partition(".")[0]
     if root not in ROOTS:
         return None

@@ -7,9 +7,9 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How much a finding asks of the reader."""
+    """The weight of a finding."""
 
-    TODO = "to do"  # the program does not work until somebody changes it
+    TODO = "to do"  # the program does not work until someone changes it
     NOTE = "note"  # the program works; something is ignored or stays as it was
 
 

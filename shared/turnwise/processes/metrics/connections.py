@@ -1,4 +1,4 @@
-"""What a process sees of its database and its broker, taken into its metrics."""
+"""A process's view of its database and its broker, taken into its metrics."""
 
 from __future__ import annotations
 

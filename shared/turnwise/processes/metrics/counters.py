@@ -1,4 +1,4 @@
-"""What a process counts of its own work."""
+"""The counters of a process's own work."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _CALL_OUTCOMES = ("ok", "rate_limited", "unavailable", "timeout", "refused", "ca
 
 
 class Metrics:
-    """What one process counts; each instance needs a registry of its own.
+    """The metrics of one process; each instance needs a registry of its own.
 
     `application` is what the process serves, and its version. Money is in US dollars and times are in seconds, as the
     names say.
@@ -130,7 +130,7 @@ class Metrics:
         self.tool_calls_total = self._counter("tool_calls_total", "Tools handled.", "tool", "outcome")
 
     def _stages(self) -> None:
-        """Where the time of a turn goes, by queue."""
+        """Make the metrics of a turn's stages, by queue."""
         self.queue_wait_seconds = self._histogram(
             "queue_wait_seconds", "From when an ask could be claimed to its claim.", _OVERHEAD, "queue"
         )
@@ -160,7 +160,7 @@ class Metrics:
         )
 
     def _surroundings(self) -> None:
-        """What lies between this process and its database and broker."""
+        """Make the metrics of this process's database and broker."""
         self.database_connections_in_use = self._gauge(
             "database_connections_in_use", "Connections of the process's pool that are at work.", mode="livesum"
         )

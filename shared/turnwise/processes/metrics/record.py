@@ -1,4 +1,4 @@
-"""What the record knows of the whole installation, as gauges."""
+"""Gauges of the whole installation, from the record."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ class RecordReader(Protocol):
     def pauses(self) -> Sequence[PauseRecord]: ...
 
     def budget_levels(self) -> BudgetLevels:
-        """What is put aside, and how much is left under limits."""
+        """Return what is reserved, and how much is left under limits."""
         ...
 
 
 class RecordCollector(ScrapedGauges):
     """Gauges of the installation as a whole, read from the record.
 
-    `queues` are those of the installation: they have values even while they are empty and nobody serves them.
+    `queues` are those of the installation: they have values even while they are empty and no one serves them.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""What the record knows of single tasks and tenants: what takes long, what fails, and whose money runs out.
+"""Gauges of single tasks and tenants, from the record: long waits, failures, and spent budgets.
 
 These gauges are what alerts look at in a busy installation: the oldest of each kind stays visible however much else
-goes on. Their labels are bounded by the application (task, kind), and of tenants by `MOST_TENANTS`.
+continues. Their labels are bounded by the application (task, kind), and of tenants by `MOST_TENANTS`.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class TaskCollector(ScrapedGauges):
 
 
 class _RecentEnds:
-    """How many runs have ended lately, by minute; each reading asks only for what is new since the last one.
+    """The number of runs that ended lately, by minute; each reading asks only for what is new since the last one.
 
     It comes from the record, because a counter that a short-lived worker begins at its first failure shows no increase.
     """

@@ -59,7 +59,8 @@ class Answering:
         *,
         text_wanted: bool = False,
     ) -> Outcome | None:
-        """The reply to write, or why there is none: the ask is put off or parked, or `cancellation` cut the work short.
+        """The reply to write, or why there is none: the ask is deferred or parked, or `cancellation` cut the work
+        short.
 
         None if this process has to end without a word.
 
@@ -75,7 +76,7 @@ class Answering:
             served, find = self._served(claim, None if on_token is None else work.hearing(on_token), text_wanted)
             document = claim.document
             message = decode_document(document, served.registry, find) if document is not None else None
-            # A first claim follows nobody who could have left receipts.
+            # A first claim follows no one who could have left receipts.
             before = self._store.receipts(claim.ask.run_id, claim.ask.id) if claim.token > 1 else ()
         except DatabaseUnavailableError:
             raise

@@ -52,7 +52,7 @@ _LONGEST_LOOK = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """What answers one claimed ask: a fresh agent, its handlers' calls, what pays for it, and what may cut it short."""
+    """The parts that answer one claimed ask: a fresh agent, its handlers' calls, its payer, and its cancellation."""
 
     claim: Claim
     served: ServedAgent
@@ -62,7 +62,9 @@ class Attempt:
     work: Work
 
     def outcome(self, message: ChatDocument | None) -> Outcome | None:
-        """What becomes of the ask, with what was used on the way; None if this process has to end without a word."""
+        """Return what becomes of the ask, with what was used on the way; None if this process has to end without a
+        word.
+        """
         outcome = self._ended(message)
         if isinstance(outcome, Release | Deferral):
             outcome = self._left(outcome)
@@ -104,7 +106,7 @@ class Attempt:
         )
 
     def _called(self, message: ChatDocument | None) -> tuple[Any, LimitReachedError | None]:
-        """What the responder says, or which limit forbids that it is asked."""
+        """Return what the responder says, or which limit forbids that it is asked."""
         ask, agent, gate = self.claim.ask, self.served.agent, self.gate
         tries = ServedTries(ask, agent.id, gate.on_outage)
         try:
@@ -146,7 +148,7 @@ class Attempt:
         return parking(unknown.call, self.claim.worker_id, kept)
 
     def _cut(self, error: BaseException) -> Release | Deferral | None:
-        """What becomes of an ask whose call ended by no fault of its own; None if that is not so."""
+        """Return what becomes of an ask whose call ended by no fault of its own; None if that is not so."""
         if isinstance(error, DatabaseUnavailableError):
             told = "Could not read for %s, it is given back: %s"
             logger.warning(told, self.claim.ask.id, error, extra={"action": "record_unreadable"})
@@ -209,7 +211,7 @@ class Attempt:
         return model.config.chat_model or model.config.type if model is not None else None
 
     def _usage(self) -> Usage | None:
-        """What was used in this call, by the agent's model or in a handler; None if no model was called."""
+        """Return what was used in this call, by the agent's model or in a handler; None if no model was called."""
         used, agent = self.gate.used, self.served.agent
         if not used.calls:
             return None
@@ -225,7 +227,7 @@ def _new_document(document: ChatDocument | None, body: Json | None) -> NewDocume
 
 
 def _look_in(later: TryLater, failed: int) -> float:
-    """Seconds until somebody looks again, after so many failed looks of all."""
+    """Seconds until someone looks again, after so many failed looks of all."""
     return min(later.failure.outage_wait(failed, later.failure.agent), _LONGEST_LOOK)
 
 

@@ -41,7 +41,7 @@ _RECHECK = 3_600.0
 
 @dataclass(frozen=True, kw_only=True)
 class Spending:
-    """What an installation allows its runs together, and what becomes of those that reach a limit: end or wait.
+    """The limits that all runs of an installation share, and the treatment of those that reach one: end or wait.
 
     `on_outage` is what becomes of those whose provider does not answer: wait, or fail.
     """
@@ -66,7 +66,7 @@ class Spending:
         )
 
     def limits_of(self, own: TenantLimits) -> ScopeLimits:
-        """What is allowed to runs of a tenant with limits of its own."""
+        """Return what is allowed to runs of a tenant with limits of its own."""
         if own == NO_OWN_LIMITS:
             return self.limits
         day, month = self.limits.tenant_day, self.limits.tenant_month
@@ -82,9 +82,9 @@ def _first(own: T | None, setting: T | None) -> T | None:
 
 
 class ServedGate:
-    """What the calls under one claim are paid from; safe to use from many threads.
+    """The payer of the calls under one claim; safe to use from many threads.
 
-    An ask of a model that has to wait is put off (`PutOff`). A handler is not, because it would have to begin again:
+    An ask of a model that has to wait is deferred (`PutOff`). A handler is not, because it would have to begin again:
     its calls wait where they are for other calls and for providers, and are refused where only more budget would help.
     """
 
@@ -96,7 +96,7 @@ class ServedGate:
         self._waits = (claim.run.on_limit or spending.on_limit) == "wait"
         self._lock = threading.Lock()
         self._last = 0
-        # Calls that something was put aside for, by number; None for those under way.
+        # Calls that something was reserved for, by number; None for those under way.
         self._calls: dict[int, CallUsage | None] = {}
         self._held: dict[int, tuple[str, Amount]] = {}
         self._written: set[int] = set()
@@ -152,7 +152,7 @@ class ServedGate:
             self._work.end(part)
 
     def count(self, usage: LLMTokenUsage, model: str = "") -> None:
-        """Count calls that nothing was put aside for."""
+        """Count calls that nothing was reserved for."""
         self._note(model, usage)
 
     def unanswered(self, wait: Callable[[int], float]) -> tuple[ProviderWait, ProviderDown] | None:
@@ -191,7 +191,7 @@ class ServedGate:
         return answer
 
     def _wait(self, answer: BudgetRefusal | Wait | Stale, looks: int) -> Wait:
-        """What a handler's call has to wait for; raises what else the answer means."""
+        """Return what a handler's call has to wait for; raises what else the answer means."""
         if isinstance(answer, Stale):
             raise CallCancelledError(
                 "the call was not made: its work was given to another worker, or its run has ended"
@@ -234,7 +234,7 @@ class ServedGate:
                 self._calls[no] = CallUsage(usage=Usage(calls=0, cost=Decimal(0), model=model), call_no=no)
 
     def _lost(self, no: int | None) -> None:
-        if no is not None:  # without a limit nothing was put aside, and nobody knows what was lost
+        if no is not None:  # without a limit nothing was reserved, and no one knows what was lost
             model, amount = self._held[no]
             self._note(model, as_usage(amount), no, lost=True)
 
@@ -279,7 +279,7 @@ class _Held:
 
 
 def usage_of(model: str, usage: LLMTokenUsage) -> Usage:
-    """What calls of a model used, for the record."""
+    """Return what calls of a model used, for the record."""
     return Usage(
         prompt_tokens=usage.prompt_tokens,
         cached_tokens=usage.cached_tokens,

@@ -44,7 +44,7 @@ class _Part:
 class HistoryCache:
     """The newest histories by owner and agent.
 
-    A run's history is what it goes on with of its session's, and what it has added itself. The first is remembered
+    A run's history is what it continues with of its session's, and what it has added itself. The first is remembered
     under the session's conversation and the second under the run, so that nothing of a run that failed is taken for
     the conversation's. Both are only ever appended to within an epoch, so what was read in this epoch is right as far
     as it goes, and only what came after has to be read.
@@ -115,5 +115,5 @@ class HistoryCache:
 
 
 def _own(run: RunRecord, agent: AgentRecord) -> _Part:
-    """What the run itself has added, of which nothing is known yet."""
+    """Return what the run itself has added, of which nothing is known yet."""
     return _Part(run.id, agent.key, agent.history_epoch, agent.base_len)

@@ -22,12 +22,12 @@ logger = logging.getLogger(__name__)
 
 # Called with a claim whose call gave room back to a provider, named by its bucket.
 OnRoom = Callable[[Claim, str], None]
-# Seconds for which nobody asks the record again about a provider without limits.
+# Seconds for which no one asks the record again about a provider without limits.
 _TRUSTED = 10.0
 
 
 class ServedProviders:
-    """What one process knows of its providers; the limits themselves are in the record, shared by all workers.
+    """One process's knowledge of its providers; the limits themselves are in the record, shared by all workers.
 
     Safe to use from many threads. A provider of which nothing is known costs a look at the record now and then.
     """
@@ -47,7 +47,7 @@ class ServedProviders:
         return Places(self, claim)
 
     def limits(self, target: Target) -> bool:
-        """Whether a limit may hold for the target, or it may be away; raises `DatabaseUnavailableError`."""
+        """Return whether a limit may hold for the target, or it may be away; raises `DatabaseUnavailableError`."""
         provider = target.provider
         if target.caps.any:
             return True
@@ -58,7 +58,7 @@ class ServedProviders:
                 if now - asked < _TRUSTED:
                     return provider in self._known
                 self._asked[provider] = now  # one looks again, the others go by what he saw before
-        # Until somebody has seen the record, everybody looks: nothing is known of a look that goes on.
+        # Until someone has seen the record, everybody looks: nothing is known of a look that continues.
         known = self.store.provider_known(provider)
         with self._lock:
             self._asked[provider] = now
@@ -111,7 +111,7 @@ class Places:
         self.looked = claim.place is not None and claim.place.looks
 
     def bind(self, call: ModelCall) -> bool:
-        """Whether the call has to take a place; one that came with the claim is its own at once."""
+        """Return whether the call has to take a place; one that came with the claim is its own at once."""
         target = call.target
         if target is None:
             return False
@@ -149,7 +149,7 @@ class Places:
         return None
 
     def settled(self, call: ModelCall, tokens: int, announced: RateLimits | None, *, answered: bool = True) -> None:
-        """The call was `answered`, or nobody knows what became of it."""
+        """The call was `answered`, or no one knows what became of it."""
         held, target = self._pop(call), call.target
         if target is None:
             return

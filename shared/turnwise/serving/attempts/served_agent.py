@@ -31,7 +31,7 @@ LoadHistory = Callable[[], Sequence[LLMMessage]]
 def over_template(
     template: ChatAgent, saved: records.AgentRecord, registry: Registry, load_history: LoadHistory | None = None
 ) -> ServedAgent:
-    """An agent in the state `saved`; its history is read by `load_history` when somebody looks at it."""
+    """An agent in the state `saved`; its history is read by `load_history` when someone looks at it."""
     agent = copy.copy(template)
     # A copy through JSON takes a third of the time of a deep one.
     record = AgentMemory.model_validate(template.record.dump() if saved.record is None else saved.record)
@@ -114,7 +114,9 @@ class ServedAgent:
         return now if now is not None and now != self.saved.state else None
 
     def changes(self) -> tuple[Json | None, Json]:
-        """What the call has changed so far, whole: the application's state, and the framework's record and history."""
+        """Return what the call has changed so far, whole: the application's state, and the framework's record and
+        history.
+        """
         self.record()
         keep, rows = self.history_changes()
         kept = {"record": self.agent.record.dump(), "keep": keep, "history": [asdict(row) for row in rows]}
@@ -141,7 +143,7 @@ class ServedAgent:
             history.extend(LLMMessage.model_validate(row["body"]) for row in changes["history"])
 
     def history_changes(self) -> tuple[int | None, tuple[NewHistory, ...]]:
-        """How many saved rows to keep (None: all), and the rows to append."""
+        """Return how many saved rows to keep (None: all), and the rows to append."""
         history = self.agent.held_history()
         if history is None:
             return None, ()

@@ -4,7 +4,7 @@ What is written, and when:
 
 - Before a call begins, the calls before it are on record if one of them may not be made again for nothing (its effect
   is not "read_only"), and it itself as `begun` if it is "once". That is one transaction.
-- Before an ask is put off because a call is to be tried again, all calls before that one.
+- Before an ask is deferred because a call is to be tried again, all calls before that one.
 - Nothing is written before an ask's first call: the claim says that it may have begun. Nor after the last one: its
   result is the reply.
 
@@ -32,14 +32,14 @@ from turnwise.serving.attempts.work_times import Part, Work
 
 
 class ReceiptRecord(Protocol):
-    """Where receipts go, while the claim is held."""
+    """The destination of receipts, while the claim is held."""
 
     def keep(self, claim: Claim, receipts: Sequence[Receipt]) -> bool | None:
         """Write them; False if the ask is another's by now, None if this process ends before it could."""
         ...
 
     def holds(self, claim: Claim) -> bool:
-        """Whether the lease of the claim's worker is known to run, without asking the database."""
+        """Return whether the lease of the claim's worker is known to run, without asking the database."""
         ...
 
 
@@ -59,7 +59,7 @@ class StoreRecord:
 
 
 class OutcomeUnknown(Interruption):
-    """Nobody knows whether a call that may not be made twice was made.
+    """No one knows whether a call that may not be made twice was made.
 
     `error` is what it ended with just now; None if it was an earlier attempt's.
     """
@@ -109,7 +109,7 @@ class ServedCalls(HandlerCalls):
         self.in_doubt: HandlerCall | None = None
 
     def kept(self, call: HandlerCall) -> Kept | None:
-        """What is on record, with what the call has changed of its agent."""
+        """Return what is on record, with what the call has changed of its agent."""
         receipt = self._before.get(call.no)
         if receipt is None or receipt.status != "done":
             return None
@@ -227,14 +227,16 @@ def _arguments(call: HandlerCall) -> Json | None:
 
 
 def as_result(value: Any) -> Json | None:
-    """What a person says that a handler has returned, JSON-able; it is tainted, as all that comes from outside."""
+    """Return what a person says that a handler has returned, JSON-able; it is tainted, as all that comes from
+    outside.
+    """
     if value is None:
         return None
     return {"value": encode_value(value, "the result"), "text": value_as_text(value), "person": True}
 
 
 def _result(value: Any) -> Json:
-    """A handler's value as JSON; of one that JSON can not express, its text is kept, which is what is said of it."""
+    """A handler's value as JSON; of one that JSON cannot express, its text is kept, which is what is said of it."""
     if value is None or isinstance(value, (str, ChatDocument, ToolMessage)):
         return {"value": encode_value(value, "a handler's result")}
     text = value_as_text(value)

@@ -1,4 +1,4 @@
-"""Tries of a served run: counted on record, and waited for by nobody."""
+"""Tries of a served run: counted on record, and waited for by no one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from turnwise.serving.moves.run_end import OUTAGE, error_record
 
 
 class TryLater(Interruption):
-    """The answer is put off: what failed is tried again when it is due, by whoever claims the ask then.
+    """The answer is deferred: what failed is tried again when it is due, by whoever claims the ask then.
 
     `failed` counts the failed tries by call and kind, this one included.
     """
@@ -30,7 +30,7 @@ class TryLater(Interruption):
 
     @property
     def attempt(self) -> int:
-        """How many tries have failed like this one."""
+        """Return how many tries have failed like this one."""
         return self.failed[OUTAGE if self.outage else self.failure.key]
 
 
@@ -69,7 +69,7 @@ def deferral(
     model: str | None,
     line: tuple[ProviderWait, ProviderDown] | None = None,
 ) -> Deferral:
-    """The ask put off until the next try; `model` is the one that was asked, if it was one.
+    """The ask deferred until the next try; `model` is the one that was asked, if it was one.
 
     `line` is that of a provider that did not answer.
     """

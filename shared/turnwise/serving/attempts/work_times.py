@@ -31,7 +31,7 @@ class Part:
     outcome: str | None = None
 
     def told(self, now: float) -> Json:
-        """The part as it is kept; one that goes on ends now."""
+        """The part as it is kept; one that continues ends now."""
         end = now if self.end is None else self.end
         made: Json = {"kind": self.kind, "name": self.name, "at": _ms(self.at), "seconds": _ms(end - self.at)}
         if self.first is not None:

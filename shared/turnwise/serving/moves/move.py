@@ -1,7 +1,7 @@
 """A move of a served run: the machine's next decision, written down in one transaction.
 
 The driver of the machine where the record is a database. It reads what was answered, lets the machine decide until
-somebody outside has to act, and leaves events, documents, frames and the next ask in the transaction. It decides
+someone outside has to act, and leaves events, documents, frames and the next ask in the transaction. It decides
 nothing itself.
 """
 
@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Moved:
-    """What a committed move leaves to be done and told: the ask to publish, the run as it is now, what happened.
+    """The consequences of a committed move: the ask to publish, the run as it is now, the events to tell.
 
     `began` and `ended`: it was this move that did. `next_run` is the run of its session that waited for that. `at` is
     the time of the move by the database's clock, `late` the seconds that it was due before then (None if no move was
@@ -82,7 +82,7 @@ class Mover:
     pinned: bool = False
 
     def move(self, tx: RunTransaction, seen: MoveSpan | None = None) -> Moved:
-        """Make the run's next move, if there is something to go on; commits nothing itself. `seen` is told of it.
+        """Make the run's next move, if there is something to continue; commits nothing itself. `seen` is told of it.
 
         An error of the application's own rules, or of its factory, ends the run with ERROR and is on record. Errors of
         the database propagate: the move is made again when it is back.
@@ -154,7 +154,7 @@ def wait_in_line(tx: RunTransaction, before: str) -> None:
 
 
 def out_of_time(tx: RunTransaction) -> bool:
-    """Whether the run's deadline has passed."""
+    """Return whether the run's deadline has passed."""
     return tx.run.deadline_at is not None and tx.now >= tx.run.deadline_at
 
 
@@ -205,7 +205,7 @@ class _Move:
         self.documents.save()
         return Moved(run=tx.run, ask=envelope, trace=tuple(self.trace))
 
-    # --- what to go on ---
+    # --- what to continue ---
 
     def _first(self) -> StackMove:
         run = self.tx.run
@@ -219,7 +219,9 @@ class _Move:
         return stack.start(self.tree.root, message, self._facts(), turns=run.turns or -1, said_before=not run.message)
 
     def _last_said(self) -> ChatDocument | None:
-        """What a run without a message goes on from, as `Task.run` does: the last message of its conversation."""
+        """Return what a run without a message continues from, as `Task.run` does: the last message of its
+        conversation.
+        """
         root = self.tree.root
         length = 0 if root.restart else self.tx.agent(root.agent).history_len
         if not length:
@@ -240,7 +242,7 @@ class _Move:
         return stack.receive(self.tree.root, current, answer, self._facts(), last_frame=last_frame)
 
     def _answer(self) -> Answer | None:
-        """What was answered to the awaited ask; `Look` if the run was cancelled or is out of time.
+        """Return what was answered to the awaited ask; `Look` if the run was cancelled or is out of time.
 
         None to wait, and for an error, which has then ended the run.
         """
@@ -388,7 +390,7 @@ class _Move:
         )
 
     def _whose_limit(self) -> Json:
-        """Whose limit was reached, and how; a call that went beyond its reservation did so by itself."""
+        """Return whose limit was reached, and how; a call that went beyond its reservation did so by itself."""
         if self.refusal is None:
             return {"scope": "run"}
         told = {name: self.refusal[name] for name in ("value", "used", "why") if self.refusal.get(name) is not None}

@@ -1,4 +1,4 @@
-"""Hold a new run whose task or tenant is paused, and tell what goes on when a pause ends."""
+"""Hold a new run whose task or tenant is paused, and tell what continues when a pause ends."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class RunDocuments(Mapping[str, ChatDocument]):
         return self._live.get(document_id)
 
     def decode(self, body: Json) -> ChatDocument:
-        """A document from its JSON; what it answers is read when somebody asks."""
+        """A document from its JSON; what it answers is read when someone asks."""
         return decode_document(body, self._registry, self.find)
 
     def put(self, document: ChatDocument) -> None:

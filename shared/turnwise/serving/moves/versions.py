@@ -1,6 +1,6 @@
 """Runs that began with another version of the application than this process has, or that a newer Turnwise has moved.
 
-With the policy `adopt` this process goes on with runs of another version of the application, and their events say so;
+With the policy `adopt` this process continues with runs of another version of the application, and their events say so;
 with `pinned` it leaves them alone. A run whose state it cannot read waits for a newer Turnwise.
 """
 
@@ -21,7 +21,7 @@ from turnwise.serving.moves.run_end import run_status
 
 logger = logging.getLogger(__name__)
 
-# The kind of `waiting_for` of a run that only a newer Turnwise can go on with.
+# The kind of `waiting_for` of a run that only a newer Turnwise can continue with.
 NEWER = "upgrade"
 # A held run is looked at again after this time, by whichever version comes first.
 _LOOK_AGAIN_SECONDS = 5.0
@@ -47,7 +47,9 @@ def is_held_for_newer(run: RunRecord) -> bool:
 
 
 def taken_over(run: RunRecord, app: App) -> Json:
-    """What the data of an event says of a run that another version went on with: `version`, which one; else nothing."""
+    """Return what the data of an event says of a run that another version continued with: `version`, which one; else
+    nothing.
+    """
     return {} if run.version == app.version else {"version": app.version}
 
 
@@ -65,7 +67,7 @@ def explained(error: RaisedError, run: RunRecord, app: App) -> RaisedError:
 def end_for_others(tx: RunTransaction) -> None:
     """End a run of another version that was to end some time ago; else leave it alone.
 
-    Its own processes would have done it long before; if there are none, nobody else could.
+    Its own processes would have done it long before; if there are none, no one else could.
     """
     asked, deadline = tx.run.cancel_requested_at, tx.run.deadline_at
     if asked is not None and asked <= tx.now - FOREIGN_PATIENCE:

@@ -68,7 +68,7 @@ def llm_response_batch(
     total_max_cost: Decimal | float = 0,
     total_max_tokens: int = 0,
 ) -> BatchResults:
-    """What a clone's model answers to each item; see `run_batch_agent_method`."""
+    """Return what a clone's model answers to each item; see `run_batch_agent_method`."""
     return run_batch_agent_method(
         agent,
         agent.llm_response_async,
@@ -97,7 +97,7 @@ def agent_response_batch(
     total_max_cost: Decimal | float = 0,
     total_max_tokens: int = 0,
 ) -> BatchResults:
-    """What a clone's tool handler answers to each item; see `run_batch_agent_method`."""
+    """Return what a clone's tool handler answers to each item; see `run_batch_agent_method`."""
     return run_batch_agent_method(
         agent,
         agent.agent_response_async,

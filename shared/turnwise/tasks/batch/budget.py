@@ -1,4 +1,4 @@
-"""What the items of a batch may use together, and what they have used."""
+"""The limits that the items of a batch share, and their use so far."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class BatchPurse(Purse):
 
     @property
     def used_up(self) -> bool:
-        """Whether no item should begin any more."""
+        """Return whether no item should begin any more."""
         if self.stop_reason is not None:
             return True
         budget = self._budget.unreserved()
@@ -48,7 +48,7 @@ class BatchPurse(Purse):
         return bool(nothing_left)
 
     def refused(self, error: LimitReachedError) -> bool:
-        """Whether it was this purse that refused a call; then no item begins any more."""
+        """Return whether it was this purse that refused a call; then no item begins any more."""
         if error.purse is not self:
             return False
         if self.stop_reason is None:

@@ -27,7 +27,7 @@ Job = Callable[[int], Awaitable[Any]]
 
 
 class ExceptionHandling(str, Enum):
-    """What becomes of an item whose job raises.
+    """The treatment of an item whose job raises.
 
     RAISE (or False): the batch raises it, and whatever is still running is cancelled; RETURN_NONE (or True): the item's
     result is None; RETURN_EXCEPTION: the item's result is the exception.
@@ -149,7 +149,9 @@ def run_pool(
 
 
 def run_in_loop(whole: Callable[[], Coroutine[Any, Any, list[Any]]]) -> list[Any]:
-    """What the coroutine returns, from a new event loop; in a thread of its own where this one has a loop already."""
+    """Return what the coroutine returns, from a new event loop; in a thread of its own where this one has a loop
+    already.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:

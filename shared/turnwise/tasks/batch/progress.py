@@ -1,4 +1,4 @@
-"""How far a batch is, on a terminal."""
+"""The progress of a batch, on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a batch returns: a list of results that knows what they have cost."""
+"""The results of a batch: a list that knows its cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the fake model answers."""
+"""The answers of the scripted model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ScriptedFault(_Strict):
     message: str = "scripted fault"
 
 
-class ScriptedAnswer(_Strict):
+class Answer(_Strict):
     """One answer, after `delay` seconds; with `fault`, an HTTP error or a connection that breaks in mid-answer.
 
     `pace` is the seconds before each piece, where the answer is streamed.

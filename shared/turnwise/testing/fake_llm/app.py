@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
 
 from turnwise.testing.fake_llm import wire
-from turnwise.testing.fake_llm.answer import ScriptedAnswer, ScriptedFault
+from turnwise.testing.fake_llm.answer import Answer, ScriptedFault
 from turnwise.testing.fake_llm.embeddings import EMBEDDING_MODEL, EmbeddingRequest, embeddings
 from turnwise.testing.fake_llm.limits import Decision, RequestLimiter, ServerLimits
 from turnwise.testing.fake_llm.request import ChatRequest
@@ -50,7 +50,7 @@ def create_app(answerer: Answerer, stats: Stats, limits: ServerLimits | None = N
                 answer = _ask(answerer, request)
                 if answer.delay and await _hung_up(http, answer.delay):
                     stats.hung_up()
-                    return Response(status_code=499)  # nobody reads it
+                    return Response(status_code=499)  # no one reads it
             response = _respond(request, answer)
             tokens = _used(request, answer)
         finally:
@@ -90,21 +90,21 @@ def _faults(error: ValidationError) -> str:
     return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
 
 
-def _ask(answerer: Answerer, request: ChatRequest) -> ScriptedAnswer:
+def _ask(answerer: Answerer, request: ChatRequest) -> Answer:
     try:
         answer: object = answerer(request)  # what a user's function really returns is seen here
     except Exception as error:  # noqa: BLE001 - a script may raise anything; its caller is told
         message = f"the script's answer() raised {type(error).__name__}: {error}"
-        return ScriptedAnswer(fault=ScriptedFault(status=400, message=message))
+        return Answer(fault=ScriptedFault(status=400, message=message))
     if isinstance(answer, str):
-        return ScriptedAnswer(content=answer)
-    if isinstance(answer, ScriptedAnswer):
+        return Answer(content=answer)
+    if isinstance(answer, Answer):
         return answer
     message = f"the script's answer() returned {type(answer).__name__}; expected an Answer or a string"
-    return ScriptedAnswer(fault=ScriptedFault(status=400, message=message))
+    return Answer(fault=ScriptedFault(status=400, message=message))
 
 
-def _respond(request: ChatRequest, answer: ScriptedAnswer) -> Response:
+def _respond(request: ChatRequest, answer: Answer) -> Response:
     if isinstance(answer.fault, ScriptedFault):
         return _error(answer.fault)
     if request.stream:
@@ -127,7 +127,7 @@ async def _paced(lines: Iterable[bytes], pace: float) -> AsyncIterator[bytes]:
         yield line
 
 
-def _used(request: ChatRequest, answer: ScriptedAnswer) -> int:
+def _used(request: ChatRequest, answer: Answer) -> int:
     """The tokens that an answer counts; one that could not be given counts none."""
     return 0 if answer.fault is not None else int(wire.completion(request, answer)["usage"]["total_tokens"])
 

@@ -33,7 +33,7 @@ class EmbeddingRequest(BaseModel):
 
     @property
     def texts(self) -> list[str]:
-        """What to embed; tokens count as words."""
+        """Return what to embed; tokens count as words."""
         given = self.input
         items: list[Any] = [given] if isinstance(given, str) or isinstance(given[0], int) else list(given)
         return [item if isinstance(item, str) else " ".join(map(str, item)) for item in items]

@@ -19,7 +19,7 @@ Customer = tuple[str, str]
 
 
 class ServerLimits(BaseModel):
-    """How much is let through; None does not limit.
+    """The limits of the server; None does not limit.
 
     `requests` and `tokens` are counted over the last `window` seconds, so that never more than that are let through in
     any window, wherever it begins. `concurrency` is calls at once.
@@ -44,7 +44,7 @@ class AdmittedCall:
 
 @dataclass
 class _Counts:
-    """What one customer has called within the window, and what is being answered."""
+    """The calls of one customer within the window, and those being answered."""
 
     calls: deque[AdmittedCall] = field(default_factory=deque)
     tokens: int = 0
@@ -53,7 +53,7 @@ class _Counts:
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether a call is let through, and the headers that say how much is left."""
+    """The decision on a call, and the headers that say how much is left."""
 
     call: AdmittedCall | None
     headers: dict[str, str]

@@ -1,4 +1,4 @@
-"""What the fake model is asked."""
+"""The requests to the scripted model."""
 
 from __future__ import annotations
 

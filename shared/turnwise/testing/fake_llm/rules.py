@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from turnwise.testing.fake_llm.answer import ScriptedAnswer, ScriptedFault, ToolCall
+from turnwise.testing.fake_llm.answer import Answer, ScriptedFault, ToolCall
 from turnwise.testing.fake_llm.request import ChatRequest
 
 _GROUP = re.compile(r"\$(?:(\d+)|\{(\w+)\})")
@@ -53,7 +53,7 @@ class Rule(BaseModel):
             raise ValueError(f"not a regular expression: {error}") from error
         return pattern
 
-    def answer(self, request: ChatRequest) -> ScriptedAnswer | None:
+    def answer(self, request: ChatRequest) -> Answer | None:
         """The rule's answer, or None where it does not apply."""
         if self.role is not None and request.role != self.role:
             return None
@@ -64,7 +64,7 @@ class Rule(BaseModel):
             return None
         reply = self.reply if isinstance(self.reply, RuleReply) else RuleReply(content=self.reply)
         filled = _fill(reply.model_dump(), found)
-        return ScriptedAnswer(**filled, delay=self.delay or 0.0, pace=self.pace or 0.0, fault=self.fault)
+        return Answer(**filled, delay=self.delay or 0.0, pace=self.pace or 0.0, fault=self.fault)
 
 
 class FakeLLM:
@@ -76,7 +76,7 @@ class FakeLLM:
         self._used = [0] * len(self._rules)
         self._lock = threading.Lock()
 
-    def __call__(self, request: ChatRequest) -> ScriptedAnswer:
+    def __call__(self, request: ChatRequest) -> Answer:
         for position, rule in enumerate(self._rules):
             answer = rule.answer(request)
             if answer is not None and self._take(position, rule.uses):
@@ -85,7 +85,7 @@ class FakeLLM:
         if answer is not None:
             return answer
         found = f"no rule of the script matches the last message ({request.role}): {request.last[:300]!r}"
-        return ScriptedAnswer(fault=ScriptedFault(status=400, message=f"{found}; add a rule or a default"))
+        return Answer(fault=ScriptedFault(status=400, message=f"{found}; add a rule or a default"))
 
     def _take(self, position: int, uses: int | None) -> bool:
         with self._lock:

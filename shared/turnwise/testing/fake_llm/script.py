@@ -14,13 +14,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from turnwise.errors import ConfigurationError
-from turnwise.testing.fake_llm.answer import ScriptedAnswer
+from turnwise.testing.fake_llm.answer import Answer
 from turnwise.testing.fake_llm.limits import ServerLimits
 from turnwise.testing.fake_llm.request import ChatRequest
 from turnwise.testing.fake_llm.rules import FakeLLM, Rule, RuleReply
 
 # What decides answers; a string is an answer of that content.
-Answerer = Callable[[ChatRequest], ScriptedAnswer | str]
+Answerer = Callable[[ChatRequest], Answer | str]
 
 
 class _JsonScript(BaseModel):
@@ -33,12 +33,12 @@ class _JsonScript(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class Script:
-    """What a script says: how requests are answered, and how many are let through."""
+    """The content of a script: the answers to requests, and the limits of the server."""
 
     answer: Answerer
     limits: ServerLimits | None = None
 
-    def __call__(self, request: ChatRequest) -> ScriptedAnswer | str:
+    def __call__(self, request: ChatRequest) -> Answer | str:
         return self.answer(request)
 
 

@@ -44,7 +44,7 @@ class FakeLLMServer:
 
     @property
     def base_url(self) -> str:
-        """What OPENAI_BASE_URL has to be; valid once started."""
+        """Return what OPENAI_BASE_URL has to be; valid once started."""
         return _base_url(self._address)
 
     def stats(self) -> dict[str, int]:

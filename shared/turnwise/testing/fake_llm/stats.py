@@ -13,7 +13,7 @@ _KEPT_REQUESTS = 1_000
 
 
 class Stats:
-    """How many calls came and how many are being answered; the latest requests are kept to look at."""
+    """The number of calls that came and of those being answered; the latest requests are kept to look at."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

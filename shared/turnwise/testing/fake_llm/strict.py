@@ -1,4 +1,6 @@
-"""What OpenAI refuses in a strict schema of `response_format`; the fake refuses it too, so that tests see it."""
+"""The parts of a strict schema of `response_format` that OpenAI refuses; the fake refuses them too, so that tests see
+it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _UNKNOWN = {
 
 
 def schema_faults(request: ChatRequest) -> list[str]:
-    """What is wrong with the request's JSON schema; nothing for one that is not strict, or for none."""
+    """Return what is wrong with the request's JSON schema; nothing for one that is not strict, or for none."""
     wanted = (request.response_format or {}).get("json_schema")
     if wanted is None:
         return []

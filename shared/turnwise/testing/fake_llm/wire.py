@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from turnwise.testing.fake_llm.answer import ScriptedAnswer
+from turnwise.testing.fake_llm.answer import Answer
 from turnwise.testing.fake_llm.request import ChatRequest
 
 Json = dict[str, Any]
@@ -15,7 +15,7 @@ _CHARS_PER_TOKEN = 4
 _PER_MESSAGE = 4
 
 
-def completion(request: ChatRequest, answer: ScriptedAnswer) -> Json:
+def completion(request: ChatRequest, answer: Answer) -> Json:
     """The body of an answer; the same request and answer make the same body, ids included."""
     content, cut = _within_limit(answer.content, request.output_limit)
     message: Json = {"role": "assistant", "content": content}
@@ -69,7 +69,7 @@ def usage(request: ChatRequest, message: Json) -> Json:
     }
 
 
-def chunks(request: ChatRequest, answer: ScriptedAnswer) -> Iterator[Json]:
+def chunks(request: ChatRequest, answer: Answer) -> Iterator[Json]:
     """The same answer in pieces; usage comes last, if the request asks for it."""
     whole = completion(request, answer)
     choice = whole["choices"][0]
@@ -103,7 +103,7 @@ def _within_limit(content: str | None, limit: int | None) -> tuple[str | None, b
     return content[: limit * _CHARS_PER_TOKEN], True
 
 
-def _function(answer: ScriptedAnswer, index: int) -> Json:
+def _function(answer: Answer, index: int) -> Json:
     call = answer.tool_calls[index]
     raw = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments)
     return {"name": call.name, "arguments": raw}

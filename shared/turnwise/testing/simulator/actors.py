@@ -23,7 +23,7 @@ class ProcessKilled(BaseException):
 
 
 class Host:
-    """What actors belong to: a simulated process, or the world outside of all of them.
+    """The owner of actors: a simulated process, or the world outside of all of them.
 
     `rate` is how fast its clock goes, `offset` what it began with. While it is `frozen_until` a later time, it does
     nothing at all, as a process that is stopped or swapped out. One that is `ending` takes no more work.
@@ -51,7 +51,7 @@ class Actor:
         self.baton.acquire()
 
     def wakes_at(self) -> float:
-        """When it can go on; an actor of a dead process goes on at once, to its end."""
+        """Return when it can continue; an actor of a dead process continues at once, to its end."""
         if self.host.dead:
             return 0.0
         return max(self.ready_at, self.host.frozen_until)
@@ -59,7 +59,7 @@ class Actor:
 
 @dataclass(frozen=True)
 class Place:
-    """Who acts, and for which process: a client's request is its own thread in the gateway's process."""
+    """The actor and its process: a client's request is its own thread in the gateway's process."""
 
     actor: Actor
     host: Host
@@ -108,7 +108,7 @@ class Schedule:
         return [actor.name for actor in self._actors]
 
     def here(self) -> Place:
-        """Who acts now."""
+        """Return who acts now."""
         place = _place.get()
         assert place is not None, "only an actor acts in simulated time"
         return place
@@ -127,7 +127,7 @@ class Schedule:
             _place.reset(token)
 
     def wait(self, seconds: float = 0.0) -> None:
-        """Let others act; go on in `seconds`, or when somebody sets `ready_at` to an earlier time."""
+        """Let others act; continue in `seconds`, or when someone sets `ready_at` to an earlier time."""
         place = self.here()
         me = place.actor
         self.now += self.random.random() * _STEP
@@ -141,7 +141,7 @@ class Schedule:
             raise ProcessKilled(place.host.name)
 
     def wake(self, actor: Actor) -> None:
-        """Let an actor go on that waits for something which is there now."""
+        """Let an actor continue that waits for something which is there now."""
         actor.ready_at = min(actor.ready_at, self.now)
 
     def _next(self, me: Actor | None) -> Actor:
@@ -165,7 +165,7 @@ class Schedule:
                 work()
         except ProcessKilled:
             pass
-        except BaseException as error:  # noqa: BLE001 - whatever ends an actor is told, and the others go on
+        except BaseException as error:  # noqa: BLE001 - whatever ends an actor is told, and the others continue
             self.failures.append((actor.name, error))
         finally:
             actor.done = True

@@ -109,7 +109,7 @@ class SimulatedBroker:
             self._listeners.remove(listening)
 
     def _fates(self, text: str) -> list[float]:
-        """When the message arrives; never, once, or twice."""
+        """Return when the message arrives; never, once, or twice."""
         world = self.world
         if world.happens("message_lost"):
             world.tell(f"lost: {text}")

@@ -26,7 +26,7 @@ class Conversation:
     - `task`, `message`: what is asked of the application.
     - `limits`: as in `POST /v1/runs`: `max_cost` (a decimal string), `max_tokens`, `turns`, `deadline` (seconds).
     - `session_id`: of conversations with the same one, each is submitted when the one before it was accepted.
-    - `cancel`: whether somebody asks for its end at some moment.
+    - `cancel`: whether someone asks for its end at some moment.
     """
 
     task: str
@@ -54,17 +54,17 @@ def says_yes(task: str, question: str) -> str:
     return "yes"
 
 
-# Says how to go on with a parked call: from its item of `GET /v1/inbox`, the body of `POST /v1/inbox/{id}`.
+# Says how to continue with a parked call: from its item of `GET /v1/inbox`, the body of `POST /v1/inbox/{id}`.
 Operator = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def does_it_again(item: dict[str, Any]) -> dict[str, Any]:
-    """What an operator says who can not look up whether a call happened."""
+    """Return what an operator says who cannot look up whether a call happened."""
     return {"outcome": "again"}
 
 
 class Clients:
-    """Everybody outside. They are never killed, and try again until somebody answers them."""
+    """Everybody outside. They are never killed, and try again until someone answers them."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Clients:
 
     @property
     def done(self) -> bool:
-        """Whether every conversation was accepted, or refused."""
+        """Return whether every conversation was accepted, or refused."""
         return len(self.accepted) + len(self.refused) == self.expected
 
     def _submit(self, line: list[int]) -> None:

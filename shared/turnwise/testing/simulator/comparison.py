@@ -1,4 +1,4 @@
-"""Whether the same was said as when nothing went wrong."""
+"""The comparison of a transcript with that of a run without failures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def differences(
             said = without_ends(said)
             before = before[: len(said)]
             if session is not None:
-                broken.add(session)  # those after it go on from another conversation
+                broken.add(session)  # those after it continue from another conversation
         if said != before:
             yield Violation(promise="same transcript", sentence=_first(run, said, before), run=run_id)
 
@@ -60,7 +60,7 @@ def _cut_short(run: Row) -> bool:
 
 
 def _first(run: Row, said: list[str], expected: list[str]) -> str:
-    """Where the two part, in a sentence."""
+    """Return where the two part, in a sentence."""
     for number, (there, here) in enumerate(zip_longest(expected, said), 1):
         if there != here:
             return (

@@ -1,4 +1,4 @@
-"""What goes wrong in a schedule: how often, and until when."""
+"""The faults of a schedule: how often they come, and until when."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Faults:
     """Chances, each per occasion, of what may go wrong; nothing does after `until`, in simulated seconds.
 
     Occasions: a transaction for `kill_before_commit`, `kill_after_commit`, `database_away`, `commit_lost` (it is
-    undone) and `answer_lost` (it is kept, and nobody is told); any step for `kill`, `freeze` and `slow`; a message for
+    undone) and `answer_lost` (it is kept, and no one is told); any step for `kill`, `freeze` and `slow`; a message for
     `message_lost`, `message_doubled` and `message_late`; a call of the broker for `broker_away`; a model call for
     `model_slow` and `model_error` (a 429 or a 503); an accepted run for `pause` (a queue, its task or its
     tenant is paused, and resumed some seconds later). `kill_at` kills at exactly those commit points of the schedule.

@@ -97,7 +97,7 @@ class Fleet:
 
     @property
     def at_rest(self) -> bool:
-        """Whether every process is up, and none works on anything."""
+        """Return whether every process is up, and none works on anything."""
         now = self._world.schedule.now
         up = all(slot.host is not None and not slot.host.dead and slot.host.frozen_until <= now for slot in self.slots)
         return up and not self.working
@@ -206,7 +206,7 @@ class Fleet:
             self._world.schedule.spawn(f"{host.name} slot {number}", host, loop)
 
     def _work(self, work: Callable[[Any], None], envelope: Any) -> None:
-        """What Celery does with a message: a handler that raises is logged, and the message is gone."""
+        """Handle a message as Celery does: a handler that raises is logged, and the message is gone."""
         self.working += 1
         try:
             work(envelope)

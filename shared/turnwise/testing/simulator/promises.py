@@ -1,4 +1,4 @@
-"""What a record of runs promises, checked row by row once nothing works on it any more."""
+"""The promises of a record of runs, checked row by row once nothing works on it any more."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Violation:
 
 
 def check(record: Store | History, *, quiet: bool = True) -> list[Violation]:
-    """What a record breaks of its promises; an empty list if it keeps them.
+    """Return what a record breaks of its promises; an empty list if it keeps them.
 
     `quiet`: nothing works on it any more, so that nothing may be held or due. Without it, only what has to be true at
     every moment is checked.
@@ -129,7 +129,7 @@ def within_limits(history: History, run: Row) -> Iterator[Violation]:
 
 
 def reserved_first(history: History, run: Row) -> Iterator[Violation]:
-    """A call uses no more than was put aside for it."""
+    """A call uses no more than was reserved for it."""
     for row in history.of_run("reservations", run["id"]):
         if (row["settled_tokens"] or 0) > row["tokens"]:
             text = f"call {row['call_no']} of {row['ask_id']} used {row['settled_tokens']} tokens of {row['tokens']}"
@@ -137,7 +137,7 @@ def reserved_first(history: History, run: Row) -> Iterator[Violation]:
 
 
 def settled(history: History, run: Row) -> Iterator[Violation]:
-    """What was put aside for a call is settled, whatever became of the call, and the run counts all of it."""
+    """Return what was reserved for a call is settled, whatever became of the call, and the run counts all of it."""
     rows = history.of_run("reservations", run["id"])
     for row in rows:
         if row["settled_at"] is None:
@@ -150,7 +150,7 @@ def settled(history: History, run: Row) -> Iterator[Violation]:
 
 
 def budgets_kept(history: History, *, quiet: bool) -> Iterator[Violation]:
-    """No session and no tenant has spent, or put aside, more than it may; in the end nothing is put aside."""
+    """No session and no tenant has spent, or reserved, more than it may; in the end nothing is reserved."""
     for row in history.rows("budgets"):
         name = f"{row['scope']} {row['scope_id']}"
         for what in ("cost", "tokens"):

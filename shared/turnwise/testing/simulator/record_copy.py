@@ -41,7 +41,7 @@ class History:
         return self._by_run(table).get(run_id, [])
 
     def transcript(self, run_id: str) -> list[str]:
-        """What was said in the run, line by line, without the ids that differ from one time to the next."""
+        """Return what was said in the run, line by line, without the ids that differ from one time to the next."""
         documents = {row["id"]: row["body"] for row in self.of_run("documents", run_id)}
         return transcript(self.of_run("events", run_id), documents)
 

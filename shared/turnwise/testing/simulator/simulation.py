@@ -41,7 +41,7 @@ _PROCESSES = ("gateway-1", "coordinator-1", "coordinator-2", "worker-1", "worker
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a schedule came to."""
+    """The outcome of a schedule."""
 
     seed: int
     history: History
@@ -54,7 +54,9 @@ class Outcome:
 
 
 class Installation:
-    """What schedules share: an empty record to copy, connections, and each process's copy of the application."""
+    """The parts that schedules share: an empty record to copy, connections, and each process's copy of the
+    application.
+    """
 
     def __init__(self, app: App, directory: Path) -> None:
         self._time: Callable[[], float] = lambda: EPOCH
@@ -66,7 +68,7 @@ class Installation:
         with ids_from(_counted()):
             self.apps = {name: copy_of(app) for name in _PROCESSES}
         self.apis: dict[str, Any] = {}
-        # Nobody reads them, and they take long to make.
+        # No one reads them, and they take long to make.
         self.metrics = Metrics(CollectorRegistry())
         self.pacings = [Pacing(copied) for name, copied in self.apps.items() if name.startswith("worker")]
 
@@ -151,7 +153,7 @@ def _direct(world: World, fleet: Fleet, clients: Clients, store: Store) -> list[
 
 
 def _limited(conversations: Mapping[int, Conversation], settings: ServiceSettings) -> bool:
-    """Whether anybody has a limit of cost or tokens."""
+    """Return whether anyone has a limit of cost or tokens."""
     shared = (settings.session_max_cost, settings.session_max_tokens, settings.max_cost, settings.max_tokens)
     of_tenants = (
         settings.tenant_day_max_cost,
@@ -164,7 +166,7 @@ def _limited(conversations: Mapping[int, Conversation], settings: ServiceSetting
 
 
 def _all_given_back(store: Store) -> bool:
-    """Whether nobody holds an ask, nor what was put aside for a call; a lease has to run out before that."""
+    """Return whether no one holds an ask, nor what was reserved for a call; a lease has to run out before that."""
     held = any(stat.leased for stat in store.queue_stats())
     return not held and all(row["settled_at"] is not None for row in store.table("reservations"))
 
@@ -177,7 +179,7 @@ def _counted() -> Callable[[], str]:
 
 @contextmanager
 def _listening() -> Iterator[list[str]]:
-    """What the services log as an error, while nothing of what they log is shown."""
+    """Return what the services log as an error, while nothing of what they log is shown."""
     heard: list[str] = []
 
     class Heard(logging.Handler):

@@ -71,7 +71,7 @@ class SimulationFailed(AssertionError):
 
 @dataclass(kw_only=True)
 class Report:
-    """How many schedules were run, and what happened in them."""
+    """The number of schedules that were run, and their faults."""
 
     schedules: int = 0
     runs: int = 0
@@ -123,7 +123,7 @@ class Simulator:
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def use(self, scenario: Scenario) -> None:
-        """Go on with other faults, settings or checks; application and conversations stay the same."""
+        """Continue with other faults, settings or checks; application and conversations stay the same."""
         self.scenario = scenario
         self._settings.clear()
 
@@ -160,7 +160,7 @@ class Simulator:
         return report
 
     def _without_faults(self) -> dict[int, list[str]]:
-        """What is said in each conversation when nothing goes wrong and nobody changes their mind."""
+        """Return what is said in each conversation when nothing goes wrong and no one changes their mind."""
         outcome = self._simulate(0, range(len(self._all)), lambda random: QUIET, with_reply=False, quiet=True)
         found = [*outcome.violations, *check(outcome.history)]
         if found:
@@ -205,7 +205,7 @@ class Simulator:
     def _service_settings(self, with_reply: bool, quiet: bool) -> ServiceSettings:
         if (with_reply, quiet) not in self._settings:
             given = {"move_with_reply": with_reply, **self.scenario.settings}
-            if quiet:  # what is said when nobody else spends anything
+            if quiet:  # what is said when no one else spends anything
                 given = {name: value for name, value in given.items() if not name.startswith(_SHARED_BUDGETS)}
             self._settings[with_reply, quiet] = ServiceSettings(_env_file=None, **given)
         return self._settings[with_reply, quiet]

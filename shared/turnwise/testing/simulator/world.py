@@ -1,4 +1,4 @@
-"""What all simulated processes share: the schedule, the faults, the story of what happened."""
+"""The parts that all simulated processes share: the schedule, the faults, the story of what happened."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class World:
     # --- what may go wrong ---
 
     def happens(self, kind: str) -> bool:
-        """Whether a fault of this kind happens now."""
+        """Return whether a fault of this kind happens now."""
         chance: float = getattr(self.faults, kind)
         if not chance or not self._left or self.schedule.now >= self.faults.until:
             return False
@@ -100,7 +100,7 @@ class World:
         self.schedule.wait(pause)
 
     def kill(self, host: Host, where: str) -> None:
-        """Kill a process, here; the actors of a process that is not killed go on."""
+        """Kill a process, here; the actors of a process that is not killed continue."""
         if host.name.startswith("clients"):
             return
         self.tell(f"KILLED {where}")
@@ -134,7 +134,7 @@ class World:
             raise DatabaseUnavailableError("the simulated database did not commit")
 
     def after_commit(self, what: str) -> None:
-        """It is committed, and nobody knows of it."""
+        """It is committed, and no one knows of it."""
         self.tell(what)
         if self.after_each_commit is not None:
             self.after_each_commit(what)
@@ -153,7 +153,7 @@ class World:
 
 
 def caller() -> str:
-    """What a transaction is for: the function that wanted it."""
+    """Return what a transaction is for: the function that wanted it."""
     frame = sys._getframe(2)
     while frame is not None and (frame.f_code.co_name in _HIDDEN or frame.f_code.co_filename.endswith("contextlib.py")):
         frame = frame.f_back  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""The page, piece by piece as the run goes on.
+"""The page, piece by piece as the run continues.
 
 Tasks and messages are `<details>`, so they unfold without a script; the script adds search and keys. Everything that is
 not written here is escaped, and a Content-Security-Policy that names the page's own script and style by their hashes
@@ -98,7 +98,7 @@ class TranscriptPage:
         return _message(entry, self._run.since(entry.at))
 
     def tail(self) -> str:
-        """What closes the page, also that of a run that goes on."""
+        """Return what closes the page, also that of a run that continues."""
         return "</details>" * len(self._open) + "</main>\n</body>\n</html>\n"
 
 
@@ -191,7 +191,7 @@ def _end(entry: Entry, tally: EntryTally, kind: str) -> str:
 
 
 def _outline(said: Said) -> str:
-    """What the line of a folded message shows; names of tools stand beside it already."""
+    """Return what the line of a folded message shows; names of tools stand beside it already."""
     if said.fields.content.strip() and not (said.tools and _as_json(said.fields.content)):
         return said.fields.content
     return " ".join([*(" ".join(tool.fields.split()) for tool in said.tools), *(text for _, text in said.results)])

@@ -1,4 +1,4 @@
-"""What a task or a run has come to."""
+"""The sums of a task or a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the time of a served run went, as the first section of its page.
+"""The time of a served run, as the first section of its page.
 
 Bars are SVG, whose widths are attributes: the page's policy forbids styles of single elements. Each number stands in
 the tables as well, so that nothing is told by colour alone.
