@@ -42,7 +42,10 @@ class ChatAgent(ToolHandling):
     @classmethod
     def inherits(cls, name: str) -> bool:
         """Return whether the class takes the attribute `name` from `ChatAgent` as it is, and so did not override it."""
-        return next((base in ChatAgent.__mro__ for base in cls.__mro__ if name in base.__dict__), False)
+        for base in cls.__mro__:
+            if name in base.__dict__:
+                return base in ChatAgent.__mro__
+        return False
 
     def entity_responders(self) -> list[tuple[Entity, Responder]]:
         """Return who answers as each of the agent's entities, in the order in which a task asks them."""

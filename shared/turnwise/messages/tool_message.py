@@ -150,8 +150,8 @@ class ToolMessage(BaseModel):
     def private_default(cls, attribute: str) -> Any:
         """The class's value of a private attribute such as `_handler`."""
         for kind in cls.__mro__:
-            if attribute in vars(kind):  # set after the class was made: `Tool._max_result_tokens = 1000`
-                return vars(kind)[attribute]
+            if attribute in kind.__dict__:  # set after the class was made: `Tool._max_result_tokens = 1000`
+                return kind.__dict__[attribute]
         found = cls.__private_attributes__.get(attribute)
         return found.default if found is not None else None
 

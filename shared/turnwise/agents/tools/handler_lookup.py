@@ -54,12 +54,13 @@ def handler_of(agent: ChatAgent, tool: ToolMessage) -> Handler | None:
     async caller gets the `_async` twin where there is one.
     """
     name = tool.private_default("_handler") or tool.request
-    # A tool that is named like one of the agent's own methods is not handled by that.
-    if not (agent.inherits(name) or agent.inherits(name + "_async")):
-        method, twin = _method(agent, name), _method(agent, name + "_async")
-        if method is not None or twin is not None:
-            return Handler(method, twin, (tool,))
-    return _brought(agent, tool)
+    method, twin = agent.method_named(name), agent.method_named(name + "_async")
+    if method is None and twin is None:
+        return _brought(agent, tool)
+    # A tool that is named like a method of every agent is not handled by that.
+    if agent.inherits(name) or agent.inherits(name + "_async"):
+        return _brought(agent, tool)
+    return Handler(method, twin, (tool,))
 
 
 def _brought(agent: ChatAgent, tool: ToolMessage) -> Handler | None:
@@ -121,13 +122,11 @@ def effect_of(agent: ChatAgent, tool: ToolMessage) -> ToolEffect:
 def may_return_nothing(agent: ChatAgent, tool: str) -> bool:
     """Return False if the annotation of the tool's handler rules None out; True also for a tool that is unknown."""
     kind = agent.toolbox.known.get(tool)
-    names: list[tuple[Any, str]] = [(agent, (kind.private_default("_handler") if kind is not None else "") or tool)]
-    names += [(kind, "handle"), (kind, "response")] if kind is not None else []
-    for owner, name in names:
-        found = _method(owner, name) or _method(owner, name + "_async")
-        if found is not None:
-            return _has_none(found)
-    return True
+    name = (kind.private_default("_handler") if kind is not None else "") or tool
+    found = agent.method_named(name) or agent.method_named(name + "_async")
+    for called in ("handle", "response") if kind is not None else ():
+        found = found or _method(kind, called) or _method(kind, called + "_async")
+    return found is None or _has_none(found)
 
 
 def _has_none(function: Callable[..., Any]) -> bool:
@@ -164,7 +163,7 @@ def _function(method: Any) -> Any:
 
 def _method(owner: Any, name: str) -> Callable[..., Any] | None:
     method = getattr(owner, name, None)
-    return method if callable(method) and not isinstance(method, BroughtHandler) else None
+    return method if callable(method) else None
 
 
 def _is_async(method: Callable[..., Any]) -> bool:

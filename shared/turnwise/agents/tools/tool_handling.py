@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pydantic import ValidationError
 
 from turnwise.agents.output.format_setting import FormatSetting
 from turnwise.agents.tools import dispatch
-from turnwise.agents.tools.handler_lookup import brought_handler, handler_value
+from turnwise.agents.tools.handler_lookup import BroughtHandler, brought_handler, handler_value
 from turnwise.base.sync_async import run_async, run_sync
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
@@ -37,6 +38,22 @@ class ToolHandling(FormatSetting):
                 if found is None or (unread is not None and unread.has_for(self, name))
                 else found
             )
+
+    def method_named(self, name: str) -> Callable[..., Any] | None:
+        """Return the agent's own method of that name, None if it has none; a handler in a tool's class is not its own.
+
+        Asked for each call of a tool, mostly for names that the agent does not have.
+        """
+        kind, unread = type(self), self.__dict__.get("_unread")
+        if (
+            name in self.__dict__
+            or hasattr(kind, name)
+            or kind.__getattr__ is not ToolHandling.__getattr__  # type: ignore[attr-defined]  # hidden from it
+            or (unread is not None and unread.has_for(self, name))
+        ):
+            found = getattr(self, name, None)
+            return found if callable(found) and not isinstance(found, BroughtHandler) else None
+        return None
 
     def facts(self) -> AgentFacts:
         """The agent as the rules of a task see it."""
