@@ -13,7 +13,6 @@ from sqlalchemy.engine import Connection
 from turnwise.base.waits import ResponderWait
 from turnwise.observability.redaction import redacted
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED, QUEUE_IS_OPEN, TASK_IS_OPEN, TENANT_IS_OPEN
-from turnwise.record.asks.replies import attempted
 from turnwise.record.asks.tenant_shares import Turn, whose_turn
 from turnwise.record.budgets.provider_windows import CLOSED
 from turnwise.record.budgets.providers import fail_in_line, room_in_line, stand_in_line
@@ -24,6 +23,7 @@ from turnwise.record.database.rows import AGENT, ASK, RUN, agent_of, ask_of, run
 from turnwise.record.database.schema import agent_states, asks, documents, runs, workers
 from turnwise.record.database.status_statements import change_asks, change_runs, status_in
 from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.event_data import AskReleased, attempt_at
 from turnwise.record.runs.outcomes import CallUsage, Deferral
 from turnwise.record.runs.records import AgentRecord, AskRecord, Claim, Json, Usage
 from turnwise.record.runs.transaction import RunTransaction
@@ -217,7 +217,11 @@ class Claims(StoreBase):
                 turn=ask.turn,
                 try_no=ask.try_no,
                 ask_id=ask.id,
-                data={"waiting_for": waiting_for, **attempted(ask, ask.worker_id, deferral.work), **deferral.data},
+                data={
+                    "waiting_for": waiting_for,
+                    **attempt_at(ask, ask.worker_id, deferral.work).as_json(),
+                    **deferral.data,
+                },
             )
             if wait is not None and down is None:
                 stand_in_line(self.database, transaction.connection, wait)
@@ -282,5 +286,6 @@ def _give_back(
     give_back(transaction, ask, ask.token)
     given = {"of_run": ask.run_id, "of_ask": ask.id, "doubts": int(in_doubt)}
     transaction.connection.execute(_GIVE_BACK, given)
-    data = {"reason": reason, **attempted(ask, ask.worker_id, work)}
-    transaction.event("ask.released", path=ask.path, turn=ask.turn, try_no=ask.try_no, ask_id=ask.id, data=data)
+    told = AskReleased(reason=reason, attempt=attempt_at(ask, ask.worker_id, work))
+    place: Json = {"path": ask.path, "turn": ask.turn, "try_no": ask.try_no, "ask_id": ask.id}
+    transaction.event(told.type, **place, data=told.as_json())

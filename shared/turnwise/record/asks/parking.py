@@ -10,13 +10,14 @@ from turnwise.base.waits import ParkedWait, ResponderWait
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.observability.redaction import redacted
 from turnwise.record.asks.parked_reason import ParkedReason, parked_reason
-from turnwise.record.asks.replies import accept, attempted, why_stale
+from turnwise.record.asks.replies import accept, why_stale
 from turnwise.record.budgets.reservations import count, give_back
 from turnwise.record.database.columns import ONE, Document, word
 from turnwise.record.database.rows import ASK, RECEIPT, ask_of, receipt_of
 from turnwise.record.database.schema import asks, events, receipts, workers
 from turnwise.record.database.status_statements import change_asks
 from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.event_data import AskResolved, attempt_at
 from turnwise.record.runs.kept_errors import CodedError, KeptError, RunError
 from turnwise.record.runs.outcomes import Parking, Receipt, Reply, Resolution
 from turnwise.record.runs.records import AskRecord, Claim, Json
@@ -114,9 +115,8 @@ class ParkedAsks(StoreBase):
                 raise InvalidRequestError(
                     f"the ask {ask.id} is one of a model, and no handler's: resolve it with again or fail"
                 )
-            event: Json = {"outcome": resolution.outcome}
-            event |= {name: value for name, value in why.shown().items() if name != "error"}
-            transaction.event("ask.resolved", **_place(ask), data=event)
+            told = AskResolved(outcome=resolution.outcome, reason=why.reason, tool=why.tool)
+            transaction.event(told.type, **_place(ask), data=told.as_json())
             _RESOLVE[resolution.outcome](transaction, ask, why, resolution)
             self.audited(transaction.connection, ask_id)
         return ask
@@ -132,7 +132,7 @@ def park_ask(transaction: RunTransaction, ask: AskRecord, parking: Parking, *, l
     transaction.connection.execute(_PARK, given | {"why": kept, "at": transaction.now})
     why = parked_reason(kept)
     # Of one whose holder was lost, the take-over has told it.
-    held = {} if lost_now else attempted(ask, ask.worker_id, parking.work)
+    held = {} if lost_now else attempt_at(ask, ask.worker_id, parking.work).as_json()
     transaction.event("ask.parked", **_place(ask), data=why.shown() | held)
     agent = ask.agent.rsplit("/", 1)[-1]
     wait = ParkedWait(ask=ask.id, agent=agent, reason=why.reason, tool=why.tool)

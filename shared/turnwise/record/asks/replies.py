@@ -10,6 +10,7 @@ from turnwise.observability.redaction import redacted
 from turnwise.record.budgets.reservations import count, settle_lost, settled_json
 from turnwise.record.database.schema import replies
 from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.event_data import attempt_at
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import AskRecord, Claim, Json, ReplyRecord
 from turnwise.record.runs.transaction import RunTransaction
@@ -71,7 +72,7 @@ def accept(transaction: RunTransaction, ask: AskRecord, reply: Reply, token: int
     if reply.error is not None:
         data["error"] = reply.error.as_json()
     if worker_id is not None:
-        data |= attempted(ask, worker_id, reply.work)
+        data |= attempt_at(ask, worker_id, reply.work).as_json()
     _event(transaction, "turn.replied", ask, data | reply.data)
     count(transaction, ask, token, reply.usage, reply.calls)
     if reply.forfeits:
@@ -85,12 +86,6 @@ def accept(transaction: RunTransaction, ask: AskRecord, reply: Reply, token: int
 
 def _event(transaction: RunTransaction, type: str, ask: AskRecord, data: Json) -> None:
     transaction.event(type, path=ask.path, turn=ask.turn, try_no=ask.try_no, ask_id=ask.id, data=data)
-
-
-def attempted(ask: AskRecord, worker_id: str | None, work: Json | None) -> Json:
-    """Who had claimed the ask, since when, and what was done since: what a timeline has to know of an attempt."""
-    made: Json = {"worker": worker_id, "attempt": ask.attempts, "claimed_at": ask.claimed_at}
-    return made if work is None else made | {"work": work}
 
 
 def why_stale(transaction: RunTransaction, ask: AskRecord | None, claim: Claim) -> str | None:

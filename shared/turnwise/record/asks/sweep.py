@@ -15,12 +15,12 @@ from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 from turnwise.errors import DatabaseUnavailableError
 from turnwise.record.asks.parking import park_ask
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED
-from turnwise.record.asks.replies import attempted
 from turnwise.record.budgets.reservations import Reservations, settle_lost
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks, runs, sweep_leases, workers
 from turnwise.record.database.status_statements import change_asks, status_in
+from turnwise.record.runs.event_data import AskExpired, attempt_at
 from turnwise.record.runs.kept_errors import CodedError
 from turnwise.record.runs.outcomes import Parking
 from turnwise.record.runs.records import AskRecord
@@ -267,6 +267,7 @@ def _park(transaction: RunTransaction, ask: AskRecord) -> None:
 
 def _expired(transaction: RunTransaction, ask: AskRecord, *, parked: bool) -> None:
     holder = transaction.connection.execute(_HOLDER, {"worker_id": ask.worker_id}).first()
-    where = {} if holder is None else {"host": holder[0], "pid": holder[1]}
-    data = {**attempted(ask, ask.worker_id, None), **where, "parked": parked}
-    transaction.event("ask.expired", path=ask.path, turn=ask.turn, try_no=ask.try_no, ask_id=ask.id, data=data)
+    host, pid = (None, None) if holder is None else (holder[0], holder[1])
+    told = AskExpired(attempt=attempt_at(ask, ask.worker_id), host=host, pid=pid, parked=parked)
+    place: dict[str, Any] = {"path": ask.path, "turn": ask.turn, "try_no": ask.try_no, "ask_id": ask.id}
+    transaction.event(told.type, **place, data=told.as_json())

@@ -18,6 +18,7 @@ from turnwise.record.past.restore import ExportedRecord, write_ask, write_past, 
 from turnwise.record.past.retrying import waits_for
 from turnwise.record.runs import journal
 from turnwise.record.runs.conversations import conversation_id
+from turnwise.record.runs.event_data import RunForked
 from turnwise.record.runs.json_differences import difference
 from turnwise.record.runs.records import AskRecord, Json, NewFork, NewRun, RunRecord
 from turnwise.record.runs.run_changes import whole
@@ -193,9 +194,8 @@ class _Fork:
     def write_events(self, connection: Connection, at: float) -> None:
         """Copy the events up to the fork, and add the one that says so."""
         rows = [self._event(event) for event in self.record.events[: self.past.seq]]
-        data = {"run": self.origin.id, "at": self.past.seq, "version": self.new.version, "model": self.new.model}
-        told = {name: value for name, value in data.items() if value is not None}
-        forked = {"seq": self.past.seq + 1, "type": "run.forked", "at": at, "data": told, "changes": self._told}
+        told = RunForked(run=self.origin.id, at=self.past.seq, version=self.new.version, model=self.new.model)
+        forked = {"seq": self.past.seq + 1, "type": told.type, "at": at, "data": told.as_json(), "changes": self._told}
         rows.append(dict.fromkeys(rows[0]) | forked)
         connection.execute(sa.insert(events), [row | {"run_id": self.new.id} for row in rows])
 

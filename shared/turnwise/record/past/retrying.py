@@ -16,6 +16,7 @@ from turnwise.record.past.export import read_run
 from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import ExportedRecord
 from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.event_data import RunRetried
 from turnwise.record.runs.records import AskRecord, Json, RunRecord
 from turnwise.record.runs.session_queue import begun_after, lock_session
 from turnwise.record.runs.transaction import RunTransaction
@@ -115,12 +116,12 @@ class Retries(StoreBase):
             if traceparent is not None:
                 transaction.change(stretch=traceparent)
             transaction.event(
-                "run.retried",
+                RunRetried.type,
                 path=ask["path"] if ask is not None else None,
                 turn=ask["turn"] if ask is not None else None,
                 try_no=ask["try_no"] if ask is not None else None,
                 ask_id=past.awaiting,
-                data={"to": past.seq, "again": again, "error": error},
+                data=RunRetried(to=past.seq, again=again, error=error).as_json(),
             )
             transaction.mark()
             self.audited(transaction.connection, run_id)

@@ -13,6 +13,7 @@ from turnwise.record.database.rows import RUN, as_row, run_of
 from turnwise.record.database.schema import events, runs
 from turnwise.record.runs import journal
 from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.event_data import RunAccepted
 from turnwise.record.runs.idempotency import mismatch, used_for
 from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.runs.session_queue import take_place
@@ -95,11 +96,9 @@ class Submissions(StoreBase):
         return run_of(row) if row is not None else None
 
     def _accept(self, connection: Connection, run: RunRecord) -> None:
-        data = {"task": run.task, "version": run.version}
-        connection.execute(
-            sa.insert(events),
-            {"run_id": run.id, "seq": 1, "type": "run.accepted", "at": run.created_at, "data": data},
-        )
+        told = RunAccepted(task=run.task, version=run.version)
+        row = {"run_id": run.id, "seq": 1, "type": told.type, "at": run.created_at, "data": told.as_json()}
+        connection.execute(sa.insert(events), row)
 
 
 def _of_key(connection: Connection, new: NewRun) -> RunRecord | None:

@@ -30,6 +30,7 @@ from turnwise.messages.entity import StatusCode
 from turnwise.messages.toolset import AgentFacts
 from turnwise.models.base import LLMMessage
 from turnwise.record.database.faults import DATABASE_ERRORS
+from turnwise.record.runs.event_data import RunEnded
 from turnwise.record.runs.kept_errors import RaisedError
 from turnwise.record.runs.records import Json, NewAsk, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
@@ -137,7 +138,7 @@ def fail(tx: RunTransaction, error: Json, status: StatusCode = StatusCode.ERROR)
     for frame in reversed(tx.frames()):
         tx.pop_frame(frame.no)
     tx.finish(RunStatus.FAILED, status.value, error=error)
-    tx.event("run.failed", data={"status": status.value, "error": error})
+    tx.event("run.failed", data=RunEnded(status=status.value, error=error).as_json())
 
 
 def wait_in_line(tx: RunTransaction, before: str) -> None:
@@ -398,23 +399,24 @@ class _Move:
 
     def _finish(self, finish: Finish) -> None:
         status = run_status(finish.status)
-        data: dict[str, Any] = {"status": finish.status.value}
+        document: str | None = None
         result = None
         if finish.result is not None:
             self.documents.put(finish.result)
-            data["document"] = finish.result.metadata.id
-            result = self.documents.body(finish.result.metadata.id)
+            document = finish.result.metadata.id
+            result = self.documents.body(document)
         error: Json | None = None
         if finish.status is StatusCode.INF_LOOP:
             message = loop_message(finish.path, finish.loop)
-            data["error"] = error = RaisedError(type="InfiniteLoopException", message=message).as_json()
+            error = RaisedError(type="InfiniteLoopException", message=message).as_json()
         if finish.status is StatusCode.TIMEOUT and (away := no_provider(self.tx)) is not None:
-            data["error"] = error = away.as_json()
+            error = away.as_json()
         if finish.status in (StatusCode.MAX_COST, StatusCode.MAX_TOKENS):
             limit = "cost" if finish.status is StatusCode.MAX_COST else "tokens"
             self.tx.event("limit.reached", path=finish.path, data={"limit": limit, **self._whose_limit()})
         self.tx.finish(status, finish.status.value, result=result, error=error)
-        self.tx.event(f"run.{status}", path=finish.path, data=data)
+        told = RunEnded(status=finish.status.value, document=document, error=error)
+        self.tx.event(f"run.{status}", path=finish.path, data=told.as_json())
 
 
 _EVENTS = {

@@ -13,6 +13,7 @@ from turnwise.app import App
 from turnwise.errors import NewerStateError
 from turnwise.messages.entity import StatusCode
 from turnwise.record.asks.sweep import FOREIGN_PATIENCE
+from turnwise.record.runs.event_data import RunEnded
 from turnwise.record.runs.kept_errors import RaisedError
 from turnwise.record.runs.records import Json, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
@@ -82,4 +83,4 @@ def end_undecided(tx: RunTransaction, status: StatusCode) -> None:
         tx.pop_frame(frame.no)
     ended = run_status(status)
     tx.finish(ended, status.value)
-    tx.event(f"run.{ended}", data={"status": status.value})
+    tx.event(f"run.{ended}", data=RunEnded(status=status.value).as_json())
