@@ -264,3 +264,8 @@ def _tool_class(given: Any) -> type[ToolMessage]:
 
 # Weak: an agent lives as long as someone holds it.
 _alive: WeakValueDictionary[str, Agent] = WeakValueDictionary()
+
+
+def living_agents() -> list[Agent]:
+    """Return the agents of this process."""
+    return list(_alive.values())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from weakref import ref
 
-from turnwise.agents.agent import Agent
+from turnwise.agents.agent import Agent, living_agents
 from turnwise.agents.config import ChatAgentConfig
 from turnwise.agents.history.history import MessageHistory, calls_without_result, index_of_last, index_of_nth
 from turnwise.agents.prompts import system_message, system_text, told_as_text, tool_advice, tool_rules
@@ -23,6 +24,9 @@ class ConversingAgent(Agent):
         self.history_source: Callable[[], MessageHistory] | None = None
         # Where documents of earlier turns come from, when they are not in this process.
         self._lookup: Callable[[str], ChatDocument | None] | None = None
+        # Otherwise the last one of this agent's conversation, from which the others are found; weak, as they are large.
+        self._last_document: ref[ChatDocument] | None = None
+        self._forgotten_documents: frozenset[str] = frozenset()
         self.init_state()
 
     @property
@@ -66,7 +70,10 @@ class ConversingAgent(Agent):
     def lookup(self, document_id: str) -> ChatDocument | None:
         """A document of this conversation by id, wherever it is kept; None if it is gone."""
         # In a served run not one that happens to be alive here: it may belong to another's transaction.
-        return ChatDocument.from_id(document_id) if self._lookup is None else self._lookup(document_id)
+        if self._lookup is not None:
+            return self._lookup(document_id)
+        own = next((each for each in _back_from(self, set()) if each.metadata.id == document_id), None)
+        return own if own is not None else ChatDocument.from_id(document_id)
 
     @property
     def system_message(self) -> str:
@@ -229,3 +236,33 @@ class ConversingAgent(Agent):
     def _see_open_calls(self) -> None:
         """After an edit: the open calls are those that the history ends with."""
         self.record.open_calls = calls_without_result(self.message_history)
+
+
+class _AmongAgents:
+    """Finds messages by their ids: back from the last one of each living agent, as far as they answer each other."""
+
+    def find(self, document_id: str) -> ChatDocument | None:
+        seen: set[int] = set()
+        for agent in living_agents():
+            if isinstance(agent, ConversingAgent):
+                for document in _back_from(agent, seen):
+                    if document.metadata.id == document_id:
+                        return None if document_id in agent._forgotten_documents else document
+        return None
+
+    def forget(self, document_id: str) -> None:
+        for agent in living_agents():
+            if isinstance(agent, ConversingAgent):
+                agent._forgotten_documents |= {document_id}
+
+
+def _back_from(agent: ConversingAgent, seen: set[int]) -> Iterator[ChatDocument]:
+    """The last message of the agent's conversation, what it answers, and so on; none that is in `seen`."""
+    document = agent._last_document() if agent._last_document is not None else None
+    while document is not None and id(document) not in seen:
+        seen.add(id(document))
+        yield document
+        document = document.linked_parent
+
+
+ChatDocument._known = _AmongAgents()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from turnwise.agents.history.retention import marked, retains
 from turnwise.agents.history.sending import Prompt, learn, most_used, paying, prompt
@@ -243,6 +244,7 @@ def _taken_in(agent: ChatAgent, response: LLMResponse, message: ChatDocument | N
     if message is not None:
         meta.tool_ids = list(message.metadata.tool_ids)
     assert meta.sender is Entity.LLM
+    agent._last_document = ref(doc)
     if agent.answer_format is not None:
         take_in(agent.answer_format, doc, agent.found(doc).tools)
     return doc

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, ClassVar, Self
-from weakref import WeakValueDictionary
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from weakref import ref
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
@@ -20,13 +20,21 @@ from turnwise.models.tokens.usage import LLMTokenUsage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MEMORY = ("_find_parent", "_found", "_objects", "_parent")
+_MEMORY = ("_child", "_find_parent", "_found", "_objects", "_parent")
 _ADDRESSED = re.compile(r"^\s*TO\s*\[\s*([^\]]+?)\s*\]\s*:(.*)$", re.DOTALL)
 
 
 def document_id() -> str:
     """Return a fresh id of a document."""
     return new_id("doc")
+
+
+class KnownDocuments(Protocol):
+    """Documents that a program's conversations hold, by id."""
+
+    def find(self, document_id: str) -> ChatDocument | None: ...
+
+    def forget(self, document_id: str) -> None: ...
 
 
 class ChatDocMetaData(SharedFieldsSet):
@@ -117,6 +125,8 @@ class ChatDocument(SharedFieldsSet):
     model_config = ConfigDict(arbitrary_types_allowed=True, validate_default=False)
 
     _offered_as: ClassVar[str] = "chat_doc"
+    # Where a document is found by its id alone: with the agents of this process, which set this.
+    _known: ClassVar[KnownDocuments | None] = None
 
     content: str = ""
     content_any: Any = None
@@ -132,10 +142,12 @@ class ChatDocument(SharedFieldsSet):
     metadata: ChatDocMetaData = Field(default_factory=ChatDocMetaData)
 
     # Slots, because private attributes of pydantic make a document twice as slow to create and to look at.
-    __slots__ = ("_find_parent", "_found", "_objects", "_parent")
+    __slots__ = ("_child", "_find_parent", "_found", "_objects", "_parent")
     if TYPE_CHECKING:
         # What this answers, if it is in this process; elsewhere `_find_parent` looks it up by id.
         _parent: ChatDocument | None
+        # What answered this; weak, because that holds this one.
+        _child: ref[ChatDocument] | None
         _find_parent: Callable[[str], ChatDocument | None] | None
         # (text, JSON objects in it) and (text, tool sets, tools found): scanning a text once is enough.
         _objects: tuple[str, list[dict[str, Any]]] | None
@@ -143,7 +155,6 @@ class ChatDocument(SharedFieldsSet):
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
-        _alive[self.metadata.id] = self
         self._remember(None)
 
     def __copy__(self) -> Self:
@@ -160,7 +171,6 @@ class ChatDocument(SharedFieldsSet):
         """Return a copy of the same id with these fields; it shares the values of all others."""
         other = super().changed(**fields)
         other._remember(self)
-        _alive[other.metadata.id] = other
         return other
 
     def with_metadata(self, **marks: Any) -> Self:
@@ -190,13 +200,21 @@ class ChatDocument(SharedFieldsSet):
 
     @staticmethod
     def from_id(id: str) -> ChatDocument | None:
-        """The message of that id, if it is alive in this process."""
-        return _alive.get(id)
+        """Return the message of that id, if it is one of a conversation of a living agent, in a script."""
+        known = ChatDocument._known
+        return known.find(id) if known is not None else None
 
     @staticmethod
     def delete_id(id: str) -> None:
         """Forget the id; the message itself is untouched."""
-        _alive.pop(id, None)
+        if ChatDocument._known is not None:
+            ChatDocument._known.forget(id)
+
+    @property
+    def linked_parent(self) -> ChatDocument | None:
+        """The message that this one answers, if it holds it; nothing is looked up."""
+        parent = self._parent
+        return parent if parent is not None and parent.metadata.id == self.metadata.parent_id else None
 
     @property
     def parent(self) -> ChatDocument | None:
@@ -208,12 +226,21 @@ class ChatDocument(SharedFieldsSet):
         if self._find_parent is not None:
             self._parent = self._find_parent(self.metadata.parent_id)
             return self._parent
-        return _alive.get(self.metadata.parent_id)
+        return ChatDocument.from_id(self.metadata.parent_id)
 
     @property
     def child(self) -> ChatDocument | None:
         """The message that answered this one, if it is alive in this process."""
-        return _alive.get(self.metadata.child_id)
+        child = self._child() if self._child is not None else None
+        if child is not None and child.metadata.id == self.metadata.child_id:
+            return child
+        return ChatDocument.from_id(self.metadata.child_id) if self.metadata.child_id else None
+
+    def answered_by(self, child: ChatDocument) -> None:
+        """Link this message to the one that answered it first."""
+        if not self.metadata.child_id:
+            self.metadata.child_id = child.metadata.id
+            self._child = ref(child)
 
     def answers(self, parent: ChatDocument) -> None:
         """Link this message, which is being made, to the one it answers, where it is not linked yet."""
@@ -239,7 +266,7 @@ class ChatDocument(SharedFieldsSet):
 
         Its parent stays the same.
         """
-        other = doc.model_copy(
+        return doc.model_copy(
             update={
                 "metadata": doc.metadata.model_copy(
                     update={
@@ -257,8 +284,6 @@ class ChatDocument(SharedFieldsSet):
                 "files": list(doc.files),
             }
         )
-        _alive[other.metadata.id] = other
-        return other
 
     @classmethod
     def from_str(cls, msg: str) -> ChatDocument:
@@ -374,10 +399,6 @@ class ChatDocument(SharedFieldsSet):
     def tsv_str(self) -> str:
         """The log line as tab-separated values; see `tsv_field`."""
         return "\t".join(tsv_field(str(value)) for value in self.log_fields().model_dump().values())
-
-
-# Weak: a message lives as long as somebody holds it, and ids never keep a conversation in memory.
-_alive: WeakValueDictionary[str, ChatDocument] = WeakValueDictionary()
 
 
 def tsv_field(text: str) -> str:

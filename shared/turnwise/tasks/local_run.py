@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from turnwise.agents.human.answer_display import watching
 from turnwise.agents.observed import answering
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
 # So long a run may keep an event loop to itself, an answer in progress apart; to look around at each turn costs a tenth
 # of it.
 _BREATH_SECONDS = 0.005
+# Kinds of traces whose document is the last one of its task's conversation.
+_TO_GO_ON_FROM = frozenset(("started", "taken", "null", "finished"))
 
 
 @dataclass
@@ -255,8 +258,11 @@ class LocalRun:
 
     def _observe(self, item: Trace) -> None:
         tell_tasks(self.tree.tasks, item)
-        if item.parent is not None and item.document is not None and not item.parent.metadata.child_id:
-            item.parent.metadata.child_id = item.document.metadata.id
+        if item.document is not None:
+            if item.kind in _TO_GO_ON_FROM:
+                self.tree.tasks[item.path].agent._last_document = ref(item.document)
+            if item.parent is not None:
+                item.parent.answered_by(item.document)
         if self.log is None:
             self._log_message(item)
         else:
