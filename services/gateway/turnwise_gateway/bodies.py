@@ -1,4 +1,4 @@
-"""What clients send."""
+"""The bodies of requests."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class _Body(BaseModel):
 
 
 class Limits(_Body):
-    """Where a run has to end; what is left out is the server's default."""
+    """The limits of a run; the server's default holds for one that is left out."""
 
     max_cost: Money = Field(None, description="US dollars, a decimal string.", examples=["0.50"])
     max_tokens: int | None = Field(None, gt=0, lt=2**53)
@@ -153,7 +153,7 @@ class NewLimits(_Body):
 
 
 class Retry(_Body):
-    """How a failed run goes on."""
+    """The terms on which a failed run continues."""
 
     limits: NewLimits = NewLimits()
 
@@ -166,7 +166,7 @@ class OtherLimits(_Body):
 
 
 class RunChange(_Body):
-    """What may be changed of a run that has not ended."""
+    """The settings that may be changed of a run that has not ended."""
 
     limits: OtherLimits
 
@@ -181,7 +181,7 @@ class HumanText(_Body):
 
 
 class Resolved(_Body):
-    """What a person says of a parked ask."""
+    """A person's decision on a parked ask."""
 
     outcome: Literal["happened", "again", "fail"]
     result: Any = Field(
@@ -211,7 +211,7 @@ class KeyRequest(_Body):
 
 
 class Rotation(_Body):
-    """How a key is replaced."""
+    """The terms on which a key is replaced."""
 
     overlap: float = Field(
         86_400.0, ge=0, le=_MAX_OVERLAP, description="Seconds for which the old key can still be used."
@@ -223,7 +223,7 @@ Time = Annotated[datetime | None, Field(strict=False)]
 
 
 class RunSelection(_Body):
-    """Which runs are meant; each condition that is given has to hold, and at least one has to be given."""
+    """A selection of runs; each condition that is given has to hold, and at least one has to be given."""
 
     status: Literal["queued", "running", "waiting", "completed", "failed", "cancelled"] | None = None
     task: Annotated[str, AfterValidator(_plain)] | None = Field(None, min_length=1, max_length=200)
@@ -263,13 +263,13 @@ class BulkCancel(_Body):
 
 
 class BulkRetry(BulkCancel):
-    """A page of the failed runs that match, and how they go on."""
+    """A page of the failed runs that match, and how they continue."""
 
     limits: NewLimits = NewLimits()
 
 
 class PauseRequest(_Body):
-    """Why something is paused."""
+    """The reason of a pause."""
 
     reason: Annotated[str, AfterValidator(_plain)] | None = Field(
         None,
@@ -281,7 +281,7 @@ class PauseRequest(_Body):
 
 
 class TenantChange(_Body):
-    """What a tenant may use, in the place of the installation's settings; what is left out is as these say."""
+    """A tenant's own limits, in the place of the installation's settings; these hold for what is left out."""
 
     day_max_cost: Money = Field(None, description="US dollars, a decimal string; 0 is no limit.", examples=["5.00"])
     day_max_tokens: int | None = Field(None, ge=0, lt=2**53, description="0 is no limit.")

@@ -1,4 +1,4 @@
-"""What clients get: the record in the words of the API.
+"""The responses to clients: the record in the words of the API.
 
 Times are RFC 3339 in UTC, money is a decimal string, durations are seconds.
 """

@@ -1,1 +1,1 @@
-"""What the HTTP API answers, as typed models: the gateway builds them, and the clients return them."""
+"""The answers of the HTTP API as typed models: the gateway builds them, and the clients return them."""

@@ -31,7 +31,7 @@ class KeyView(View):
 
 
 class NewKeyView(KeyView):
-    """A new key with its secret, which nobody is told again."""
+    """A new key with its secret, which no one is told again."""
 
     secret: str = Field(description="For the header `Authorization: Bearer`.")
 
@@ -57,7 +57,7 @@ class TenantView(View):
 
 
 class UsageRowView(UsageView):
-    """What one model was used for runs of one task in one day."""
+    """The use of one model for runs of one task in one day."""
 
     day: date
     task: str = Field(description="The root task of the runs.")

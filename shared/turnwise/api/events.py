@@ -1,4 +1,4 @@
-"""What happens in a run."""
+"""The events of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits for a human."""
+"""The inbox of humans."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class HolderView(View):
 
 
 class ParkedView(View):
-    """An ask that nobody may answer before a person has said how to go on.
+    """An ask that no one may answer before a person has said how to continue.
 
     With the reason `unknown_outcome`, a worker was lost in the middle of a handler that may not be called twice, or the
-    handler was cut short, which `error` tells then. With `attempts_exhausted`, worker after worker was lost with the
+    handler was cancelled, which `error` tells then. With `attempts_exhausted`, worker after worker was lost with the
     ask.
     """
 

@@ -24,7 +24,7 @@ class LimitsView(View):
 
 
 class UsageView(View):
-    """What the run used so far; `cost` leaves out the `unpriced_calls`."""
+    """The use of a run so far; `cost` leaves out the `unpriced_calls`."""
 
     prompt_tokens: int
     cached_tokens: int
@@ -35,14 +35,14 @@ class UsageView(View):
 
 
 class RunUsageView(UsageView):
-    """What a run used so far, and what is put aside for its calls under way."""
+    """The use of a run so far, and the reservations of its calls under way."""
 
     reserved_cost: str = Field(description="US dollars.")
     reserved_tokens: int
 
 
 class ResultView(View):
-    """What came out: the text, and the tools, each a JSON object with its name as `$tool`."""
+    """The result: the text, and the tools, each a JSON object with its name as `$tool`."""
 
     content: str
     tools: list[dict[str, Any]]
@@ -51,7 +51,7 @@ class ResultView(View):
 
 
 class StoppedView(View):
-    """The limit that ended a run: nobody knows whether its work is done."""
+    """The limit that ended a run: no one knows whether its work is done."""
 
     limit: Annotated[Literal["cost", "tokens", "turns", "max_turns", "time", "stalled_steps"], OpenValues()]
     scope: str = Field(description="Whose limit it is: run, session, tenant_day or tenant_month.")
@@ -69,7 +69,7 @@ class FrameView(View):
 
 
 class LinksView(View):
-    """Where to go on."""
+    """Where to continue."""
 
     self: str
     events: str

@@ -1,4 +1,4 @@
-"""Sessions: conversations that go on from run to run."""
+"""Sessions: conversations that continue from run to run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turnwise.api.view import View
 
 
 class AgentView(View):
-    """What an agent remembers; `agent` is the path of the first task that holds it."""
+    """The memory of an agent; `agent` is the path of the first task that holds it."""
 
     agent: str
     messages: int = Field(description="Of its history, without the system message.")
@@ -29,7 +29,7 @@ class SessionTaskView(View):
 
 
 class SessionLinks(View):
-    """Where to go on."""
+    """Where to continue."""
 
     self: str
     runs: str

@@ -38,7 +38,7 @@ Outcome = Literal["answered", "deferred", "lost", "released", "parked", "working
 
 
 class SpanView(View):
-    """What the run did or waited for; the spans of a run neither overlap nor leave a gap."""
+    """A time in which the run worked or waited; the spans of a run neither overlap nor leave a gap."""
 
     kind: Annotated[Kind, OpenValues()]
     name: str = Field(description="The queue, model, tool, host or provider, as far as there is one.")

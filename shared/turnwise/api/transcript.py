@@ -25,7 +25,7 @@ class UnknownPart(View):
 
 
 class TaskItem(View):
-    """One call of a task; `status` and `result` are null while it goes on."""
+    """One call of a task; `status` and `result` are null while it continues."""
 
     kind: Literal["task"] = "task"
     task: str

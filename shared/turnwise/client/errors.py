@@ -62,7 +62,7 @@ def _tree(kind: type[TurnwiseError]) -> Iterator[type[TurnwiseError]]:
 
 
 def unavailable(base_url: str, error: httpx2.TransportError) -> GatewayUnavailableError:
-    """What to say when the gateway can not be reached, or went away before it answered."""
+    """Return what to say when the gateway cannot be reached, or went away before it answered."""
     if isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout)):
         return GatewayUnavailableError(f"no gateway answers at {base_url}; start one with `turnwise up`")
     return GatewayUnavailableError(

@@ -62,11 +62,11 @@ class EventReading:
         return item
 
     def may_be_last(self, item: StreamItem) -> bool:
-        """Whether the run has ended, unless it was retried since and has events behind this one."""
+        """Return whether the run has ended, unless it was retried since and has events behind this one."""
         return item.type in _LAST
 
     def is_over(self, run: RunWithTree) -> bool:
-        """Whether no event will come any more, now that the run is as given."""
+        """Return whether no event will come any more, now that the run is as given."""
         return run.finished_at is not None and run.last_event <= self._seq
 
     def next_pause(self) -> float:

@@ -1,4 +1,4 @@
-"""What a move is told, and what it decides.
+"""The input of a move, and its decisions.
 
 What every move makes is a named tuple, which takes a third of the time to make that a frozen dataclass does.
 """
@@ -24,7 +24,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How often messages were taken by this task: (hash, count) of the commonest, most frequent first."""
+    """The counts of messages that this task took: (hash, count) of the commonest, most frequent first."""
 
     commonest: tuple[tuple[str, int], ...]
 

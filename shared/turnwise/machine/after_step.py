@@ -1,4 +1,4 @@
-"""What follows a step: is the task over, is it going round in circles, or does the next step begin?"""
+"""The move after a step: the end of the task, the check for loops, or the next step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a task is over, and which answers count: done, valid, empty."""
+"""The end of a task, and the answers that count: done, valid, empty."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PUNCTUATION = re.compile(r"[,.!?:]")
 
 
 def is_empty(spec: TaskSpec, doc: ChatDocument | None) -> bool:
-    """Whether there is nothing in the answer: no text (or only a pass), no call, no call result, no tool."""
+    """Return whether there is nothing in the answer: no text (or only a pass), no call, no call result, no tool."""
     if doc is None:
         return True
     # MSG-7
@@ -32,7 +32,7 @@ def is_empty(spec: TaskSpec, doc: ChatDocument | None) -> bool:
 
 
 def says_done(spec: TaskSpec, doc: ChatDocument) -> bool:
-    """Whether the text holds DONE, in capitals, anywhere."""
+    """Return whether the text holds DONE, in capitals, anywhere."""
     # MSG-8
     return spec.recognize_string_signals and DONE in doc.content
 
@@ -48,12 +48,12 @@ def ending_tools(doc: ChatDocument, agent: AgentFacts) -> tuple[ToolMessage, ...
 
 
 def has_done_tool(doc: ChatDocument, agent: AgentFacts) -> bool:
-    """Whether a tool that ends a task is attached, and trusted."""
+    """Return whether a tool that ends a task is attached, and trusted."""
     return bool(doc.tool_messages) and any(isinstance(tool, _DONE_TOOLS) for tool in ending_tools(doc, agent))
 
 
 def user_quits(spec: TaskSpec, doc: ChatDocument, agent: AgentFacts) -> bool:
-    """Whether the human wants to end the task."""
+    """Return whether the human wants to end the task."""
     # MSG-9, MSG-10
     return doc.metadata.sender == Entity.USER and (
         doc.content.strip() in USER_QUIT_STRINGS or says_done(spec, doc) or has_done_tool(doc, agent)
@@ -61,7 +61,7 @@ def user_quits(spec: TaskSpec, doc: ChatDocument, agent: AgentFacts) -> bool:
 
 
 def answer_is_done(spec: TaskSpec, doc: ChatDocument | None, responder: str, agent: AgentFacts) -> bool:
-    """Whether this answer ends the task, by who gave it or by what it says."""
+    """Return whether this answer ends the task, by who gave it or by what it says."""
     # VALID-4
     if is_empty(spec, doc):
         return responder in spec.done_if_no_response
@@ -75,7 +75,7 @@ def answer_is_done(spec: TaskSpec, doc: ChatDocument | None, responder: str, age
 def task_done(
     spec: TaskSpec, state: TaskState, facts: Facts, doc: ChatDocument | None = None, responder: str | None = None
 ) -> tuple[bool, StatusCode]:
-    """Whether the task would be done with the candidate `doc` (default: the pending message), and how.
+    """Return whether the task would be done with the candidate `doc` (default: the pending message), and how.
 
     The order of the checks is part of the meaning: the first that applies decides.
     """
@@ -117,7 +117,7 @@ def task_done(
 
 
 def answer_valid(spec: TaskSpec, doc: ChatDocument | None) -> bool:
-    """Whether the answer says something, apart from ending the task."""
+    """Return whether the answer says something, apart from ending the task."""
     # RESULT-9
     if doc is None or is_empty(spec, doc):
         return False
@@ -126,7 +126,7 @@ def answer_valid(spec: TaskSpec, doc: ChatDocument | None) -> bool:
 
 
 def sequence_complete(spec: TaskSpec, state: TaskState, current: ChatDocument | None, agent: AgentFacts) -> bool:
-    """Whether a done-sequence ends at `current`."""
+    """Return whether a done-sequence ends at `current`."""
     if current is None:
         return False
     seen = current.metadata.id == state.sequenced

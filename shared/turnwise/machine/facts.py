@@ -1,4 +1,4 @@
-"""What only the driver knows, taken as a value when a move is made."""
+"""Facts that only the driver knows, taken as a value when a move is made."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def is_loop(
     dominance: float,
     wait_factor: int,
 ) -> bool:
-    """Whether the last messages are a loop of at most `cycle_len` messages.
+    """Return whether the last messages are a loop of at most `cycle_len` messages.
 
     `commonest`: up to cycle_len + 1 counts in descending order; `history`: the last wait_factor * cycle_len hashes;
     `total`: messages counted. One entry of count 1 that is never seen counts in the total, and as the last 'next'.
@@ -53,7 +53,7 @@ def is_loop(
 
 
 def loop_message(path: str, loop: str) -> str:
-    """What is said of a task that was ended because it repeats itself; `loop` says how it does."""
+    """Return what is said of a task that was ended because it repeats itself; `loop` says how it does."""
     return (
         f"task {path!r} goes round in circles: {loop}; if that is meant, raise "
         "TaskConfig.inf_loop_wait_factor, or set inf_loop_cycle_len=0"

@@ -1,8 +1,8 @@
 """The two moves of one task.
 
 A step (a *turn*) asks the responders in order until one gives a valid answer; that answer becomes the pending
-message. After each step the task may be done. `start` makes the first move of a task; `receive` goes on with what a
-responder answered. Both run until somebody outside has to act: a responder to ask, counts to tell, or the end.
+message. After each step the task may be done. `start` makes the first move of a task; `receive` continues with what a
+responder answered. Both run until someone outside has to act: a responder to ask, counts to tell, or the end.
 
 A move changes nothing that it is given. It works on a scratch copy of the state (`work.py`), and on copies of the
 documents that it links, marks or readdresses; those keep their ids, and share what is not changed. The steps are in
@@ -66,7 +66,7 @@ def start(
 
 
 def default_reply(spec: TaskSpec, state: TaskState, facts: Facts) -> ChatDocument | None:
-    """What the task's `default_human_response` says to the pending message."""
+    """Return what the task's `default_human_response` says to the pending message."""
     return Step(spec, state, facts, []).default_reply()
 
 
@@ -79,7 +79,7 @@ def follow(
 
 
 def receive(spec: TaskSpec, state: TaskState, answer: Answer, facts: Facts) -> Move:
-    """Go on with what was answered to the last action; raises `ValueError` if it answers nothing that was asked."""
+    """Continue with what was answered to the last action; raises `ValueError` if it answers nothing that was asked."""
     if state.counting != isinstance(answer, Counts):
         expected = "the counts that were asked for" if state.counting else f"an answer of {state.awaiting or 'nobody'}"
         raise ValueError(f"task {spec.path!r} waits for {expected}, but was given a {type(answer).__name__}")

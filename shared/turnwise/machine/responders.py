@@ -1,4 +1,4 @@
-"""Who may answer a message, and in which order they are tried."""
+"""The responders that may answer a message, and their order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENTITIES = (AGENT, LLM, USER)
 
 
 def candidates(spec: TaskSpec, pending: ChatDocument | None, last_asked: str, facts: Facts) -> tuple[str, ...]:
-    """Who is tried in this step: the human first unless he was the last one asked or a tool is called."""
+    """Return who is tried in this step: the human first unless he was the last one asked or a tool is called."""
     # STEP-1
     others = (AGENT, LLM, *(sub.name for sub in spec.sub_tasks))
     attempted = pending is not None and tool_attempt(pending, facts.agent(spec.agent))
@@ -22,7 +22,7 @@ def candidates(spec: TaskSpec, pending: ChatDocument | None, last_asked: str, fa
 
 
 def known_recipient(spec: TaskSpec, recipient: str) -> bool:
-    """Whether this task can route to the name: itself, an entity, or a sub-task, in any case."""
+    """Return whether this task can route to the name: itself, an entity, or a sub-task, in any case."""
     # STEP-2
     name = recipient.lower()
     return (
@@ -34,9 +34,9 @@ def known_recipient(spec: TaskSpec, recipient: str) -> bool:
 
 
 def may_answer(spec: TaskSpec, responder: str, pending: ChatDocument | None, pending_sender: str, facts: Facts) -> bool:
-    """Whether the responder is asked at all.
+    """Return whether the responder is asked at all.
 
-    Nobody answers his own message, one addressed to another, or one that blocks his entity. Entities are named in any
+    No one answers his own message, one addressed to another, or one that blocks his entity. Entities are named in any
     case, tasks in exactly theirs; a task's own name is open to its own entities, not to its sub-tasks.
     """
     # WHO-1
@@ -60,7 +60,7 @@ def may_answer(spec: TaskSpec, responder: str, pending: ChatDocument | None, pen
 
 
 def human_wanted(spec: TaskSpec, pending: ChatDocument | None, facts: Facts) -> bool:
-    """Whether the human has a say: the task is interactive, or the message is for him and is no tool attempt."""
+    """Return whether the human has a say: the task is interactive, or the message is for him and is no tool attempt."""
     # WHO-6
     if spec.interactive:
         return True
@@ -72,7 +72,8 @@ def human_wanted(spec: TaskSpec, pending: ChatDocument | None, facts: Facts) -> 
 
 
 def model_may_answer(agent: AgentFacts, pending: ChatDocument | None) -> bool:
-    """Whether the model can be sent the message: there is a model, some text, and no tool that the agent handles.
+    """Return whether the model can be sent the message: there is a model, some text, and no tool that the agent
+    handles.
 
     A tool that trust took away still keeps the model from answering: it was meant for the handler. An application's own
     `llm_response` is asked whatever the message is, that case apart.
@@ -100,7 +101,7 @@ def model_may_answer(agent: AgentFacts, pending: ChatDocument | None) -> bool:
 
 
 def handler_is_silent(agent: AgentFacts, pending: ChatDocument | None) -> bool:
-    """Whether the tool handler certainly answers nothing, so that nobody has to be sent for."""
+    """Return whether the tool handler certainly answers nothing, so that no one has to be sent for."""
     if pending is None:
         return True
     return agent.silent and not find_tools(pending, agent).attempted

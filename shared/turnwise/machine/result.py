@@ -1,4 +1,4 @@
-"""What a task hands to its caller."""
+"""The result that a task hands to its caller."""
 
 from __future__ import annotations
 

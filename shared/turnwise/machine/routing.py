@@ -11,7 +11,7 @@ from turnwise.messages.signals import PASS, PASS_TO, SEND_TO
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`is_pass`: the pending message goes on, to `recipient` if named. Else `text` goes to `recipient`."""
+    """`is_pass`: the pending message continues, to `recipient` if named. Else `text` goes to `recipient`."""
 
     is_pass: bool
     recipient: str = ""

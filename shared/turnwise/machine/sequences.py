@@ -20,13 +20,13 @@ from turnwise.messages.toolset import AgentFacts
 
 
 class EventType(str, Enum):
-    """What kind of message an element of a done-sequence waits for.
+    """The kind of message that an element of a done-sequence waits for.
 
     - `TOOL`: the model uses any known tool; `SPECIFIC_TOOL`: exactly one tool, the one that is named.
     - `LLM_RESPONSE`: the model answers without a tool.
     - `AGENT_RESPONSE`: the tool handler answers; `USER_RESPONSE`: the human or a sub-task does.
     - `CONTENT_MATCH`: any message in whose text a pattern is found.
-    - `NO_RESPONSE`: nobody answered.
+    - `NO_RESPONSE`: no one answered.
     """
 
     TOOL = "tool"
@@ -90,7 +90,7 @@ class CompiledSequence:
         return result
 
     def complete(self, matched: int) -> bool:
-        """Whether the last events are the whole sequence."""
+        """Return whether the last events are the whole sequence."""
         return bool(matched >> (len(self.events) - 1) & 1)
 
     def _fits(self, index: int, event: AgentEvent, doc: ChatDocument | None, agent: AgentFacts) -> bool:

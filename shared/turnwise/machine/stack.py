@@ -69,7 +69,7 @@ def start(
 def receive(
     root: TaskSpec, stack: Stack, answer: Answer, facts: Facts, *, last_frame: int, sub_turns: int = -1
 ) -> StackMove:
-    """Go on with the answer to the last action; raises `ValueError` if nothing was asked.
+    """Continue with the answer to the last action; raises `ValueError` if nothing was asked.
 
     `last_frame` is that of the move before. `sub_turns` bounds the steps of a sub-task that begins now and has no
     bound of its own.
@@ -84,7 +84,7 @@ def receive(
 def _settle(
     root: TaskSpec, below: Stack, no: int, last_frame: int, move: Move, facts: Facts, sub_turns: int = -1
 ) -> StackMove:
-    """Push and pop until somebody outside has to act."""
+    """Push and pop until someone outside has to act."""
     edits: list[Edit] = list(move.edits)
     trace: list[Trace] = list(move.trace)
     returned = False

@@ -1,4 +1,4 @@
-"""Where a task is in its conversation: small, immutable, and as JSON when it has to be kept.
+"""The state of a task's conversation: small, immutable, and as JSON when it has to be kept.
 
 During an upgrade processes of two versions of Turnwise move the same runs, so an older one may read what a newer one
 wrote. A field that it does not know it carries along, and writes back as it was. If a new field may not be ignored, or
@@ -20,7 +20,7 @@ AGENT = Entity.AGENT.value
 LLM = Entity.LLM.value
 USER = Entity.USER.value
 
-# The version of the states that this code writes, and the highest that it can go on with.
+# The version of the states that this code writes, and the highest that it can continue with.
 STATE_VERSION = 1
 
 
@@ -30,7 +30,7 @@ class TaskState:
 
     `stepwise`: the task pauses before each step, and its end is for others to decide. Between steps `candidates` is
     empty. Within a step it lists who is tried, `cursor` says who is being asked, and
-    `no_answer` keeps the last answer that contained NO_ANSWER, with its responder; `passed`: somebody has passed.
+    `no_answer` keeps the last answer that contained NO_ANSWER, with its responder; `passed`: someone has passed.
     `unknown` holds the fields of a newer version's state, as JSON; nothing reads them.
     """
 
@@ -66,7 +66,7 @@ class TaskState:
 
     @property
     def awaiting(self) -> str:
-        """Who is being asked, "" for nobody."""
+        """Return who is being asked, "" for no one."""
         return self.candidates[self.cursor] if self.cursor < len(self.candidates) else ""
 
 

@@ -44,7 +44,7 @@ class Step(AfterStep):
         while self.cursor < len(self.candidates):
             # LIMIT-8
             if self.facts.killed or self.facts.out_of_time:
-                # Nobody else is asked: the step is broken off, which is not the same as nobody having an answer.
+                # No one else is asked: the step is broken off, which is not the same as no one having an answer.
                 return self.finish(StatusCode.KILL if self.facts.killed else StatusCode.TIMEOUT)
             responder = self.candidates[self.cursor]
             if not may_answer(self.spec, responder, self.pending, self.pending_sender, self.facts):
@@ -64,7 +64,7 @@ class Step(AfterStep):
         return self.no_valid_answer()
 
     def _known_answer(self, responder: str) -> tuple[bool, ChatDocument | None]:
-        """Whether the answer is certain without asking, and what it is."""
+        """Return whether the answer is certain without asking, and what it is."""
         agent = self.facts.agent(self.spec.agent)
         if responder == AGENT:
             return handler_is_silent(agent, self.pending), None
@@ -76,7 +76,7 @@ class Step(AfterStep):
         return False, None
 
     def default_reply(self) -> ChatDocument | None:
-        """What `default_human_response` says in the human's place."""
+        """Return what `default_human_response` says in the human's place."""
         return human_answer(
             self.spec.default_human_response or "",
             self.pending,

@@ -21,7 +21,7 @@ from turnwise.messages.toolset import AgentFacts
 def marked(answer: ChatDocument, responder: str, asked: ChatDocument | None, agent: AgentFacts) -> ChatDocument:
     """Return what `responder` answered to `asked`, marked as tainted where it can be nothing else.
 
-    A human's answer is tainted, if it is not from SYSTEM, and its tools are nobody's but his. The handler's is where
+    A human's answer is tainted, if it is not from SYSTEM, and its tools are no one's but his. The handler's is where
     a tool said on what it was given, and that was not trusted, or where it holds a tool that came out of such a one
     and that the model may not use. The marks are set on a copy, where they are not there already.
     """

@@ -50,7 +50,8 @@ def cancel_runs(body: BulkCancel, gateway: Here) -> BulkView:
 
 @router.post("/retry", dependencies=[WRITES], responses=_STATUSES)
 def retry_runs(body: BulkRetry, gateway: Here) -> BulkView:
-    """Have all failed runs that match go on, a page at a time. A run that cannot is refused, and the others go on.
+    """Have all failed runs that match continue, a page at a time. A run that cannot is refused, and the others
+    continue.
 
     Repeated, it retries those that have failed again; with the same `Idempotency-Key`, only those not retried yet.
     """

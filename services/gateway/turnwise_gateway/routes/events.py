@@ -37,7 +37,7 @@ async def watch_events(
     text: Annotated[bool, Query(description="Stream also models whose settings leave that open.")] = False,
 ) -> AsyncIterator[ServerSentEvent]:
     """Server-sent events: `id` is the event's number, `event` its type; closes after the run's last event. A run that
-    is retried goes on behind that: a new stream has the rest.
+    is retried continues behind that: a new stream has the rest.
 
     The stream also ends within 5 s once the key or token that it was asked for with does not allow it any more.
 
@@ -78,7 +78,7 @@ async def _events(gateway: Gateway, run_id: str, seq: int, admitted: Admitted) -
 
 
 async def _is_over(gateway: Gateway, run_id: str, seq: int) -> bool:
-    """Whether no event after `seq` will ever come; asked by those who resume after the last one."""
+    """Return whether no event after `seq` will ever come; asked by those who resume after the last one."""
     run = await run_in_threadpool(gateway.store.run, run_id)
     return run.ended and run.last_seq <= seq
 

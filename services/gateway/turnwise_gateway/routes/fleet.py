@@ -21,7 +21,7 @@ router = APIRouter(prefix="/v1", tags=["fleet"])
 
 @router.get("/tasks", dependencies=[READS], responses=problems(503))
 def list_tasks(gateway: Here) -> Page[TaskView]:
-    """What runs can be made of."""
+    """Return what runs can be made of."""
     return Page(items=[_task(gateway.app, name) for name in gateway.app.tasks])
 
 

@@ -1,4 +1,4 @@
-"""Runs that go on from their past: forks of a run, and a failed run that is taken up again."""
+"""Runs that continue from their past: forks of a run, and a failed run that is taken up again."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ router = APIRouter(prefix="/v1/runs/{run_id}", tags=["runs"])
 
 @router.post("/retry", status_code=202, dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))
 def retry_run(run_id: str, gateway: Here, body: Annotated[Retry, Body()] = Retry()) -> RunView:  # noqa: B008
-    """Have a run go on that has ended with ERROR or TIMEOUT: the ask that failed is asked again, the rest is kept.
+    """Have a run continue that has ended with ERROR or TIMEOUT: the ask that failed is asked again, the rest is kept.
 
-    A run of a session can not, once a later run of the session has begun.
+    A run of a session cannot, once a later run of the session has begun.
     """
     given = body.limits
     limits = RetryLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
@@ -54,7 +54,7 @@ def retry_run(run_id: str, gateway: Here, body: Annotated[Retry, Body()] = Retry
 def fork_run(
     run_id: str, body: Fork, gateway: Here, caller: Who, response: Response, idempotency_key: IdempotencyKey = None
 ) -> RunView:
-    """Make a run of its own that has this one's past up to an event, and goes on from there.
+    """Make a run of its own that has this one's past up to an event, and continues from there.
 
     Nothing from before that event is asked, done or paid again. A `message` answers the question that is open there; of
     a run that has not begun there, it is the first message.
@@ -132,7 +132,7 @@ def _answer(gateway: Gateway, text: str | None, transaction: RunTransaction) -> 
 
 
 def go_on_with(gateway: Gateway, run: RunRecord, ask: AskRecord | None) -> None:
-    """Wake who is to go on with the run; a sweep would find it."""
+    """Wake who is to continue with the run; a sweep would find it."""
     if ask is None or ask.queue is None:
         wake(gateway, run)
     else:

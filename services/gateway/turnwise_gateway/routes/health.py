@@ -31,6 +31,6 @@ def ready(gateway: Whole) -> HealthView:
     responses={200: {"description": "Prometheus' text format.", "content": {"text/plain": {}}}, **problems(500)},
 )
 def metrics(request: Request, gateway: Whole) -> Response:
-    """What Prometheus scrapes."""
+    """Return what Prometheus scrapes."""
     encode, kind = choose_encoder(request.headers.get("accept", ""))
     return Response(encode(gateway.metrics.registry), headers={"Content-Type": kind})

@@ -1,4 +1,4 @@
-"""What waits for a human: questions, and parked asks, of which a person has to say how to go on."""
+"""The inbox of humans: open questions, and parked asks that a person has to resolve."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def list_inbox(gateway: Here, limit: Annotated[int, Query(ge=1, le=200)] = 100) 
 
 @router.post("/{item_id}", dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))
 def resolve(item_id: str, body: Resolved, gateway: Here) -> RunView:
-    """Say how to go on with a parked ask; the first answer counts, the second one gets 409 `already_resolved`.
+    """Say how to continue with a parked ask; the first answer counts, the second one gets 409 `already_resolved`.
 
     `happened`: the handler has done its work, with that result; it is not called again. `again`: it is called again,
     with the same idempotency key. `fail`: the run ends with an error.

@@ -40,7 +40,7 @@ def create_key(body: KeyRequest, gateway: Administered, caller: Who) -> NewKeyVi
 
 @router.get("", dependencies=[ADMINISTERS], responses=problems(422, 503))
 def list_keys(gateway: Administered, cursor: After = None, limit: Limit = 100) -> Page[KeyView]:
-    """Keys, newest first, also those that can not be used any more."""
+    """Keys, newest first, also those that cannot be used any more."""
     found = gateway.store.api_keys(cursor, limit + 1)
     return Page(
         items=[KeyView.model_validate(_fields(key)) for key in found[:limit]],

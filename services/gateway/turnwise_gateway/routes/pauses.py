@@ -1,4 +1,4 @@
-"""Pauses: an operator stops the work of a queue, a task or a tenant, and lets it go on."""
+"""Pauses: an operator stops the work of a queue, a task or a tenant, and lets it continue."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def set_pause(
 
 @router.delete("/{kind}/{name}", dependencies=[ADMINISTERS, OPERATES], responses=problems(404, 422, 503))
 def end_pause(kind: PauseKind, name: str, gateway: Administered) -> PauseView:
-    """End a pause: what it held goes on at once. Returns the pause as it was."""
+    """End a pause: what it held continues at once. Returns the pause as it was."""
     if not _NAME.fullmatch(name):
         raise NotFoundError(f"there is no {kind} {name!r}")
     ended = gateway.store.resume(kind, name)

@@ -136,7 +136,7 @@ def version_of(gateway: Gateway, wanted: str | None) -> str:
 
 
 def wake(gateway: Gateway, run: RunRecord) -> None:
-    """Tell a coordinator; what was committed is kept even if nobody can be told now."""
+    """Tell a coordinator; what was committed is kept even if no one can be told now."""
     try:
         if gateway.settings.pinned:
             gateway.bus.wake(run.id, run.version)
@@ -213,7 +213,7 @@ def show_run(run_id: str, gateway: Here) -> RunWithTree:
 
 @router.patch("/{run_id}", dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))
 def change_run(run_id: str, body: RunChange, gateway: Here) -> RunView:
-    """Change the limits of a run that has not ended; one that waits for budget of its own goes on at once."""
+    """Change the limits of a run that has not ended; one that waits for budget of its own continues at once."""
     limits = body.limits
     if limits.max_cost is None and limits.max_tokens is None:
         raise InvalidRequestError("no limit is given; send limits.max_cost, limits.max_tokens or both")

@@ -1,4 +1,4 @@
-"""Sessions: conversations that go on from run to run."""
+"""Sessions: conversations that continue from run to run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Named = Annotated[str, Depends(known_form)]
 
 @router.get("/{session_id}", dependencies=[READS], responses=problems(404, 503))
 def show_session(session_id: Named, gateway: Here) -> SessionView:
-    """What the session remembers, task by task; its runs are in the list of runs."""
+    """Return what the session remembers, task by task; its runs are in the list of runs."""
     return _view(gateway.store.session(session_id))
 
 

@@ -1,4 +1,4 @@
-"""What tenants may use."""
+"""The limits of tenants."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def list_tenants(gateway: Administered, cursor: After = None, limit: Limit = 100
 
 @router.get("/{tenant_id}", dependencies=[ADMINISTERS], responses=problems(404, 503))
 def show_tenant(tenant_id: Named, gateway: Administered) -> TenantView:
-    """What the tenant may use. A tenant that has no limits of its own has those of the installation."""
+    """Return what the tenant may use. A tenant that has no limits of its own has those of the installation."""
     if not gateway.store.has(tenant_id):
         raise NotFoundError(f"there is no tenant {tenant_id!r} that you administer")
     found = gateway.store.of(tenant_id).tenants()

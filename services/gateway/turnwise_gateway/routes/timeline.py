@@ -1,4 +1,4 @@
-"""Where a run's time went."""
+"""The timeline of a run."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def show_timeline(
     after: Annotated[int, Query(ge=-1, lt=2**31, description="The `next_after` of the page before.")] = -1,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> TimelineView:
-    """Where the time of the run went: a sentence and the sums of the whole run, its slowest asks, and a page of its
-    items, each divided into spans that neither overlap nor leave a gap.
+    """Return where the time of the run went: a sentence and the sums of the whole run, its slowest asks, and a page
+    of its items, each divided into spans that neither overlap nor leave a gap.
 
     Of what an older version recorded, some spans are `unknown`.
     """

@@ -1,4 +1,4 @@
-"""What a tenant has spent."""
+"""The spending of a tenant."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def show_usage(
         str | None, Query(pattern=TENANT_ID, description="For operators; the caller's own if left out.")
     ] = None,
 ) -> UsageReport:
-    """Spend by day, task and model. It is counted as runs go on, and stays when they are deleted."""
+    """Spend by day, task and model. It is counted as runs continue, and stays when they are deleted."""
     if tenant not in (None, caller.tenant) and not is_operator(caller, gateway.settings):
         raise PermissionDeniedError("only an operator sees the usage of another tenant")
     until = last or datetime.now(UTC).date()

@@ -1,4 +1,4 @@
-"""What waits for a human, and what a human says; sessions."""
+"""Requests about the inbox, the answers of humans, and sessions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def resolve(
     *,
     idempotency_key: str | None = None,
 ) -> Request[RunView]:
-    """Say how to go on with a parked ask. Returns the run as it is then.
+    """Say how to continue with a parked ask. Returns the run as it is then.
 
     - `happened`: its handler has done its work, with that `result` (a text, or what JSON can express; None if it
       returned nothing); it is not called again.

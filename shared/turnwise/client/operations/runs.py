@@ -1,4 +1,4 @@
-"""Runs: submitted, looked at, followed, ended, and gone on with."""
+"""Runs: submitted, looked at, followed, ended, and continued with."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def submit(
     """Submit a run. Returns it as accepted, or as it is at most `wait` seconds later.
 
     `max_cost` is in US dollars, `deadline` in seconds from now; `on_limit` is "end" or "wait" (for more budget).
-    With `session_id` (letters, digits and `._:@-`, at most 128) the run goes on where the last one of that session
+    With `session_id` (letters, digits and `._:@-`, at most 128) the run continues where the last one of that session
     and task ended. `version` of the application is for installations that pin runs to versions; default: the
     gateway's. A call that failed may be repeated under the same `idempotency_key` without a second run. `watch`
     announces that its events are read at once, so that its first answer can stream as well.
@@ -101,7 +101,7 @@ def runs(
 def events(run_id: str, after: int = 0, *, text: bool = False, patience: float = 60.0) -> EventReading:
     """Return a run's events after number `after`, as they happen, until its last one.
 
-    Goes on where it was after a broken connection; raises `GatewayUnavailableError` once nothing answered for
+    Continues where it was after a broken connection; raises `GatewayUnavailableError` once nothing answered for
     `patience` seconds. `DeltaView` comes in between: a piece of an answer that is being written, without a number,
     which may be lost. Models send it whose settings say that they stream; with `text`, also those whose settings leave
     that open.
@@ -136,7 +136,7 @@ def retry(
     deadline: float | None = None,
     idempotency_key: str | None = None,
 ) -> Request[RunView]:
-    """Have a failed run go on from where it failed; the limits are from now on. Returns the run as it is then.
+    """Have a failed run continue from where it failed; the limits are from now on. Returns the run as it is then.
 
     Raises `ConflictError` for a run that has not failed, or of which another way is to be taken.
     """
@@ -173,7 +173,7 @@ def retry_runs(
     deadline: float | None = None,
     idempotency_key: str | None = None,
 ) -> Request[BulkView]:
-    """Have a page of the failed runs that match go on, as `retry` does; pages and `filter` as of `cancel_runs`."""
+    """Have a page of the failed runs that match continue, as `retry` does; pages and `filter` as of `cancel_runs`."""
     limits = _limits(max_cost=max_cost, max_tokens=max_tokens, deadline=deadline)
     body = given(filter=_conditions(filter), dry_run=dry_run, cursor=cursor, limit=limit, limits=limits)
     return _bulk("retry", body, idempotency_key)
@@ -194,7 +194,7 @@ def fork(
     on_limit: str | None = None,
     idempotency_key: str | None = None,
 ) -> Request[RunView]:
-    """Make a run that has the past of `run_id` up to its event `at`, and goes on from there. Returns the new run.
+    """Make a run that has the past of `run_id` up to its event `at`, and continues from there. Returns the new run.
 
     `message` answers the question that is open there, or is the first message of a run that has not begun there;
     `model` is for all its agents; `session_id`, which must be new, begins with the fork.
@@ -211,7 +211,7 @@ def change_limits(
     max_tokens: int | None = None,
     idempotency_key: str | None = None,
 ) -> Request[RunView]:
-    """Give a run that has not ended other limits (None leaves one); if it waited for that, it goes on."""
+    """Give a run that has not ended other limits (None leaves one); if it waited for that, it continues."""
     limits = _limits(max_cost=max_cost, max_tokens=max_tokens)
     return _change("PATCH", path_of("runs", run_id), {"limits": limits}, idempotency_key)
 

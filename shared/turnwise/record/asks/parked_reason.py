@@ -50,7 +50,7 @@ class ParkedReason:
         return made
 
     def shown(self) -> Json:
-        """What events tell of it."""
+        """Return what events tell of it."""
         kept = self.as_json()
         return {name: kept[name] for name in ("reason", "tool", "error") if name in kept}
 

@@ -1,7 +1,7 @@
 """Pauses of a queue, a task or a tenant: made, shown, ended, and what they held let go.
 
 A pause keeps asks from being claimed and new runs from beginning. What is leased is answered; cancellation, deadlines
-and answers of humans go on.
+and answers of humans continue.
 
 A pause ends in two steps, so that a process that dies in between leaves nothing behind. First its row is marked, and
 from then on it holds nothing. Then what it held is told in batches, by whoever ended it and by sweeps; the row goes
@@ -47,7 +47,7 @@ class PauseRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LetGo:
-    """What an ended pause no longer holds: runs to wake, and asks to publish permits for."""
+    """The runs to wake and the asks to publish permits for, after a pause has ended."""
 
     runs: Sequence[RunRecord]
     asks: Sequence[AskRecord]
@@ -102,7 +102,7 @@ class Pauses(StoreBase):
         return _pause(row)
 
     def resume(self, kind: PauseKind, name: str) -> PauseRecord:
-        """End a pause, and return it as it was; `let_go` says what goes on. `NotFoundError` if there is none."""
+        """End a pause, and return it as it was; `let_go` says what continues. `NotFoundError` if there is none."""
         with self.database.begin() as connection:
             row = connection.execute(_END, {"of_kind": kind, "of_name": name}).first()
             if row is None:
@@ -137,7 +137,7 @@ class Pauses(StoreBase):
             return connection.execute(_UNFINISHED_RUN, {"of_name": task}).first() is not None
 
     def has_asks(self, queue: str) -> bool:
-        """Return whether the queue holds an ask that nobody has answered."""
+        """Return whether the queue holds an ask that no one has answered."""
         with self.database.read() as connection:
             return connection.execute(_UNANSWERED, {"of_name": queue}).first() is not None
 

@@ -1,4 +1,4 @@
-"""What the handlers of an ask have done: a row for each call that an attempt to come has to know of."""
+"""The receipts of an ask's handlers: a row for each call that a later attempt has to know of."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Receipts(StoreBase):
     def keep_receipts(self, claim: Claim, kept: Sequence[Receipt]) -> bool:
         """Write receipts under the claim's token, over earlier ones of the same calls.
 
-        False, and nothing is written, if the ask is no longer this claim's: its handlers must not go on.
+        False, and nothing is written, if the ask is no longer this claim's: its handlers must not continue.
         """
         with self.locked(claim.ask.run_id) as transaction:
             if why_stale(transaction, transaction.ask(claim.ask.id), claim) is not None:

@@ -1,4 +1,4 @@
-"""Whether work that takes long still has a use."""
+"""The check that long work still has a use."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Whose turn it is, where several tenants have asks in a queue.
+"""The tenant that is served next, where several have asks in a queue.
 
-Each tenant has its own time in a queue, which goes on by 1 / weight with each of its claims; the one whose time is the
+Each tenant has its own time in a queue, which continues by 1 / weight with each of its claims; the one whose time is
+the
 earliest comes first. Who comes back after a while begins at the queue's present time, so that nothing is saved up for a
 flood. Priorities come before all that.
 """
@@ -52,14 +53,14 @@ class Turn:
 
 
 class TenantLine:
-    """Who has asks in which queue, as far as this process knows, and how much each tenant weighs."""
+    """The tenants with asks in each queue, as far as this process knows, and their weights."""
 
     def __init__(self, database: Database, clock: Clock, weights: Mapping[str, float]) -> None:
         self._database, self._clock, self._weights = database, clock, weights
         self._seen: dict[str, tuple[float, bool]] = {}
 
     def has_several(self, connection: Connection, queue: str) -> bool:
-        """Whether more than one tenant has asks in the queue; looked up once a second.
+        """Return whether more than one tenant has asks in the queue; looked up once a second.
 
         Also while a tenant is paused: a claim then skips all its asks at once, and not one by one.
         """
@@ -72,7 +73,9 @@ class TenantLine:
         return several
 
     def served(self, connection: Connection, queue: str, turn: Turn) -> None:
-        """Let the tenant's time go on. Its row is locked until the transaction ends, so nothing is locked after it."""
+        """Let the tenant's time continue. Its row is locked until the transaction ends, so nothing is locked after
+        it.
+        """
         step = 1 / self._weights.get(turn.tenant, 1.0)
         given = {"queue": queue, "tenant": turn.tenant, "began": turn.begins, "ends": turn.begins + step}
         driver.run(connection, _served(self._database.is_postgres), [given])
@@ -115,7 +118,7 @@ def whose_turn(connection: Connection, claimable: sa.ColumnElement[bool], queue:
 @cache
 def _served(is_postgres: bool) -> sa.Insert:
     statement = (postgresql if is_postgres else sqlite).insert(tenant_shares)
-    # Another claim may have let it go on since it was read.
+    # Another claim may have let it continue since it was read.
     mine, new = tenant_shares.c, statement.excluded
     began = sa.case((mine.ends > new.began, mine.ends), else_=new.began)
     made: sa.Insert = statement.on_conflict_do_update(

@@ -1,4 +1,4 @@
-"""Work that waits although somebody could do it: for processes that their broker tells nothing."""
+"""Work that waits although someone could do it: for processes that their broker tells nothing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Overlooked(StoreBase):
     """Looks without locks."""
 
     def overlooked(self, queues: Sequence[str], age: float, *, in_line: bool = True) -> dict[str, int]:
-        """How many asks of each of these queues may be claimed since `age` seconds; queues with none are left out.
+        """Return how many asks of each of these queues may be claimed since `age` seconds; queues with none are left
+        out.
 
         Without `in_line`, those that wait for room with a provider are not counted.
         """

@@ -1,4 +1,4 @@
-"""How full the budgets are, for the gauges of an installation."""
+"""The state of the budgets, for the gauges of an installation."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _LEAST_LEFT = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BudgetLevels:
-    """USD put aside for calls under way, and the smallest share that is left of a limit in each scope, at least 0.
+    """USD reserved for calls under way, and the smallest share that is left of a limit in each scope, at least 0.
 
     A scope without a limit that a call was made under is left out.
     """
@@ -110,7 +110,7 @@ class Levels(StoreBase):
             ]
 
     def _periods(self, connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
-        """What finds the tenants' budgets of the present day, and of the month (UTC)."""
+        """Return what finds the tenants' budgets of the present day, and of the month (UTC)."""
         today = datetime.fromtimestamp(self.database.now(connection), UTC)
         return (
             {"scope": TENANT_DAY, "period": f"%/{today:%Y-%m-%d}"},

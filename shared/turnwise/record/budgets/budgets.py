@@ -51,7 +51,7 @@ _SPENT_SINCE = _SPENT.where(runs.c.created_at >= sa.bindparam("since", type_=sa.
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScopeLimits:
-    """What all runs of a session, and of a tenant in a day or a month (UTC), may use together."""
+    """The limits that all runs of a session, and of a tenant in a day or a month (UTC), share."""
 
     session: Limits = _NO_LIMITS
     tenant_day: Limits = _NO_LIMITS
@@ -63,7 +63,7 @@ class ScopeLimits:
         return limits
 
     def bind(self, run: RunRecord) -> bool:
-        """Whether a limit is in force for the run, its own included; looks at nothing but values."""
+        """Return whether a limit is in force for the run, its own included; looks at nothing but values."""
         return bool(run.max_cost or run.max_tokens) or any(
             any(self.of(scope)) and (scope != SESSION or run.session_key is not None) for scope in SCOPES
         )
@@ -88,7 +88,7 @@ def scope_ids(run: RunRecord, at: float) -> dict[str, str | None]:
 
 
 def period_end(key: Key) -> float | None:
-    """When a budget of that day or month is over, in seconds since the epoch; None for one that never is."""
+    """Return when a budget of that day or month is over, in seconds since the epoch; None for one that never is."""
     scope, id = key
     if scope == TENANT_DAY:
         return (_begin(id) + timedelta(days=1)).timestamp()
@@ -127,7 +127,7 @@ class Books:
             self._now[key] = self._now[key].reserve(amount)
 
     def settle(self, keys: list[Key], held: Amount, used: Amount) -> None:
-        """Give back what was put aside and count what was used; of the run's own the latter is for the caller."""
+        """Give back what was reserved and count what was used; of the run's own the latter is for the caller."""
         self._transaction.put_aside(-(held.cost or Decimal(0)), -held.tokens)
         for key in keys:
             self._now[key] = self._now[key].settle(held, used)

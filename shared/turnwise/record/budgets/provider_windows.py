@@ -26,7 +26,7 @@ from turnwise.record.runs.records import AskRecord, Json, ProviderPlace
 from turnwise.record.states import AskStatus
 
 _buckets = provider_buckets
-# Nobody says when the next call ends, but that it ended opens the bucket; this is for the case that nobody could.
+# No one says when the next call ends, but that it ended opens the bucket; this is for the case that no one could.
 _LOOK_AGAIN = 2.0
 
 _LOOK = sa.select(_buckets.c.caps, _buckets.c.window, _buckets.c.open_at, _buckets.c.open_for).where(
@@ -85,7 +85,7 @@ _SOMEBODY_WAITS = (
     )
     .limit(ONE)
 )
-# The buckets that nobody is to be claimed for now.
+# The buckets that no one is to be claimed for now.
 CLOSED = sa.select(_buckets.c.id).where(_buckets.c.open_at > now())
 
 
@@ -100,7 +100,7 @@ class Bucket:
         self._open_at = open_at
         self.outage = Outage.load(open_for)
         self._open_for = None if self.outage is not None else open_for
-        # Read after the lock, so that nobody who waited for it counts at a time that is past.
+        # Read after the lock, so that no one who waited for it counts at a time that is past.
         self.now = float(driver.fetch(connection, _NOW, {})[0][0])
 
     @property
@@ -117,16 +117,20 @@ class Bucket:
 
     @property
     def away(self) -> bool:
-        """Whether the provider is known not to answer."""
+        """Return whether the provider is known not to answer."""
         return self.outage is not None and self.outage.away
 
     @property
     def binds(self) -> bool:
-        """Whether a call has to take a place: there are limits, or there may be, or the provider does not answer."""
+        """Return whether a call has to take a place: there are limits, or there may be, or the provider does not
+        answer.
+        """
         return self.limits.any or self.window.closed_until > 0 or self.outage is not None
 
     def room(self, tokens: int, *, looking: bool = False) -> Room:
-        """When a call of so many tokens has room; one that looks whether the provider is back heeds limits alone."""
+        """Return when a call of so many tokens has room; one that looks whether the provider is back heeds limits
+        alone.
+        """
         limits = self.limits
         if self.away and not looking and self._open_at > self.now:
             return Room(at=self._open_at, limit="outage")
@@ -136,7 +140,7 @@ class Bucket:
         return room
 
     def somebody_waits(self) -> bool:
-        """Whether an ask stands in line, which only a claim may let through."""
+        """Return whether an ask stands in line, which only a claim may let through."""
         return bool(driver.fetch(self._connection, _SOMEBODY_WAITS, {"bucket": self.id}))
 
     def take(self, ask: AskRecord, token: int, tokens: int, call_no: str) -> ProviderPlace:
@@ -160,7 +164,7 @@ class Bucket:
         return True
 
     def failed(self, run_id: str, down: ProviderDown) -> float | None:
-        """A call of the run got no answer; seconds until somebody in line looks again.
+        """A call of the run got no answer; seconds until someone in line looks again.
 
         None if that run alone has failed, so that it waits by a time of its own.
         """
@@ -180,7 +184,7 @@ class Bucket:
         return wait if after is not None and after.away else None
 
     def answered(self) -> bool:
-        """The provider answered a call, so everybody may go on; whether it was away for long."""
+        """The provider answered a call, so everybody may continue; whether it was away for long."""
         if self.outage is None:
             return False
         was_long, self.outage = self.outage.long, None
@@ -197,7 +201,7 @@ class Bucket:
         self.save()
 
     def close(self, room: Room) -> None:
-        """Let nobody be claimed for this provider before there is room."""
+        """Let no one be claimed for this provider before there is room."""
         self._open_at, self._open_for = room.at, room.limit if room.limit != "outage" else self._open_for
         self.save()
 
@@ -209,7 +213,7 @@ class Bucket:
         driver.run(self._connection, _SAVE, [{"of_bucket": self.id} | values | opening])
 
     def places(self, most: int) -> int:
-        """How many calls have room at once, as far as that is known; at most `most`."""
+        """Return how many calls have room at once, as far as that is known; at most `most`."""
         limits = self.limits
         if self._open_at > self.now:
             return 0
@@ -229,7 +233,7 @@ class Bucket:
         return int(driver.fetch(self._connection, _UNDER_WAY, {"bucket": self.id})[0][0])
 
     def forget_the_dead(self) -> None:
-        """Delete the rows of calls that nobody makes any more."""
+        """Delete the rows of calls that no one makes any more."""
         driver.run(self._connection, _LEFT_BEHIND, [{"bucket": self.id}])
 
 

@@ -24,7 +24,7 @@ from turnwise.record.states import AskStatus
 
 Known = Literal["limits", "outage"]
 
-# Asks that are woken at once, at the end of an outage; the others go on by themselves within minutes.
+# Asks that are woken at once, at the end of an outage; the others continue by themselves within minutes.
 _WOKEN = 1_000
 _WAITED_FOR = (
     sa.select(asks.c.bucket)
@@ -75,10 +75,12 @@ _WAKE = (
 
 
 class Providers(StoreBase):
-    """What workers ask of the buckets."""
+    """The buckets of providers, for workers."""
 
     def provider_known(self, provider: Provider) -> Known | None:
-        """What is known of the provider that binds its calls: that one of them failed, or limits; None for nothing."""
+        """Return what is known of the provider that binds its calls: that one of them failed, or limits; None for
+        nothing.
+        """
         with self.database.read() as connection:
             bucket = look(connection, provider.id)
             if bucket is None or not bucket.binds:
@@ -150,7 +152,7 @@ class Providers(StoreBase):
             bucket.save()
 
     def close_provider(self, target: Target, announced: RateLimits | None) -> float:
-        """The provider said 429: let nobody through before it may have room again, in so many seconds."""
+        """The provider said 429: let no one through before it may have room again, in so many seconds."""
         with self.database.begin() as connection:
             bucket = lock_or_make(self.database, connection, target)
             bucket.window = bucket.window.refused(announced, bucket.now)
@@ -180,7 +182,7 @@ class Providers(StoreBase):
 
 
 def stand_in_line(database: Database, connection: Connection, wait: ProviderWait) -> None:
-    """Close the bucket, if it has no room for a call that was put off; its ask is marked by the caller."""
+    """Close the bucket, if it has no room for a call that was deferred; its ask is marked by the caller."""
     bucket = lock_or_make(database, connection, wait.target)
     bucket.forget_the_dead()
     room = bucket.room(wait.tokens)
@@ -191,7 +193,7 @@ def stand_in_line(database: Database, connection: Connection, wait: ProviderWait
 def fail_in_line(
     database: Database, connection: Connection, ask: AskRecord, wait: ProviderWait, down: ProviderDown
 ) -> float | None:
-    """Note that the provider did not answer the ask; seconds until somebody in its line looks again.
+    """Note that the provider did not answer the ask; seconds until someone in its line looks again.
 
     None if only this run's calls fail, so that it waits by a time of its own.
     """
@@ -201,7 +203,7 @@ def fail_in_line(
 
 
 def _go_on(connection: Connection, bucket: Bucket) -> None:
-    """Let everybody go on who waits for the provider, also those who wait by a time of their own."""
+    """Let everybody continue who waits for the provider, also those who wait by a time of their own."""
     if bucket.answered():
         connection.execute(_WAKE, {"of_bucket": bucket.id})
 
@@ -213,7 +215,7 @@ def room_in_line(connection: Connection, ask: AskRecord) -> tuple[Bucket, Room] 
 
 
 def _old_news(announced: RateLimits, held: ProviderPlace) -> bool:
-    """Whether it says what was known: the same limits, and nobody but us uses them."""
+    """Return whether it says what was known: the same limits, and no one but us uses them."""
     before, after = held.window, held.window.announced(announced, held.place)
     same = (before.learned_requests, before.learned_tokens) == (after.learned_requests, after.learned_tokens)
     others = (before.foreign.requests, before.foreign.tokens, after.foreign.requests, after.foreign.tokens)

@@ -1,4 +1,4 @@
-"""Room for model calls, put aside before each and settled after it, whatever became of the call.
+"""Room for model calls, reserved before each and settled after it, whatever became of the call.
 
 A reservation is settled once: with what the call used, as its holder reports with the reply; with all of it, if the
 holder was lost with the call; with nothing, if the call was never made. A holder that was taken for lost and reports
@@ -120,7 +120,7 @@ class Reservations(StoreBase):
         return answer
 
     def settle_orphans(self) -> int:
-        """Count reservations whose holder is gone, and whose ask waits for nobody any more, as used; how many calls.
+        """Count reservations whose holder is gone, and whose ask waits for no one any more, as used; how many calls.
 
         Those of asks that are taken over were settled with it; these are of runs that ended meanwhile.
         """
@@ -197,7 +197,7 @@ def count(
 
 
 def give_back(transaction: RunTransaction, ask: AskRecord, token: int) -> None:
-    """Settle what a claim has put aside and not used: no call was made with it."""
+    """Settle what a claim has reserved and not used: no call was made with it."""
     known = {no: row for no, row in _rows(transaction, ask.run_id, ask.id, token).items() if row.settled_at is None}
     if known:
         books = Books(transaction, _keys_of(known))
@@ -208,7 +208,7 @@ def give_back(transaction: RunTransaction, ask: AskRecord, token: int) -> None:
 
 
 def settle_lost(transaction: RunTransaction, ask_id: str, token: int, ask: AskRecord | None = None) -> int:
-    """Count all that a lost holder has put aside as used, and say so in an event; of how many calls.
+    """Count all that a lost holder has reserved as used, and say so in an event; of how many calls.
 
     A run that has ended has no more events.
     """

@@ -1,4 +1,4 @@
-"""What tenants have used, by day, root task and model.
+"""The use of models by tenants, by day, root task and model.
 
 The sums are kept with those of the runs, in the same transactions, and stay when runs are deleted.
 """
@@ -32,7 +32,7 @@ _COSTS = sa.select(*_PLACE, usage_days.c.cost).where(*_WHERE)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UsageRow:
-    """What calls of one model have used in one day (UTC) for runs of one task; `model` is empty if it is not known.
+    """The use of one model in one day (UTC) for runs of one task; `model` is empty if it is not known.
 
     `cost` is in US dollars and leaves out the `unpriced_calls`.
     """
@@ -52,7 +52,7 @@ class UsageBook(StoreBase):
     """Reads the sums."""
 
     def usage(self, first: date, last: date) -> list[UsageRow]:
-        """What the tenant has used from the first to the last of these days, in order."""
+        """Return what the tenant has used from the first to the last of these days, in order."""
         given = {"tenant": self.tenant or DEFAULT_TENANT, "first": first.isoformat(), "last": last.isoformat()}
         with self.database.read() as connection:
             counts = connection.execute(_COUNTS, given).all()

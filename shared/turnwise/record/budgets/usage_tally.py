@@ -1,4 +1,4 @@
-"""What one transaction adds to the sums of a tenant's use."""
+"""The additions of one transaction to the sums of a tenant's use."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class UsageTally:
         sums["cost"] += usage.cost or 0
 
     def rows(self, run: RunRecord, now: float) -> list[Json]:
-        """What is to be added to the sums of the day, always in the same order, so that nobody waits in a circle."""
+        """Return what is to be added to the sums of the day, always in the same order, to avoid a deadlock."""
         if not self._of_models:
             return []
         place = {

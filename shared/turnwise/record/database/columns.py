@@ -94,7 +94,7 @@ def _sum_sqlite(element: money_sum, compiler: Any, **options: Any) -> str:
 
 
 def dump_json(value: Any) -> str:
-    """Compact JSON in UTF-8, escaped to ASCII only where a lone surrogate can not be encoded.
+    """Compact JSON in UTF-8, escaped to ASCII only where a lone surrogate cannot be encoded.
 
     Raises `UnwritableError` for what some reader of the record could not read: here every JSON column passes.
     """

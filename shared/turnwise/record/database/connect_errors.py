@@ -1,7 +1,7 @@
 """Explain why PostgreSQL refused a connection.
 
 libpq gives no SQLSTATE for a connection that was refused, only the server's sentence. A sentence in another language
-than English is not recognised, and is passed on with the general advice.
+than English is not recognized, and is passed on with the general advice.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from sqlalchemy.engine import URL
 from turnwise.errors import ConfigurationError
 from turnwise.record.database.connect_errors import connect_fault
 
-# Databases that every server has, unless somebody has deleted them; CREATE DATABASE needs a connection to one.
+# Databases that every server has, unless someone has deleted them; CREATE DATABASE needs a connection to one.
 _MAINTENANCE = ("postgres", "template1")
 
 
@@ -28,7 +28,7 @@ def create_database(url: URL, options: Mapping[str, Any]) -> bool:
     with _maintenance(url, options) as connection:
         try:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        except errors.DuplicateDatabase:  # somebody else was faster
+        except errors.DuplicateDatabase:  # someone else was faster
             return False
         except errors.InsufficientPrivilege as error:
             raise ConfigurationError(

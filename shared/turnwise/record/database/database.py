@@ -25,7 +25,7 @@ from turnwise.record.database.schema import SCHEMA_VERSION, schema_support
 _NOW = sa.select(now())
 _VERSION = sa.text("SELECT version_num FROM alembic_version")
 _OLDEST_PROGRAM = sa.select(schema_support.c.oldest_program)
-# A connection that rested longer is tried before use, so that a restarted database costs nobody an error.
+# A connection that rested longer is tried before use, so that a restarted database costs no one an error.
 _TRUSTED_SECONDS = 5.0
 # What libpq is told, unless the URL says otherwise. A server that is gone without a word (a network that is cut, a
 # machine that is off) is noticed within 25 s; TCP alone takes a quarter of an hour, or hours where nothing is sent.
@@ -190,7 +190,7 @@ class Database:
         return self._only_value(connection, _VERSION)
 
     def _is_newer_and_supported(self, connection: Connection, found: str | None) -> bool:
-        """Whether a newer program has made the schema and says that programs such as this one may go on."""
+        """Return whether a newer program has made the schema and says that programs such as this one may continue."""
         if found is None or found <= SCHEMA_VERSION:
             return False
         oldest = self._only_value(connection, _OLDEST_PROGRAM)

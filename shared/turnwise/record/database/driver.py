@@ -79,7 +79,7 @@ class _Prepared:
 
 
 def _readers(statement: sa.Executable, dialect: Dialect) -> list[tuple[int, Callable[[Any], Any]]]:
-    """What has to be done to which column of the statement's rows."""
+    """Return what has to be done to which column of the statement's rows."""
     columns = (
         statement.selected_columns if isinstance(statement, sa.Select) else getattr(statement, "exported_columns", ())
     )

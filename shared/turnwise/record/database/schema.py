@@ -41,7 +41,7 @@ runs = sa.Table(
     # Of a run in a session: the session's key, and its place in the order of acceptance.
     sa.Column("session_key", sa.Text),
     sa.Column("session_no", sa.Integer),
-    # The session's conversation that the run went on with when it began; NULL: none, and before that.
+    # The session's conversation that the run continued with when it began; NULL: none, and before that.
     sa.Column("conversation_id", sa.Text),
     # Of a fork: {"run": the other one, "at": the event of it after which they part}.
     sa.Column("forked_from", Document),
@@ -59,7 +59,7 @@ runs = sa.Table(
     sa.Column("calls", sa.Integer, nullable=False, server_default="0"),
     sa.Column("unpriced_calls", sa.Integer, nullable=False, server_default="0"),
     sa.Column("cost", Money, nullable=False, server_default="0"),
-    # Put aside for calls under way; with `cost` and the tokens above, the run's own budget.
+    # Reserved for calls under way; with `cost` and the tokens above, the run's own budget.
     sa.Column("reserved_cost", Money, nullable=False, server_default="0"),
     sa.Column("reserved_tokens", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("on_limit", sa.Text),  # end or wait
@@ -77,7 +77,7 @@ runs = sa.Table(
     sa.Column("created_at", Seconds, nullable=False),
     sa.Column("started_at", Seconds),
     sa.Column("finished_at", Seconds),
-    # W3C trace contexts: of the submission, and, once the run went on after a wait, of what it went on with.
+    # W3C trace contexts: of the submission, and, once the run continued after a wait, of what it continued with.
     sa.Column("traceparent", sa.Text),
     sa.Column("stretch", sa.Text),
     sa.CheckConstraint(status_is(*RunStatus), name="ck_runs_status"),
@@ -162,16 +162,16 @@ asks = sa.Table(
     sa.Column("extra", Document, nullable=False),
     sa.Column("topups", sa.Integer, nullable=False, server_default="0"),
     sa.Column("topup_after", Seconds),
-    # How often it was put off; each has an `ask.deferred` event that says why.
+    # How often it was deferred; each has an `ask.deferred` event that says why.
     sa.Column("deferrals", sa.Integer, nullable=False, server_default="0"),
     sa.Column("tenant", sa.Text, nullable=False, server_default="default"),  # its run's
-    # The provider that it waits for a place with, and the tokens that its call may take; NULL: it was never put off
+    # The provider that it waits for a place with, and the tokens that its call may take; NULL: it was never deferred
     # for that.
     sa.Column("bucket", sa.Text),
     sa.Column("bucket_tokens", sa.Integer),
     # How many tries of its calls have failed, by call and kind of error.
     sa.Column("failures", Document),
-    # How often its holder was lost since nobody knows more of it: then its first call may have begun.
+    # How often its holder was lost since no one knows more of it: then its first call may have begun.
     sa.Column("lost", sa.Integer, nullable=False, server_default="0"),
     # Why a person has to decide, and what he has decided.
     sa.Column("parked", Document),
@@ -267,10 +267,10 @@ events = sa.Table(
 
 
 def _owner() -> sa.Column[str]:
-    """Whose rows these are: a run's, or those of a session's conversation (`runs.conversation_id`).
+    """Return whose rows these are: a run's, or those of a session's conversation (`runs.conversation_id`).
 
-    The name in the database is from before there were sessions; with it, programs of that time go on working while an
-    installation is upgraded.
+    The name in the database is from before there were sessions; with it, programs of that time continue working
+    while an installation is upgraded.
     """
     return sa.Column("run_id", sa.Text, key="owner", primary_key=True)
 

@@ -4,8 +4,8 @@
      "receipts": [...], "histories": [...]}
 
 The members are the rows, with money as decimal strings; events come with their `changes`. A row of a history says whose
-it is (`run`, or `session` for what the run went on with), and in `aside` the epoch that began when it was cut off, null
-for one that was not.
+it is (`run`, or `session` for what the run continued with), and in `aside` the epoch that began when it was cut off,
+null for one that was not.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def read_run(connection: Connection, run: RunRecord) -> Json:
 
 
 def checked(found: Any) -> Json:
-    """What was read from a file, if it is an export that this program knows; raises `InvalidRequestError`."""
+    """Return what was read from a file, if it is an export that this program knows; raises `InvalidRequestError`."""
     if not isinstance(found, dict) or "format" not in found or "run" not in found:
         raise InvalidRequestError("this is no exported run; make one with `turnwise export RUN -o FILE.json`")
     if found["format"] != FORMAT:
@@ -81,7 +81,7 @@ def _rows(connection: Connection, table: sa.Table, run_id: str, order: Sequence[
 
 
 def _histories(connection: Connection, run: RunRecord, found: Sequence[Json]) -> Iterator[Json]:
-    """The rows of the run's own, and those of its session's conversation that it may have gone on with or left."""
+    """The rows of the run's own, and those of its session's conversation that it may have continued with or left."""
     pasts = Pasts(found)
     newest, begun = pasts.all[-1].agents, pasts.all[-1].begun
     last = max((agent.history_epoch for agent in newest.values()), default=0)

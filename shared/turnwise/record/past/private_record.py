@@ -1,4 +1,4 @@
-"""A record of its own, in a file that nobody else sees, in which a run is made again."""
+"""A record of its own, in a file that no one else sees, in which a run is made again."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _ANSWERED = ("turn.replied", "human.answered")
 
 @dataclass(frozen=True, kw_only=True)
 class Past:
-    """What a run was at event `seq`: its frames, agents, what it had used, whom it waited for.
+    """The state of a run at event `seq`: its frames, agents, use, and the responder it waited for.
 
     `awaiting` is the ask that the run waited for, `answered` whether its answer was there already. `begun` are the
     agents that the run took over from its session, as they were.

@@ -70,7 +70,7 @@ class ExportedRecord:
         return self.before_an_end(self.events[-1]["seq"])
 
     def kept_at_the_end(self, key: str, past: Past) -> int:
-        """How many messages of an agent's history have stayed what they were from `past` until now."""
+        """Return how many messages of an agent's history have stayed what they were from `past` until now."""
         told = [((event["changes"] or {}).get("agents") or {}).get(key, {}) for event in self.events[past.seq :]]
         cut_to: list[int] = [each["kept"] for each in told if "kept" in each]
         return min([past.agents[key].history_len, *cut_to])

@@ -147,7 +147,7 @@ class AgentBook:
         )
 
     def first_of(self, key: str, documents: Collection[str]) -> int | None:
-        """Where the first of those documents stands in the agent's history; None if it has none of them."""
+        """Return where the first of those documents stands in the agent's history; None if it has none of them."""
         agent = self.get(key)
         # Rows below `base_len` are the conversation's; of the others, the database may have some that were cut.
         parts = [(self._run.conversation_id, agent.base_len), (self._run.id, self._stored[key])]
@@ -167,7 +167,7 @@ class AgentBook:
         return int(self._connection.execute(_TOTAL, self._place(key, keep - 1)).scalar_one())
 
     def _place(self, key: str, idx: int) -> Json:
-        """Where a stored history row is."""
+        """Return where a stored history row is."""
         of_base = idx < self.get(key).base_len
         return {"owner": self._run.conversation_id if of_base else self._run.id, "key": key, "idx": idx}
 

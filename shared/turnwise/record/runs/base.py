@@ -1,4 +1,4 @@
-"""What all parts of the store share: the database, the lock of a run, and the word that events were written."""
+"""The base of all parts of the store: the database, the lock of a run, and the notice of written events."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class StoreBase:
             yield transaction
 
     def has(self, tenant: str) -> bool:
-        """Whether what belongs to `tenant` is there, for whom this record is."""
+        """Return whether what belongs to `tenant` is there, for whom this record is."""
         return self.tenant in (None, tenant)
 
     def own(self, statement: sa.Select[Any], run_id: sa.ColumnElement[str]) -> sa.Select[Any]:
@@ -126,7 +126,7 @@ class StoreBase:
             raise unknown_run(run_id)
 
     def audited(self, connection: Connection, resource: str) -> None:
-        """Write into the audit log what this transaction does, where it is done on somebody's behalf.
+        """Write into the audit log what this transaction does, where it is done on someone's behalf.
 
         Raises `RepeatedRequestError`, and nothing is done, if it was done before for the same request.
         """

@@ -1,7 +1,7 @@
-"""What the runs of a session hand on to one another: the conversation of a task, its agents and histories.
+"""The conversation that the runs of a session share: that of a task, its agents and histories.
 
 A run works on rows of its own. When it begins it takes over what is kept of each agent, but not the histories: of
-these it says how much it goes on with (`base_len`), and adds rows behind that. So the conversation stays as it was
+these it says how much it continues with (`base_len`), and adds rows behind that. So the conversation stays as it was
 until the run completes; then, in the transaction that ends the run, its rows become the conversation's. A run that
 fails or is cancelled keeps its rows for itself. No step costs more for a longer history.
 """
@@ -57,7 +57,7 @@ _HAND_OVER_AGENTS = (
 
 
 def conversation_id(session_key: str, task: str) -> str:
-    """What a task's agents and histories are kept under between the runs of a session."""
+    """Return what a task's agents and histories are kept under between the runs of a session."""
     return f"{session_key}/{task}"
 
 

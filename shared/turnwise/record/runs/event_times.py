@@ -1,4 +1,4 @@
-"""What a timeline reads."""
+"""The queries of a timeline."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Inbox(StoreBase):
             return [ask_of(row) for row in connection.execute(statement)]
 
     def open_question_count(self) -> int:
-        """How many questions and parked asks wait for a human."""
+        """Return how many questions and parked asks wait for a human."""
         with self.database.read() as connection:
             # Two statements, so that each can use its partial index.
             counts = [sa.select(sa.func.count()).select_from(asks).where(which) for which in (_IS_OPEN, PARKED)]

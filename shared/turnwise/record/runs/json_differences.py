@@ -1,4 +1,4 @@
-"""What changed from one JSON value to the next, small where little changed."""
+"""The difference between two JSON values, small where little changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_DROPPED = 2
 
 
 def difference(old: Any, new: Any) -> Json | None:
-    """What makes `new` of `old`, as JSON; None if they are equal.
+    """Return what makes `new` of `old`, as JSON; None if they are equal.
 
     `{"=": value}` replaces the value; `{"~": {key: difference}, "-": [keys]}` changes an object and takes keys away;
     `{"<": n, "+": [items]}` takes n items from the front of a list and adds some at its end.

@@ -18,7 +18,7 @@ class RaisedError:
     """An exception: its class, where it was raised (`place`, `line`), and the tool whose handler raised it.
 
     `kind` and `model` are those of a failed call of a model, which is named also if it is not known. `version` is that
-    of the application which went on with a run of another one.
+    of the application which continued with a run of another one.
     """
 
     type: str

@@ -28,7 +28,7 @@ _DUE_NOW = (
 
 
 class RunLimits(StoreBase):
-    """What a person may change while a run goes on."""
+    """The limits that a person may change while a run is active."""
 
     def change_limits(
         self, run_id: str, *, max_cost: Decimal | None = None, max_tokens: int | None = None

@@ -1,4 +1,4 @@
-"""How often a task has been in the same place, counted in rows."""
+"""The counts of a task's messages, in rows."""
 
 from __future__ import annotations
 

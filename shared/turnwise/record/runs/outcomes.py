@@ -1,6 +1,6 @@
-"""What a worker hands to the record when it is done with a claimed ask, as frozen values.
+"""The outcome of a claimed ask that a worker hands to the record, as frozen values.
 
-There is an answer (`Reply`), or the ask is put off, given back or parked; and what was used on the way. `work` are the
+There is an answer (`Reply`), or the ask is deferred, given back or parked; and what was used on the way. `work` are the
 times of the attempt (where it was made, its `parts`), which the event of the outcome keeps for the run's timeline.
 """
 
@@ -18,9 +18,9 @@ from turnwise.record.runs.records import Json, NewDocument, NewHistory, Usage
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallUsage:
-    """What one call of a claim used, or several that nothing was put aside for (`call_no` is None).
+    """The use of one call of a claim, or of several without a reservation (`call_no` is None).
 
-    `lost`: nobody knows, so it is what was put aside.
+    `lost`: no one knows, so it is what was reserved.
     """
 
     usage: Usage
@@ -58,7 +58,7 @@ class Reply:
 class ProviderDown:
     """A deferred ask's provider did not answer.
 
-    `wait` gives the seconds for which nobody looks whether it is back, after so many looks that failed. `looked`: the
+    `wait` gives the seconds for which no one looks whether it is back, after so many looks that failed. `looked`: the
     call that failed was such a look. `lasted`: seconds that the call took. `answered`: seconds since the process that
     made it saw the provider answer a call, None if it never did.
     """
@@ -71,7 +71,7 @@ class ProviderDown:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Deferral:
-    """A responder's ask is put off: nobody holds it for `seconds`, then anyone may claim it again.
+    """A responder's ask is deferred: no one holds it for `seconds`, then anyone may claim it again.
 
     `waiting_for` says what the run waits for meanwhile; `due_at` is added. `data` joins
     the data of the `ask.deferred` event. `counts`: the try that came to this counts as one of the ask's attempts.
@@ -94,10 +94,10 @@ class Deferral:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Release:
-    """A responder's work was cut short, for a `reason` (`killed`, `deadline`, `lost`): its ask is given back.
+    """A responder's work was cancelled, for a `reason` (`killed`, `deadline`, `lost`): its ask is given back.
 
     Whoever makes the run's next move, or holds the ask by now, decides what becomes of it. `in_doubt`: a handler was
-    cut short that may not be called twice.
+    cancelled that may not be called twice.
     """
 
     reason: str
@@ -133,7 +133,7 @@ class Receipt:
 class Parking:
     """A responder's ask is to wait for a person.
 
-    `call` is the handler's call of which nobody knows the outcome, `worker` who made it, if not an earlier holder.
+    `call` is the handler's call of which no one knows the outcome, `worker` who made it, if not an earlier holder.
     """
 
     reason: Literal["unknown_outcome", "attempts_exhausted"]
@@ -147,7 +147,7 @@ class Parking:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resolution:
-    """What a person says of a parked ask.
+    """A person's decision on a parked ask.
 
     The call has `happened` with that result (as in a `Receipt`, None for nothing), is to be made `again`, or the run is
     to `fail`. `traceparent` is of the request that says so.

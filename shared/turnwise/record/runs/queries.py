@@ -1,4 +1,4 @@
-"""What observers read."""
+"""The queries of observers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _EVENTS = (
 )
 _HISTORY = tuple(histories.c[name] for name in ("idx", "role", "body", "tokens", "total", "document_id"))
 _WORKER_NAMES = names(tuple(workers.c))
-# Nobody says of a worker that it is dead while no coordinator sweeps, so its own silence does.
+# No one says of a worker that it is dead while no coordinator sweeps, so its own silence does.
 _silent = sa.and_(
     workers.c.state == word("alive"), workers.c.lease_until < now() - sa.bindparam("lease", type_=sa.Double)
 )
@@ -206,7 +206,7 @@ class Queries(StoreBase):
             return {row[0]: row[1] for row in connection.execute(_LEASED_BY)}
 
     def run_counts(self) -> dict[str, int]:
-        """How many runs have each status that occurs."""
+        """Return how many runs have each status that occurs."""
         with self.database.read() as connection:
             rows = connection.execute(sa.select(runs.c.status, sa.func.count()).group_by(runs.c.status))
             return {row[0]: row[1] for row in rows}

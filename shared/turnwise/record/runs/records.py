@@ -1,4 +1,4 @@
-"""What is read from the record and handed to it, as frozen values.
+"""The values that are read from the record and handed to it, frozen.
 
 Times are seconds since the epoch by the database's clock, money is `Decimal` US dollars. Documents, records, states,
 errors and results are JSON objects whose meaning this package does not know.
@@ -45,7 +45,7 @@ class NewRun:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewFork:
-    """What of a fork is its own; None takes what the forked run was given.
+    """The settings of a fork; None takes that of the forked run.
 
     `at` is an event of that run. With `session_id`, which must be new, the fork begins that session. `message` is in
     the place of the one that the run began with, for a fork before its beginning; for one that begins with a human
@@ -122,17 +122,17 @@ class RunRecord:
 
     @property
     def wait(self) -> RunWait | None:
-        """What the run waits for, read from `waiting_for`; None if it waits for nothing."""
+        """Return what the run waits for, read from `waiting_for`; None if it waits for nothing."""
         return wait_of(self.waiting_for)
 
     @property
     def ended(self) -> bool:
-        """Whether the run has a final status."""
+        """Return whether the run has a final status."""
         return self.status in FINISHED
 
 
 class RunChanges(TypedDict, total=False):
-    """What a transaction may change of a run by itself; counters and usage have methods of their own."""
+    """The changes that a transaction may make to a run by itself; counters and usage have methods of their own."""
 
     status: RunStatus
     status_code: str | None
@@ -168,7 +168,9 @@ class NewDocument:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewAsk:
-    """Who is to answer which message; `queue` is None for a question to a human, `extra` is for the responder."""
+    """A request to one responder to answer a message; `queue` is None for a question to a human, `extra` is for the
+    responder.
+    """
 
     id: str
     frame_no: int
@@ -250,7 +252,7 @@ class ReplyRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """What model calls used; `cost` is None where no price is known.
+    """The use of models by calls; `cost` is None where no price is known.
 
     `doubt` says why a provider's own count was not taken.
     """
@@ -288,7 +290,7 @@ class HistoryRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentRecord:
-    """What lasts of an agent between turns; `history_epoch` grows when history rows were taken away.
+    """The state of an agent that lasts between turns; `history_epoch` grows when history rows were taken away.
 
     In a run of a session the first `base_len` messages are still the session's, from its epoch `base_epoch`.
     """
@@ -383,7 +385,7 @@ class WorkerRecord:
 
     @property
     def serves(self) -> bool:
-        """Whether it claims work: it is alive, and was not told to end."""
+        """Return whether it claims work: it is alive, and was not told to end."""
         return self.state == "alive" and self.draining_since is None
 
     @property
@@ -416,7 +418,9 @@ def empty_queue(name: str) -> QueueStat:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFilter:
-    """Which runs to list; None means any. `errors` are kinds, codes or types of the errors that runs ended with."""
+    """The conditions of a list of runs; None means any. `errors` are kinds, codes or types of the errors that runs
+    ended with.
+    """
 
     tenant: str | None = None
     status: str | None = None

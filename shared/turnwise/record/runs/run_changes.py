@@ -1,7 +1,7 @@
-"""What a transaction changes of what a run keeps only the newest of, told with its last event.
+"""The changes of a transaction to values of which a run keeps only the newest, told with its last event.
 
 Frames, agents and documents are rows that are replaced. With each mark, an event carries how they differ from before,
-so that they can be had as they were at that event: to replay a run, to fork it, to go on after a failure. That costs
+so that they can be had as they were at that event: to replay a run, to fork it, to continue after a failure. That costs
 no statement more, and a long conversation is not written down again at each turn.
 
     {"from": first event that the mark is about,
@@ -23,7 +23,7 @@ from turnwise.record.runs.records import AgentRecord, Frame, Json, RunRecord
 
 
 class Changes:
-    """How things were at the last mark, and how they are, for all that changed since."""
+    """The values at the last mark and the present ones, for all that changed since."""
 
     def __init__(self, last_seq: int) -> None:
         self._seq = last_seq
@@ -58,11 +58,11 @@ class Changes:
         self._kept[old.key] = min(self._kept.get(old.key, first.history_len), new.history_len)
 
     def kept(self, key: str) -> int | None:
-        """How many rows of an agent's history at the last mark are still there; None: all."""
+        """Return how many rows of an agent's history at the last mark are still there; None: all."""
         return self._kept.get(key)
 
     def marked_length(self, agent: AgentRecord) -> int:
-        """How long its history was at the last mark; `agent` as it is now."""
+        """Return how long its history was at the last mark; `agent` as it is now."""
         return self._agents[agent.key][0].history_len if agent.key in self._agents else agent.history_len
 
     def document(self, id: str, old: Json, new: Json) -> None:
@@ -71,7 +71,7 @@ class Changes:
         self._documents[id] = (first, new)
 
     def mark(self, run: RunRecord, now: float) -> Json | None:
-        """What changed since the last mark, for the run's last event; None if there was none since."""
+        """Return what changed since the last mark, for the run's last event; None if there was none since."""
         if run.last_seq == self._seq:
             return None
         made: Json = {"from": self._seq + 1}

@@ -103,7 +103,7 @@ class Sessions(StoreBase):
                     code="session_in_use",
                 )
             conversations = self._conversations(connection, key, given)
-            # What runs that did not complete had made of the conversation; they keep it in case they go on.
+            # What runs that did not complete had made of the conversation; they keep it in case they continue.
             unused = sa.select(runs.c.id).where(*_OF_IT, runs.c.conversation_id.is_not(None))
             self._delete_cut_off(connection, conversations)
             for table in (histories, agent_states):
@@ -119,7 +119,7 @@ class Sessions(StoreBase):
         return self.tenant or DEFAULT_TENANT
 
     def _conversations(self, connection: Connection, key: str, given: Json) -> list[str]:
-        """What the session's conversations are kept under, also those of tasks whose runs were all deleted."""
+        """Return what the session's conversations are kept under, also those of tasks whose runs were all deleted."""
         found = connection.execute(sa.select(runs.c.task).where(*_OF_IT).distinct(), given).scalars()
         return [conversation_id(key, task) for task in sorted({*found, *of_session(connection, key)})]
 

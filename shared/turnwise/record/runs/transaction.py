@@ -193,7 +193,7 @@ class RunTransaction:
     def mark(self) -> None:
         """Let the last event tell what has changed since the mark before; nothing if there is no event since.
 
-        To be called where the run is in a state that it could go on from: after a move, after a reply.
+        To be called where the run is in a state that it could continue from: after a move, after a reply.
         """
         found = self._changes.mark(self.run, self.now)
         if found is not None:
@@ -210,7 +210,9 @@ class RunTransaction:
         return run_after(self.connection, self.run)
 
     def take_up_conversation(self) -> None:
-        """Go on with the agents and histories of the session, if the run has one; before anything is read of them."""
+        """Continue with the agents and histories of the session, if the run has one; before anything is read of
+        them.
+        """
         run = self.run
         if run.session_key is not None:
             self.run = replace(run, conversation_id=conversation_id(run.session_key, run.task))
@@ -353,13 +355,13 @@ class RunTransaction:
         self._writes.receipts.append(as_row(receipt, run_id=self.run.id, ask_id=ask_id) | more)
 
     def forget_begun(self, ask_id: str) -> None:
-        """Forget which calls of the ask had begun: whoever had it knows that none is going on."""
+        """Forget which calls of the ask had begun: whoever had it knows that none is under way."""
         self.connection.execute(_FORGET_BEGUN, {"of_run": self.run.id, "of_ask": ask_id})
 
     # Agents
 
     def agent(self, key: str) -> AgentRecord:
-        """What is kept of an agent; an empty record for one that was never saved."""
+        """Return what is kept of an agent; an empty record for one that was never saved."""
         return self._agents.get(key)
 
     def save_agent(self, key: str, *, record: Json | None = None, state: Json | None = None) -> None:
@@ -371,7 +373,7 @@ class RunTransaction:
         self._agents.append(key, rows)
 
     def first_of_documents(self, key: str, documents: Collection[str]) -> int | None:
-        """Where the first of those documents stands in an agent's history; None if it has none of them."""
+        """Return where the first of those documents stands in an agent's history; None if it has none of them."""
         return self._agents.first_of(key, documents)
 
     def history_row(self, key: str, idx: int) -> HistoryRow:

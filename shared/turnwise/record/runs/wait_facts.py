@@ -1,4 +1,4 @@
-"""All that it takes to say why a run waits: the run, what it asked, who holds that, and who is there to go on."""
+"""All that it takes to say why a run waits: the run, what it asked, who holds that, and who is there to continue."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Situation:
     """Of one run at one time (`now`, by the database's clock).
 
     `ask` is the one that the run waits for, `holder` who claimed it. `fleet` are the workers and coordinators whose
-    lease has not run out and that may work on this run, or None if nobody looked; `others` those that may not, because
+    lease has not run out and that may work on this run, or None if no one looked; `others` those that may not, because
     of their version. `sweeping`: some coordinator sweeps, also one of a program that does not sign on. `before` is the
     unfinished run of its session that it waits for, `ahead` how many runnable asks of its queue are older or more
     urgent (None: not counted). `pause` keeps the run from beginning, or its ask from being claimed. `limit_reached` is

@@ -1,4 +1,4 @@
-"""What a transaction has decided to write, and the few statements that write it."""
+"""The rows that a transaction has decided to write, and the few statements that write them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Who may ask the gateway for what: keys, scopes, callers. Knows neither database nor web framework."""
+"""Permissions at the gateway: keys, scopes, callers. Knows neither database nor web framework."""

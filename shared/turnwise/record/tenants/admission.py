@@ -1,4 +1,4 @@
-"""Whether a tenant may have one more run that has not ended."""
+"""The admission of one more run of a tenant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from turnwise.record.database.schema import runs
 from turnwise.record.database.status_statements import status_in
 from turnwise.record.states import UNFINISHED
 
-# Seconds after which it is worth asking again; nobody knows when a run ends.
+# Seconds after which it is worth asking again; no one knows when a run ends.
 _RETRY_AFTER = 5
 _LOCK = sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(sa.bindparam("tenant"), 7_303_014)))
 _UNFINISHED = (

@@ -1,4 +1,4 @@
-"""The form of an API key: `tw_`, a prefix that finds it, and a secret that nobody keeps.
+"""The form of an API key: `tw_`, a prefix that finds it, and a secret that no one keeps.
 
     tw_3f9a0c51b2de_ + 64 hex digits
 
@@ -31,7 +31,7 @@ class ApiKey:
 
     @classmethod
     def new(cls) -> ApiKey:
-        """A key that nobody has had before."""
+        """A key that no one has had before."""
         prefix = secrets.token_hex(_PREFIX_BYTES)
         return cls(prefix, f"tw_{prefix}_{secrets.token_hex(_SECRET_BYTES)}")
 
@@ -43,9 +43,9 @@ class ApiKey:
 
     @property
     def hash(self) -> str:
-        """What is kept of it: the SHA-256 in hex."""
+        """Return what is kept of it: the SHA-256 in hex."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def has_hash(self, kept: str) -> bool:
-        """Whether `kept` is its hash; takes as long for a near miss as for any other."""
+        """Return whether `kept` is its hash; takes as long for a near miss as for any other."""
         return hmac.compare_digest(self.hash.encode(), kept.encode())

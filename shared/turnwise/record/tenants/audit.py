@@ -1,4 +1,4 @@
-"""Who did what: rows that are added in the transaction of what was done, and never changed."""
+"""The audit of actions: rows that are added in the action's transaction, and never changed."""
 
 from __future__ import annotations
 

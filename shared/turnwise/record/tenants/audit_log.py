@@ -13,7 +13,7 @@ from turnwise.record.tenants.caller import Deed
 
 
 class AuditLog(StoreBase):
-    """What is done is written by whatever does it (`audited`)."""
+    """The audit log; each action writes its own row (`audited`)."""
 
     def audit(self, after: str | None = None, limit: int = 100) -> list[AuditRecord]:
         """Rows, newest first; those before `after`, a row's id."""

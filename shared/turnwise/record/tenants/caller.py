@@ -33,7 +33,7 @@ def known_scopes(names: Iterable[str]) -> tuple[Scope, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Caller:
-    """Somebody with a tenant and scopes; `name` is how logs call him, and no secret."""
+    """Someone with a tenant and scopes; `name` is how logs call him, and no secret."""
 
     name: str
     tenant: str = DEFAULT_TENANT
@@ -43,7 +43,7 @@ class Caller:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Deed:
-    """What is done on whose behalf, for the audit log; `address` is the caller's, where one is known."""
+    """An action and its caller, for the audit log; `address` is the caller's, where one is known."""
 
     actor: str
     tenant: str

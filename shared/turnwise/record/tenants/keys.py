@@ -114,7 +114,7 @@ class ApiKeys(StoreBase):
             connection.execute(_NOTE_USE, {"of_key": key_id})
 
     def api_keys(self, after: str | None = None, limit: int = 100) -> list[KeyRecord]:
-        """Keys, newest first, also those that can not be used any more; those before `after`, a key's id."""
+        """Keys, newest first, also those that cannot be used any more; those before `after`, a key's id."""
         statement = sa.select(*KEY).order_by(api_keys.c.id.desc()).limit(limit)
         if self.tenant is not None:
             statement = statement.where(api_keys.c.tenant == self.tenant)
@@ -156,7 +156,7 @@ class ApiKeys(StoreBase):
     def revoke_key(self, key_id: str) -> KeyRecord:
         """Take a key back for good, as it is then; twice is once. Raises `NotFoundError`.
 
-        Processes that have just let it in may go on to do so for as long as they remember it.
+        Processes that have just let it in may continue to do so for as long as they remember it.
         """
         with self.database.begin() as connection:
             self._locked(connection, key_id)

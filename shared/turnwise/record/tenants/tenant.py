@@ -16,7 +16,7 @@ _ID = re.compile(TENANT_ID)
 
 
 def is_tenant(name: str) -> bool:
-    """Whether a tenant can be called so."""
+    """Return whether a tenant can be called so."""
     return _ID.match(name) is not None and not name.endswith("\n")
 
 
@@ -31,7 +31,7 @@ def known_tenant(name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TenantLimits:
-    """What a tenant may use; money is US dollars, None takes the installation's setting, 0 is no limit."""
+    """The limits of a tenant; money is US dollars, None takes the installation's setting, 0 is no limit."""
 
     day_max_cost: Decimal | None = None
     day_max_tokens: int | None = None

@@ -1,4 +1,4 @@
-"""What tenants may use, where that differs from the settings."""
+"""The limits of tenants, where they differ from the settings."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Tenants(StoreBase):
         return limits
 
     def remembered_limits(self, tenant: str) -> TenantLimits | None:
-        """What this process knows of them without asking the database; None if that is older than 5 s."""
+        """Return what this process knows of them without asking the database; None if that is older than 5 s."""
         read_at, limits = self.known_limits.get(tenant, (-TRUSTED_SECONDS, NO_OWN_LIMITS))
         return limits if self.clock.monotonic() - read_at < TRUSTED_SECONDS else None
 

@@ -86,7 +86,7 @@ class OldestWait:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """So many runs of a task that nothing will go on with."""
+    """So many runs of a task that nothing will continue with."""
 
     task: str
     length: int

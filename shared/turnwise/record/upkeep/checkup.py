@@ -49,18 +49,18 @@ class Checkup(StoreBase):
             return self.database.now(connection)
 
     def unfinished_versions(self) -> dict[str, int]:
-        """How many unfinished runs began with each version of the application."""
+        """Return how many unfinished runs began with each version of the application."""
         with self.database.read() as connection:
             return {row[0]: row[1] for row in connection.execute(_VERSIONS)}
 
     def count_silent(self, leases: float = 3.0) -> int:
-        """How many processes fell silent so many leases ago, and no sweep has noticed."""
+        """Return how many processes fell silent so many leases ago, and no sweep has noticed."""
         with self.database.read() as connection:
             given = {"patience": leases * self.lease_seconds}
             return int(connection.execute(_SILENT, given).scalar_one())
 
     def count_held_by_nobody(self, leases: float = 3.0) -> int:
-        """How many asks are held by processes that ended, or fell silent, so many leases ago."""
+        """Return how many asks are held by processes that ended, or fell silent, so many leases ago."""
         with self.database.read() as connection:
             given = {"patience": leases * self.lease_seconds}
             return int(connection.execute(_HELD_BY_NOBODY, given).scalar_one())

@@ -1,4 +1,4 @@
-"""What the gauges of an installation show of its runs; each statement reads a partial index, whatever has ended."""
+"""The gauges of an installation's runs; each statement reads a partial index, whatever has ended."""
 
 from __future__ import annotations
 
@@ -47,12 +47,14 @@ class Gauges(StoreBase):
     """Reads without locks."""
 
     def active_runs(self) -> dict[str, int]:
-        """How many unfinished runs have each status that occurs."""
+        """Return how many unfinished runs have each status that occurs."""
         with self.database.read() as connection:
             return {row[0]: row[1] for row in connection.execute(_ACTIVE)}
 
     def waiting_runs(self) -> dict[str, int]:
-        """How many runs hold no worker, by what they wait for: human, session, retry, provider, budget or parked."""
+        """Return how many runs hold no worker, by what they wait for: human, session, retry, provider, budget or
+        parked.
+        """
         with self.database.read() as connection:
             return {row[0]: row[1] for row in connection.execute(_WAITING)}
 

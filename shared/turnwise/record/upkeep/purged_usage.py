@@ -1,4 +1,4 @@
-"""What deleted runs have used: added to, as they are deleted, and read by whoever sums up runs."""
+"""The use of deleted runs: added to as they are deleted, and read with the sums of runs."""
 
 from __future__ import annotations
 

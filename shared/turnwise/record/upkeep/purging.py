@@ -2,9 +2,9 @@
 
 A run is deleted in a transaction of its own, so whoever is stopped in between has deleted some runs and none in part.
 Never deleted is a run that has not ended, one whose calls are not all settled, and a later run of a session than one
-that failed and may be retried: what came after it tells that the session has gone on.
+that failed and may be retried: what came after it tells that the session has continued.
 
-A session goes on without its old runs: the histories are its own, the documents of a deleted run become its own, and
+A session continues without its old runs: the histories are its own, the documents of a deleted run become its own, and
 what the run has used is kept as a sum.
 """
 
@@ -84,7 +84,7 @@ class Retention:
 
     @property
     def conditions(self) -> tuple[sa.ColumnElement[bool], ...]:
-        """What their rows fulfil."""
+        """Return what their rows fulfil."""
         old = runs.c.finished_at <= now() - sa.literal(self.older_than, sa.Double)
         return (runs.c.finished_at.is_not(None), old, runs.c.status.in_([word(status) for status in self.statuses]))
 
@@ -116,7 +116,7 @@ class Purges(StoreBase):
         return [OldRun(id=row[0], status=row[1], finished_at=row[2]) for row in rows]
 
     def count_old_runs(self, retention: Retention) -> tuple[dict[str, int], int]:
-        """How many runs would be deleted, by status, and how many are old enough, but have to be kept."""
+        """Return how many runs would be deleted, by status, and how many are old enough, but have to be kept."""
         counted = sa.select(runs.c.status, sa.func.count()).where(*retention.conditions).group_by(runs.c.status)
         # A failed run that is old itself goes first, and keeps none.
         kept = _UNSETTLED if RunStatus.FAILED in retention.statuses else _KEPT
@@ -125,7 +125,7 @@ class Purges(StoreBase):
             return free, sum(row[1] for row in connection.execute(counted.where(kept)))
 
     def purge_run(self, run_id: str, retention: Retention) -> bool:
-        """Delete a run and everything that hangs on it; False if it may not be, is gone, or somebody works on it."""
+        """Delete a run and everything that hangs on it; False if it may not be, is gone, or someone works on it."""
         with self.database.begin() as connection:
             rows = driver.fetch(connection, _lock(retention), {"of_run": run_id})
             if not rows:
@@ -158,7 +158,7 @@ class Purges(StoreBase):
 
 
 def _in_session(connection: Connection, run: RunRecord) -> bool:
-    """Whether the run's session is still there; if so, its row stays locked."""
+    """Return whether the run's session is still there; if so, its row stays locked."""
     if run.session_key is None:
         return False
     given = {"of_tenant": run.tenant, "of_session": run.session_id}

@@ -1,7 +1,7 @@
-"""Sessions: runs that go on with the conversation of an earlier one.
+"""Sessions: runs that continue with the conversation of an earlier one.
 
 Runs before the deploy. It only adds: a run's agents and histories are kept under its own id as before, and programs of
-0001 go on working until they are replaced. Sessions work once none of those is left: they would begin
+0001 continue working until they are replaced. Sessions work once none of those is left: they would begin
 a session's next run too early.
 """
 

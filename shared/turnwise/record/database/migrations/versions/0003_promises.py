@@ -1,6 +1,6 @@
 """Promises: what keeps runs whole, within their limits and their deadlines, whatever fails.
 
-Runs before the deploy. It only adds, so programs of 0002 go on working until they are replaced.
+Runs before the deploy. It only adds, so programs of 0002 continue working until they are replaced.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Trace contexts, so that what happens later or elsewhere can be told of together with what it follows.
 
-Runs before the deploy. It only adds columns that may be empty, so programs of 0002 and later go on working.
+Runs before the deploy. It only adds columns that may be empty, so programs of 0002 and later continue working.
 """
 
 from __future__ import annotations

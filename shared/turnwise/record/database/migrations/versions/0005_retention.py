@@ -1,6 +1,6 @@
 """Retention: finding the runs that ended long ago, and keeping the sums of those that were deleted.
 
-Runs before the deploy. It only adds, so programs of 0002 go on working until they are replaced. They do not know the
+Runs before the deploy. It only adds, so programs of 0002 continue working until they are replaced. They do not know the
 sums of deleted runs, nor the documents that those leave to their session: purge once none of them is left.
 """
 

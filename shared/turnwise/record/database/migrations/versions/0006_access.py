@@ -1,7 +1,7 @@
 """Access: API keys, limits of tenants, what tenants have used, and the audit log.
 
-Runs before the deploy. It only adds, and gives an index one more column, so programs of 0005 go on working until they
-are replaced. What those count meanwhile is missing from `usage_days`.
+Runs before the deploy. It only adds, and gives an index one more column, so programs of 0005 continue working until
+they are replaced. What those count meanwhile is missing from `usage_days`.
 """
 
 from __future__ import annotations

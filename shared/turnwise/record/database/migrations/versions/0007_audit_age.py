@@ -1,6 +1,6 @@
 """An index by which the rows of the audit log that are kept no longer are found.
 
-Runs before the deploy. It only adds an index, so programs of 0002 and later go on working.
+Runs before the deploy. It only adds an index, so programs of 0002 and later continue working.
 """
 
 from __future__ import annotations

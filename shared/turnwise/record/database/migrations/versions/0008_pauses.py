@@ -1,7 +1,7 @@
 """Pauses of a queue, a task or a tenant, and processes that are about to end.
 
-Runs before the deploy. It only adds, so programs of 0002 and later go on working. Those from before this migration know
-of no pause, and go on with what is paused until they are replaced.
+Runs before the deploy. It only adds, so programs of 0002 and later continue working. Those from before this
+migration know of no pause, and continue with what is paused until they are replaced.
 """
 
 from __future__ import annotations

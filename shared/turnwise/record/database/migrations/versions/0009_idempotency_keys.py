@@ -1,7 +1,7 @@
 """The idempotency keys of requests that make no run.
 
-Runs before the deploy. It only adds a table, so programs of 0002 and later go on working; what they do is not written
-there, and a request that one of them did is not recognised when it is repeated.
+Runs before the deploy. It only adds a table, so programs of 0002 and later continue working; what they do is not
+written there, and a request that one of them did is not recognized when it is repeated.
 """
 
 from __future__ import annotations
