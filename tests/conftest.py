@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import gc
+import signal
 from collections.abc import Generator
 
 import pytest
 from tests.support.services import on_build_server, refused_skip
 
 pytest_plugins = ["turnwise.testing.plugin"]
+
+
+def pytest_configure() -> None:
+    """Hear interrupts, which a shell lets its background jobs ignore: those tests would wait until their time is up."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -19,6 +26,16 @@ def pytest_collection() -> Generator[None, object, object]:
     gc.enable()
     gc.freeze()
     return found
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """Set apart what a file's tests leave alive: late in a session each look through all of it took seconds."""
+    result = yield
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+    return result
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

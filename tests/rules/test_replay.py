@@ -43,9 +43,11 @@ def played_again(store: Store, player: ServedPlayer) -> Iterator[Replay]:
     with PrivateRecord() as scratch:
 
         def play(scenario: Scenario) -> list[Replayed]:
-            before = {run.id for run in store.runs(limit=200)[0]}
+            of_scenario = RunFilter(task=scenario.id)
+            before = {run.id for run in store.runs(of_scenario, limit=200)[0]}
             player.play(scenario)
-            new = [run.id for run in store.runs(limit=200)[0] if run.id not in before]
+            new = [run.id for run in store.runs(of_scenario, limit=200)[0] if run.id not in before]
+            assert new
             exports = [json.loads(json.dumps(store.export(run_id))) for run_id in new]
             return [replay(app, found, scratch) for found in exports]
 
