@@ -22,7 +22,7 @@ from turnwise.record.database import schema
 from turnwise.record.database.columns import Document, Money
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import Claim, NewHistory, RunRecord, Usage
-from turnwise.record.states import RunStatus
+from turnwise.record.states import AskStatus, RunStatus
 from turnwise.record.store import Store
 from turnwise.record.upkeep.purging import Retention
 
@@ -76,7 +76,8 @@ def _row(table: sa.Table, run_id: str) -> dict[str, Any]:
             made[column.key] = {"of": run_id}
         else:
             made[column.key] = run_id if kind.python_type is str else kind.python_type(2)
-    return made
+    # The database allows nothing else there.
+    return made | {"status": AskStatus.ANSWERED} if table is schema.asks else made
 
 
 def _tables_that_name(store: Store, run_id: str) -> set[str]:
