@@ -158,7 +158,7 @@ def world(directory: Path, **settings: Any) -> Iterator[World]:
 
 def _park(store: Store, run_id: str, ask_id: str) -> None:
     with store.locked(run_id) as transaction:
-        transaction.close_ask("later", AskStatus.ANSWERED)
+        transaction.close_ask("later", AskStatus.CANCELLED)
         transaction.add_ask(new_ask("llm", turn=2, id=ask_id))
         transaction.change(awaiting=ask_id)
     with store.locked(run_id) as transaction:
