@@ -36,16 +36,6 @@ _FREE_RELATIVE = re.compile(r"(?:What|Whether|Who|Whose|Whom|Whoever|Whatever)\b
 _HEADING = re.compile(r"#+ (.*)")
 # Generated from names of test cases, or from recorded runs.
 GENERATED = {"coverage.md", "porting-examples.md"}
-# Modules whose docstrings still have the old words.
-UNFINISHED = (
-    "shared/turnwise/messages/document.py",
-    "shared/turnwise/record/asks/claims.py",
-    "shared/turnwise/record/asks/parking.py",
-    "shared/turnwise/record/asks/replies.py",
-    "shared/turnwise/record/asks/sweep.py",
-    "shared/turnwise/record/past/forking.py",
-    "shared/turnwise/record/past/retrying.py",
-)
 
 
 class Fault(NamedTuple):
@@ -111,7 +101,7 @@ def pages() -> Iterable[Path]:
 
 def modules() -> Iterable[Path]:
     found = sorted(path for folder in ("shared", "services") for path in (ROOT / folder).rglob("*.py"))
-    return [path for path in found if "langroid" not in path.parts and not named(path).startswith(UNFINISHED)]
+    return [path for path in found if "langroid" not in path.parts]
 
 
 def named(path: Path) -> str:

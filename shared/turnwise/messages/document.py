@@ -44,7 +44,7 @@ class ChatDocMetaData(SharedFieldsSet):
       that answered it, `agent_id` the agent that made it; "" where there is none.
     - `msg_idx`: its index in the history of the agent whose model said it, -1 for others.
     - `sender`: the entity that speaks; `sender_name`: the task or function behind it; `source`: where the text came
-      from at first, if that was somebody else.
+      from at first, if that was someone else.
     - `recipient`: the entity or task that may answer, "" for anyone; `block`: an entity that may not, None for none.
     - `tool_ids`: ids handed on from message to message, for programs; nothing reads them.
     - `oai_tool_id`: the API call that the text answers, None for none.
@@ -82,7 +82,7 @@ class ChatDocMetaData(SharedFieldsSet):
 
 
 class ChatDocLoggerFields(BaseModel):
-    """What one line of a task's log says of a message; "" for what does not apply.
+    """The fields of one line of a task's log about a message; "" for those that do not apply.
 
     - `sender_entity`, `sender_name`, `recipient` and `block`: as in its metadata.
     - `tool_type`: OAI_TOOL for calls of an API, FUNC for one of the deprecated kind, TOOL for tools in its text or
@@ -182,7 +182,7 @@ class ChatDocument(SharedFieldsSet):
         self._remember(None)
 
     def forget_findings(self) -> None:
-        """Let go of what was read out of the text; it is read again if somebody asks."""
+        """Let go of what was read out of the text; it is read again if someone asks."""
         self._found = self._objects = None
 
     def _remember(self, other: ChatDocument | None) -> None:
@@ -377,7 +377,7 @@ class ChatDocument(SharedFieldsSet):
             self.metadata.tool_ids.pop()
 
     def log_fields(self) -> ChatDocLoggerFields:
-        """What a log line says of this message."""
+        """Return what a log line says of this message."""
         kind, tool = "", ""
         if self.oai_tool_calls:
             kind, tool = "OAI_TOOL", ", ".join(c.function.name for c in self.oai_tool_calls if c.function)
@@ -414,7 +414,7 @@ def tsv_field(text: str) -> str:
 def addressee(text: str) -> tuple[str, str]:
     """Split an addressed text into (recipient, text): `TO[name]: text`, or JSON objects with a `recipient` field.
 
-    Tools in XML may have it, too. All must agree on the recipient; the text stays whole then. ("", text) if nobody is
+    Tools in XML may have it, too. All must agree on the recipient; the text stays whole then. ("", text) if no one is
     addressed.
     """
     match = _ADDRESSED.match(text)

@@ -94,7 +94,7 @@ _CLAIMABLE_UNJOINED = sa.and_(_CLAIMABLE, sa.not_(ASK_IS_PAUSED))
 
 @cache
 def _candidate(with_version: bool, with_tenant: bool) -> sa.Select[Any]:
-    """The best runnable ask whose run nobody holds, locking that run; with its message and its agent.
+    """The best runnable ask whose run no one holds, locking that run; with its message and its agent.
 
     These two are read before the lock, but nothing changes them while the ask is runnable.
     """
@@ -155,7 +155,7 @@ class Claims(StoreBase):
     ) -> bool:
         """Give an ask back unanswered, as if never claimed, but for what it used.
 
-        `work` are the times of the attempt. `in_doubt`: a handler was cut short that may not be called twice.
+        `work` are the times of the attempt. `in_doubt`: a handler was cancelled that may not be called twice.
 
         False if the claim was no longer held; then nothing is written, and `reply` keeps the books.
         """
@@ -185,7 +185,7 @@ class Claims(StoreBase):
         return given
 
     def defer(self, claim: Claim, deferral: Deferral) -> bool:
-        """Put a claimed ask off, holding nobody; False if the claim was no longer held.
+        """Put a claimed ask off, holding no one; False if the claim was no longer held.
 
         The run is `waiting` meanwhile. What the try used counts either way.
         """
@@ -202,7 +202,7 @@ class Claims(StoreBase):
             if wait is not None and down is not None:
                 given |= {"new_bucket": wait.target.provider.id, "new_tokens": wait.tokens}
                 look_in = fail_in_line(self.database, transaction.connection, ask, wait, down)
-                if look_in is not None:  # nobody knows for how long, so all wait together
+                if look_in is not None:  # no one knows for how long, so all wait together
                     due_at, given["new_due_at"] = transaction.now + look_in, None
             elif wait is not None:  # not the time counts, but that the provider has room
                 given |= {"new_due_at": None, "new_bucket": wait.target.provider.id, "new_tokens": wait.tokens}
@@ -262,7 +262,7 @@ class Claims(StoreBase):
         if not taken:
             return None, True
         attempts, token, claimed_at = taken[0]
-        if run.status == RunStatus.WAITING:  # it was put off, and goes on now
+        if run.status == RunStatus.WAITING:  # it was deferred, and continues now
             agent_name = ask.agent.rsplit("/", 1)[-1]
             waiting_for = ResponderWait(responder=ask.responder, agent=agent_name, queue=ask.queue).as_json()
             driver.run(connection, _GO_ON, [{"of_run": run.id, "new_waiting_for": waiting_for}])

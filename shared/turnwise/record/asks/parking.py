@@ -1,4 +1,4 @@
-"""Asks that nobody may answer before a person has said how to go on."""
+"""Asks that no one may answer before a person has said how to continue."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class ParkedAsks(StoreBase):
     """Parks asks, lists them, and takes what people say of them."""
 
     def park(self, claim: Claim, parking: Parking) -> bool:
-        """Let a claimed ask wait for a person, holding nobody; False if the claim was no longer held.
+        """Let a claimed ask wait for a person, holding no one; False if the claim was no longer held.
 
         The run is `waiting` meanwhile; only its deadline and a cancellation end it.
         """
@@ -104,7 +104,7 @@ class ParkedAsks(StoreBase):
             return _parked(transaction, ask_id)[0]
 
     def resolve(self, run_id: str, ask_id: str, resolution: Resolution) -> AskRecord:
-        """Go on with a parked ask as a person says; the ask, as it was.
+        """Continue with a parked ask as a person says; the ask, as it was.
 
         Raises `NotFoundError` for an ask that was never parked, `ConflictError` (`already_resolved`) for one that is
         no longer, and `InvalidRequestError` for a result where no handler was called.
@@ -140,7 +140,7 @@ def park_ask(transaction: RunTransaction, ask: AskRecord, parking: Parking, *, l
 
 
 def _tries(transaction: RunTransaction, ask: AskRecord, lost_now: bool) -> list[Json]:
-    """Who was lost with the ask, and when, in order."""
+    """Return who was lost with the ask, and when, in order."""
     rows = transaction.connection.execute(_LOST_TRIES, {"of_run": ask.run_id, "of_ask": ask.id})
     tries = [{"worker": data.get("worker"), "claimed_at": data.get("claimed_at"), "lost_at": at} for data, at in rows]
     if lost_now:
@@ -149,7 +149,9 @@ def _tries(transaction: RunTransaction, ask: AskRecord, lost_now: bool) -> list[
 
 
 def _why(transaction: RunTransaction, ask: AskRecord, parking: Parking, tries: list[Json]) -> ParkedReason:
-    """What is kept of it: `reason`, the call and its tool where one is known, who had it and since when, the error."""
+    """Return what is kept of it: `reason`, the call and its tool where one is known, who had it and since when, the
+    error.
+    """
     why = ParkedReason(reason=parking.reason, attempts=ask.attempts)
     held: _Held | None = (tries[-1]["worker"], tries[-1]["claimed_at"]) if tries else None
     if ask.responder == "agent" or parking.call is not None:

@@ -89,7 +89,7 @@ def _event(transaction: RunTransaction, type: str, ask: AskRecord, data: Json) -
 
 
 def why_stale(transaction: RunTransaction, ask: AskRecord | None, claim: Claim) -> str | None:
-    """Why the claim's holder may not write of the ask any more; None if he may."""
+    """Return why the claim's holder may not write of the ask any more; None if he may."""
     if transaction.run.ended:
         return "run_ended"
     if ask is None or ask.status == AskStatus.ANSWERED:

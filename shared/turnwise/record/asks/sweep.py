@@ -1,4 +1,4 @@
-"""What repairs losses: lapsed leases, moves that nobody makes, permits that got lost."""
+"""The repair of losses: lapsed leases, moves that are due, lost permits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _LAPSE = (
     .values(state="dead")
     .returning(workers.c.id, workers.c.kind, workers.c.host, workers.c.pid)
 )
-# Who is long gone is of interest to nobody.
+# Who is long gone is of interest to no one.
 _FORGET = sa.delete(workers).where(workers.c.state != "alive", workers.c.beat_at < now() - 3_600.0)
 _ALL_DEAD = sa.update(workers).where(workers.c.state == word("alive")).values(state="dead")
 _LOST = (
@@ -99,7 +99,7 @@ _FORGOTTEN = (
     .order_by(asks.c.priority.desc(), asks.c.created_at)
     .limit(sa.bindparam("most", type_=sa.Integer))
     .offset(sa.bindparam("waiting", type_=sa.Integer))
-    .with_for_update(skip_locked=True)  # of the ask alone, waiting for nobody: no lock order to keep
+    .with_for_update(skip_locked=True)  # of the ask alone, waiting for no one: no lock order to keep
 )
 _waits = ((0, 5.0), (1, 10.0), (2, 20.0), (3, 40.0))
 
@@ -155,7 +155,7 @@ class Sweep(Reservations):
     def expire_leases(self, grace: float = 0.0) -> list[AskRecord]:
         """Take over what workers hold whose lease ended `grace` seconds ago; the asks that are runnable again.
 
-        An ask that has been claimed `max_attempts` times is parked instead: a person has to say how to go on.
+        An ask that has been claimed `max_attempts` times is parked instead: a person has to say how to continue.
         """
         try:
             if self._quiet_until is not None and self.clock.monotonic() < self._quiet_until:
@@ -210,7 +210,9 @@ class Sweep(Reservations):
         return sorted((ask_of(row) for row in rows), key=lambda ask: (-ask.priority, ask.created_at))
 
     def _restarted_lately(self, connection: Connection) -> bool:
-        """Whether PostgreSQL came up within the last lease: an outage that this process may have slept through."""
+        """Return whether PostgreSQL came up within the last lease: an outage that this process may have slept
+        through.
+        """
         if not self.database.is_postgres:
             return False
         age = connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())"))

@@ -1,4 +1,4 @@
-"""A run of its own that has another's past up to one of its events, and goes on from there."""
+"""A run of its own that has another's past up to one of its events, and continues from there."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Forks(Submissions):
 
 
 def _parting(record: ExportedRecord, at: int) -> Past:
-    """The state from which a fork at event `at` goes on."""
+    """The state from which a fork at event `at` continues."""
     for event in record.events:
         if event["type"] == "run.forked" and event["seq"] > at:
             origin = event["data"]["run"]
@@ -171,7 +171,7 @@ class _Fork:
         )
 
     def columns(self, run: RunRecord) -> Json:
-        """What the fork's row has from the past."""
+        """Return what the fork's row has from the past."""
         past = self.past
         made: Json = {"last_seq": past.seq + 1}
         if not past.started:

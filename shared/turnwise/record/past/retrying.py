@@ -1,4 +1,4 @@
-"""A failed run goes on from where it failed: what came before is kept, the ask that failed is asked again."""
+"""A failed run continues from where it failed: what came before is kept, the ask that failed is asked again."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ class RetryLimits:
 
 
 class Retries(StoreBase):
-    """Has failed runs go on."""
+    """Has failed runs continue."""
 
     def retry(
         self, run_id: str, limits: RetryLimits | None = None, *, traceparent: str | None = None
     ) -> tuple[RunRecord, AskRecord | None]:
-        """Have a run go on that has ended with ERROR or TIMEOUT; the run, and the ask to be published, if it is one.
+        """Have a run continue that has ended with ERROR or TIMEOUT; the run, and the ask to be published, if it is one.
 
         The ask that failed, or was not answered in time, is open again under its id, with its attempts and its
         receipts: what handlers have done is not done again. Where it was the move after a good answer that failed,
@@ -154,7 +154,7 @@ def _refuse(transaction: RunTransaction) -> None:
 
 
 def _at_limit(transaction: RunTransaction) -> str:
-    """Why a run that a limit ended is not retried, with the command that goes on from there."""
+    """Return why a run that a limit ended is not retried, with the command that continues from there."""
     run, (name, option) = transaction.run, _LIMITS[transaction.run.status_code or ""]
     given = {"of_run": run.id, "after": run.last_seq - _LATE_EVENTS}
     last = {row[0]: row for row in transaction.connection.execute(_LAST_EVENTS, given)}
@@ -192,7 +192,7 @@ def _restore(transaction: RunTransaction, record: ExportedRecord, past: Past, en
 
 
 def _forget(transaction: RunTransaction) -> None:
-    """What a run has that failed before its first ask was made: it begins anew, and takes up its session again."""
+    """Reset a run that failed before its first ask was made: it begins anew, and takes up its session again."""
     for table in (agent_states, histories):
         transaction.connection.execute(sa.delete(table).where(table.c.owner == transaction.run.id))
     for frame in transaction.frames():
@@ -201,7 +201,7 @@ def _forget(transaction: RunTransaction) -> None:
 
 
 def _reopened(transaction: RunTransaction, past: Past, record: ExportedRecord, traceparent: str | None) -> bool:
-    """Open the awaited ask again, unless it has an answer that can be gone on with; whether it was opened."""
+    """Open the awaited ask again, unless it has an answer that can be continued with; whether it was opened."""
     if past.awaiting is None:
         return False
     at = transaction.now
@@ -248,7 +248,7 @@ def _go_on(
 
 
 def waits_for(ask: Json, ask_id: str) -> RunWait:
-    """What a run waits for while an ask is open."""
+    """Return what a run waits for while an ask is open."""
     if ask["responder"] == "user":
         return HumanWait(question=ask_id, task=ask["path"])
     return ResponderWait(responder=ask["responder"], agent=ask["agent"].rsplit("/", 1)[-1], queue=ask["queue"])

@@ -41,7 +41,7 @@ class RunForked:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunRetried:
-    """A failed run goes on as it was at event `to`; `again`: the ask that failed is asked again."""
+    """A failed run continues as it was at event `to`; `again`: the ask that failed is asked again."""
 
     type: ClassVar[str] = "run.retried"
     to: int
@@ -111,7 +111,7 @@ class AskExpired:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AskResolved:
-    """A person said how to go on with a parked ask; `reason` and `tool` are those of its parking."""
+    """A person said how to continue with a parked ask; `reason` and `tool` are those of its parking."""
 
     type: ClassVar[str] = "ask.resolved"
     outcome: str

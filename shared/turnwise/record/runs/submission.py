@@ -26,7 +26,7 @@ _BY_KEY = sa.select(*RUN).where(
 
 
 class Submissions(StoreBase):
-    """Where runs come from."""
+    """The submission of runs."""
 
     def submit(self, new: NewRun) -> tuple[RunRecord, bool]:
         """Keep a run and its first event; the run, and whether it is new.
