@@ -7,7 +7,7 @@ import re
 from turnwise.machine.facts import Facts
 from turnwise.machine.responders import human_wanted
 from turnwise.machine.spec import TaskSpec
-from turnwise.machine.state import AGENT, TaskState
+from turnwise.machine.state import AGENT, JudgedState
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity, StatusCode
 from turnwise.messages.signals import DONE, NO_ANSWER, PASS, USER_QUIT_STRINGS
@@ -73,7 +73,7 @@ def answer_is_done(spec: TaskSpec, doc: ChatDocument | None, responder: str, age
 
 
 def task_done(
-    spec: TaskSpec, state: TaskState, facts: Facts, doc: ChatDocument | None = None, responder: str | None = None
+    spec: TaskSpec, state: JudgedState, facts: Facts, doc: ChatDocument | None = None, responder: str | None = None
 ) -> tuple[bool, StatusCode]:
     """Return whether the task would be done with the candidate `doc` (default: the pending message), and how.
 
@@ -125,7 +125,7 @@ def answer_valid(spec: TaskSpec, doc: ChatDocument | None) -> bool:
     return _PUNCTUATION.sub("", doc.content.strip()) != NO_ANSWER
 
 
-def sequence_complete(spec: TaskSpec, state: TaskState, current: ChatDocument | None, agent: AgentFacts) -> bool:
+def sequence_complete(spec: TaskSpec, state: JudgedState, current: ChatDocument | None, agent: AgentFacts) -> bool:
     """Return whether a done-sequence ends at `current`."""
     if current is None:
         return False

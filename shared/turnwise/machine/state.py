@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Protocol
 
 from turnwise.errors import NewerStateError
 from turnwise.messages.document import ChatDocument
@@ -22,6 +22,28 @@ USER = Entity.USER.value
 
 # The version of the states that this code writes, and the highest that it can continue with.
 STATE_VERSION = 1
+
+
+class JudgedState(Protocol):
+    """The part of a state that decides whether a task is over; a state has it, and the working copy of a move."""
+
+    @property
+    def caller(self) -> str | None: ...
+
+    @property
+    def pending(self) -> ChatDocument | None: ...
+
+    @property
+    def stalled(self) -> int: ...
+
+    @property
+    def answer_done(self) -> bool: ...
+
+    @property
+    def sequences(self) -> tuple[int, ...]: ...
+
+    @property
+    def sequenced(self) -> str: ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -73,7 +73,7 @@ class Scratch:
             own = self.facts.overrides.done(self.spec, self.frozen(), self.facts, doc, responder)
             if own is not None:
                 return own
-        return task_done(self.spec, self, self.facts, doc, responder)  # type: ignore[arg-type]
+        return task_done(self.spec, self, self.facts, doc, responder)
 
     def valid(self, doc: ChatDocument | None, responder: str) -> bool:
         if self.facts.overrides is not None:
