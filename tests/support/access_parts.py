@@ -18,6 +18,8 @@ from turnwise.bus.in_process import InProcessBus
 from turnwise.processes.settings import load_settings
 from turnwise.record.asks.parking import park_ask
 from turnwise.record.database.database import Database
+from turnwise.record.database.schema import asks
+from turnwise.record.database.status_statements import change_asks
 from turnwise.record.runs.outcomes import Parking
 from turnwise.record.states import AskStatus
 from turnwise.record.store import Store
@@ -162,6 +164,7 @@ def _park(store: Store, run_id: str, ask_id: str) -> None:
         transaction.add_ask(new_ask("llm", turn=2, id=ask_id))
         transaction.change(awaiting=ask_id)
     with store.locked(run_id) as transaction:
+        transaction.connection.execute(change_asks(AskStatus.LEASED, AskStatus.RUNNABLE).where(asks.c.id == ask_id))
         ask = transaction.ask(ask_id)
         assert ask is not None
         park_ask(transaction, ask, Parking(reason="attempts_exhausted"))

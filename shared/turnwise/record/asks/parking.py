@@ -22,7 +22,7 @@ from turnwise.record.runs.kept_errors import CodedError, KeptError, RunError
 from turnwise.record.runs.outcomes import Parking, Receipt, Reply, Resolution
 from turnwise.record.runs.records import AskRecord, Claim, Json
 from turnwise.record.runs.transaction import RunTransaction
-from turnwise.record.states import AskStatus, RunStatus
+from turnwise.record.states import AskStatus, RunStatus, passed
 
 # A worker, and since when it had the ask.
 _Held = tuple[str | None, float | None]
@@ -127,6 +127,7 @@ def park_ask(transaction: RunTransaction, ask: AskRecord, parking: Parking, *, l
 
     `lost_now`: its holder has just been found lost.
     """
+    passed(ask.status, AskStatus.PARKED)
     given = {"of_run": ask.run_id, "of_ask": ask.id}
     kept = redacted(_why(transaction, ask, parking, _tries(transaction, ask, lost_now)).as_json())
     transaction.connection.execute(_PARK, given | {"why": kept, "at": transaction.now})
