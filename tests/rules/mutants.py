@@ -37,9 +37,9 @@ _TURN = "agents/model_turn.py"
 MUTANTS = (
     # messages
     _mutant(
-        "MSG-2", "messages/document.py", "    if match:\n        return match", "    if False:\n        return match"
+        "MSG-2", "messages/signals.py", "    if match:\n        return match", "    if False:\n        return match"
     ),
-    _mutant("MSG-3", "messages/document.py", "        if len(names) == 1:", "        if len(names) >= 1:"),
+    _mutant("MSG-3", "messages/signals.py", "        if len(names) == 1:", "        if len(names) >= 1:"),
     _mutant("MSG-4", "messages/document.py", "if recognize_recipient and content:", "if content:"),
     _mutant("MSG-7", _DONE, "return not text or (spec.recognize_string_signals and text == PASS)", "return not text"),
     _mutant("MSG-8", _DONE, "DONE in doc.content", "DONE == doc.content"),

@@ -18,3 +18,13 @@ def value_as_text(value: Any) -> str:
         return json.dumps(value)
     except (TypeError, ValueError):
         return str(value)
+
+
+def tsv_field(text: str) -> str:
+    """The text as one field of a line: tabs, line ends and backslashes become backslash escapes.
+
+    They are those of PostgreSQL's COPY in text format, and can be undone.
+    """
+    if "\\" in text:
+        text = text.replace("\\", "\\\\")
+    return text.replace("\t", "\\t").replace("\r", "\\r").replace("\n", "\\n")

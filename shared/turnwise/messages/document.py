@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from weakref import ref
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from turnwise.base.ids import new_id
+from turnwise.base.value_text import tsv_field
 from turnwise.messages.entity import Entity, StatusCode
 from turnwise.messages.history_form import history_messages
-from turnwise.messages.json_text import json_objects, located_json_objects
+from turnwise.messages.json_text import json_objects
+from turnwise.messages.signals import addressee
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.models.base import LLMFunctionCall, LLMMessage, LLMResponse, OpenAIToolCall, Role
 from turnwise.models.shared_fields import SharedFieldsSet
 from turnwise.models.tokens.usage import LLMTokenUsage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 _MEMORY = ("_child", "_find_parent", "_found", "_objects", "_parent")
-_ADDRESSED = re.compile(r"^\s*TO\s*\[\s*([^\]]+?)\s*\]\s*:(.*)$", re.DOTALL)
 
 
 def document_id() -> str:
@@ -201,8 +199,7 @@ class ChatDocument(SharedFieldsSet):
     @staticmethod
     def from_id(id: str) -> ChatDocument | None:
         """Return the message of that id, if it is one of a conversation of a living agent, in a script."""
-        known = ChatDocument._known
-        return known.find(id) if known is not None else None
+        return ChatDocument._known.find(id) if ChatDocument._known is not None else None
 
     @staticmethod
     def delete_id(id: str) -> None:
@@ -399,35 +396,3 @@ class ChatDocument(SharedFieldsSet):
     def tsv_str(self) -> str:
         """The log line as tab-separated values; see `tsv_field`."""
         return "\t".join(tsv_field(str(value)) for value in self.log_fields().model_dump().values())
-
-
-def tsv_field(text: str) -> str:
-    """The text as one field of a line: tabs, line ends and backslashes become backslash escapes.
-
-    They are those of PostgreSQL's COPY in text format, and can be undone.
-    """
-    if "\\" in text:
-        text = text.replace("\\", "\\\\")
-    return text.replace("\t", "\\t").replace("\r", "\\r").replace("\n", "\\n")
-
-
-def addressee(text: str) -> tuple[str, str]:
-    """Split an addressed text into (recipient, text): `TO[name]: text`, or JSON objects with a `recipient` field.
-
-    Tools in XML may have it, too. All must agree on the recipient; the text stays whole then. ("", text) if no one is
-    addressed.
-    """
-    match = _ADDRESSED.match(text)
-    if match:
-        return match.group(1).strip(), match.group(2).strip()
-    if "recipient" in text:
-        names: set[str] = set()
-        if "{" in text:
-            names = {str(item.get("recipient") or "") for item, _, _ in located_json_objects(text)}
-        elif "<recipient>" in text:
-            from turnwise.messages.xml.parsing import recipients
-
-            names = recipients(text)
-        if len(names) == 1:
-            return names.pop(), text
-    return "", text
