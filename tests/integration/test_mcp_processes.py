@@ -34,7 +34,7 @@ from turnwise.record.store import Store
 from turnwise.serving.attempts.served_calls import as_result
 from turnwise.serving.moves.permits import permit
 
-SCRIPT = str(Path(__file__).parents[1] / "mcp_server.py")
+SCRIPT = str(Path(__file__).parents[1] / "support" / "mcp_server.py")
 COMMAND = [sys.executable, SCRIPT]
 
 
