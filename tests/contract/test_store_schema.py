@@ -17,12 +17,13 @@ from sqlalchemy.exc import IntegrityError
 from tests.support.databases import fresh_postgres
 
 from turnwise.errors import AlreadyServedError, ConfigurationError, DatabaseUnavailableError, SchemaVersionError
+from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.database.database import Database
 from turnwise.record.database.file_lock import EmbeddedLock
 from turnwise.record.database.migration import config
 from turnwise.record.database.schema import SCHEMA_VERSION, metadata
 from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import NewHistory, WorkerInfo
+from turnwise.record.runs.records import NewHistory
 from turnwise.record.states import AskStatus, RunStatus
 from turnwise.record.store import Store
 

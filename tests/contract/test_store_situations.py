@@ -7,7 +7,7 @@ from tests.support.store_parts import asked_run, new_queue, new_run, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.errors import NotFoundError
-from turnwise.record.runs.records import WorkerInfo
+from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store

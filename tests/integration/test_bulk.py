@@ -15,7 +15,7 @@ from tests.support.store_parts import new_run
 
 from turnwise.client import Client
 from turnwise.errors import InvalidRequestError
-from turnwise.record.runs.records import WorkerInfo
+from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
 from turnwise.serving.moves.move import fail

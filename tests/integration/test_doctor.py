@@ -25,10 +25,10 @@ from turnwise.bus.broker.topology import WORK_EXCHANGE, work_queue
 from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.envelope import AskEnvelope
 from turnwise.cli.doctor import Finding, examine
+from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.database import schema
 from turnwise.record.database.database import Database
 from turnwise.record.database.migration import config
-from turnwise.record.runs.records import WorkerInfo
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.testing.fake_llm.server import FakeLLMServer

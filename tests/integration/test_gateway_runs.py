@@ -10,7 +10,7 @@ from datetime import datetime
 import pytest
 from tests.support.gateway_parts import Served, served
 
-from turnwise.record.runs.records import WorkerInfo
+from turnwise.record.asks.worker_records import WorkerInfo
 
 
 @pytest.fixture

@@ -15,9 +15,10 @@ from tests.support.store_parts import remembered
 from turnwise import App, ChatAgent, ChatAgentConfig, Entity, MockLMConfig, RewindTool, Task, ToolMessage
 from turnwise.base.ids import new_id
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope
+from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.database.database import Database
 from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import NewHistory, NewRun, WorkerInfo
+from turnwise.record.runs.records import NewHistory, NewRun
 from turnwise.record.store import Store
 
 __all__ = ["database", "postgres_url"]

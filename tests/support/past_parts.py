@@ -12,8 +12,9 @@ from turnwise.base.ids import new_id
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
+from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import Json, NewDocument, NewFork, NewRun, RunRecord, WorkerInfo
+from turnwise.record.runs.records import Json, NewDocument, NewFork, NewRun, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
 from turnwise.serving.attempts.answering import Answering

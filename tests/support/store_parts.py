@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from turnwise.base.ids import new_id
-from turnwise.record.runs.records import Json, NewAsk, NewRun, RunRecord, WorkerInfo
+from turnwise.record.asks.worker_records import WorkerInfo
+from turnwise.record.runs.records import Json, NewAsk, NewRun, RunRecord
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from turnwise.errors import EnvironmentFault
 from turnwise.processes.bootstrap import open_store
 from turnwise.processes.settings import ServiceSettings
-from turnwise.record.runs.records import WorkerRecord
+from turnwise.record.asks.worker_records import WorkerRecord
 from turnwise_responders.idle_poll import INCURABLE
 
 

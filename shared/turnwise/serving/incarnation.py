@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from turnwise.base.clock import Thread
 from turnwise.errors import EnvironmentFault
-from turnwise.record.runs.records import WorkerInfo
+from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.store import Store
 
 logger = logging.getLogger(__name__)

@@ -13,8 +13,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from turnwise.errors import AddressInUseError, DatabaseUnavailableError
 from turnwise.processes.metrics import Metrics, RecordCollector, serve_metrics
 from turnwise.record.asks.pauses import PauseRecord
+from turnwise.record.asks.worker_records import QueueStat, WorkerRecord
 from turnwise.record.budgets.budget_gauges import BudgetLevels
-from turnwise.record.runs.records import QueueStat, WorkerRecord
 from turnwise.record.upkeep.ages import OldestLease
 from turnwise.record.upkeep.gauges import Backlog
 

@@ -10,8 +10,8 @@ import pytest
 from tests.support.store_parts import new_worker
 
 from turnwise.processes.settings import ServiceSettings, load_settings
+from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.database.database import Database
-from turnwise.record.runs.records import WorkerInfo
 from turnwise.record.store import Store
 from turnwise_responders.forked import Forked
 

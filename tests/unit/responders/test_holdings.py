@@ -11,7 +11,8 @@ from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Task
 from turnwise.errors import DatabaseUnavailableError
-from turnwise.record.runs.records import Claim, WorkerInfo
+from turnwise.record.asks.worker_records import WorkerInfo
+from turnwise.record.runs.records import Claim
 from turnwise.record.store import Store
 from turnwise.testing import MockLMConfig
 from turnwise_responders.claimed_asks import Holdings

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from turnwise.record.runs.records import AskRecord, RunRecord, WorkerRecord
+from turnwise.record.asks.worker_records import WorkerRecord
+from turnwise.record.runs.records import AskRecord, RunRecord
 from turnwise.record.runs.wait_facts import Situation
 from turnwise.serving.wait_reason import why_waiting
 

@@ -19,8 +19,9 @@ from turnwise.base.ids import new_id
 from turnwise.base.waits import BudgetWait, DeferralWait, ProviderLimitWait, RetryWait
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.wire import encode_document
+from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.runs.outcomes import Deferral, Reply
-from turnwise.record.runs.records import Claim, Json, NewDocument, NewRun, RunRecord, WorkerInfo
+from turnwise.record.runs.records import Claim, Json, NewDocument, NewRun, RunRecord
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.store import Store
 from turnwise.serving.attempts.answering import Answering

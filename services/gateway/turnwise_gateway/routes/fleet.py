@@ -10,7 +10,7 @@ from turnwise.api.fleet import QueueView, TaskView, WorkerView
 from turnwise.api.pages import Page
 from turnwise.app import App
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
-from turnwise.record.runs.records import QueueStat, empty_queue
+from turnwise.record.asks.worker_records import QueueStat, empty_queue
 from turnwise_gateway.access.scopes import ADMINISTERS, OPERATES, READS
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.http.problem import problems

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from turnwise.bus.routing import COORDINATOR_QUEUE
 from turnwise.cli.doctor.finding import Finding, fault, note, ok, warning
 from turnwise.processes.settings import ServiceSettings
-from turnwise.record.runs.records import WorkerRecord
+from turnwise.record.asks.worker_records import WorkerRecord
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.store import Store
 

@@ -13,8 +13,8 @@ from turnwise.record.states import UNFINISHED
 
 if TYPE_CHECKING:
     from turnwise.record.asks.pauses import PauseKind, PauseRecord
+    from turnwise.record.asks.worker_records import QueueStat, WorkerRecord
     from turnwise.record.budgets.budget_gauges import BudgetLevels
-    from turnwise.record.runs.records import QueueStat, WorkerRecord
     from turnwise.record.upkeep.ages import OldestLease
     from turnwise.record.upkeep.gauges import Backlog
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from turnwise.base.ids import new_id
+from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.database.columns import now
 from turnwise.record.database.rows import as_row
 from turnwise.record.database.schema import workers
 from turnwise.record.runs.base import StoreBase
-from turnwise.record.runs.records import WorkerInfo
 
 _ALIVE = sa.and_(workers.c.id == sa.bindparam("worker_id"), workers.c.state == "alive")
 _BEAT = (

@@ -10,22 +10,14 @@ import sqlalchemy as sa
 
 from turnwise.errors import InvalidRequestError
 from turnwise.record.asks.pause_conditions import ASK_IS_ONE_OF_THE_PAUSED
+from turnwise.record.asks.worker_records import QueueStat, WorkerRecord
 from turnwise.record.budgets.provider_windows import CLOSED
 from turnwise.record.database import schema
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.rows import RUN, names, run_of
 from turnwise.record.database.schema import agent_states, asks, documents, events, frames, histories, runs, workers
 from turnwise.record.runs.base import StoreBase, unknown_run
-from turnwise.record.runs.records import (
-    EventRecord,
-    Frame,
-    HistoryRow,
-    Json,
-    QueueStat,
-    RunFilter,
-    RunRecord,
-    WorkerRecord,
-)
+from turnwise.record.runs.records import EventRecord, Frame, HistoryRow, Json, RunFilter, RunRecord
 from turnwise.record.runs.session_queue import earlier_documents
 from turnwise.record.runs.writes import aside
 from turnwise.record.states import AskStatus

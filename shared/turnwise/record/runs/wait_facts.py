@@ -10,12 +10,13 @@ from sqlalchemy.engine import Connection
 
 from turnwise.base.waits import SessionWait
 from turnwise.record.asks.pauses import PauseRecord, pause_for, read_pauses
+from turnwise.record.asks.worker_records import WorkerRecord
 from turnwise.record.database.columns import ONE, now, word
 from turnwise.record.database.rows import ASK, RUN, ask_of, names, run_of
 from turnwise.record.database.schema import asks, events, runs, sweep_leases, workers
 from turnwise.record.database.status_statements import status_in
 from turnwise.record.runs.base import StoreBase, unknown_run
-from turnwise.record.runs.records import AskRecord, Json, RunRecord, WorkerRecord
+from turnwise.record.runs.records import AskRecord, Json, RunRecord
 from turnwise.record.states import UNFINISHED, AskStatus
 
 COORDINATOR = "coordinator"
