@@ -40,7 +40,7 @@ MUTANTS = (
         "MSG-2", "messages/signals.py", "    if match:\n        return match", "    if False:\n        return match"
     ),
     _mutant("MSG-3", "messages/signals.py", "        if len(names) == 1:", "        if len(names) >= 1:"),
-    _mutant("MSG-4", "messages/document.py", "if recognize_recipient and content:", "if content:"),
+    _mutant("MSG-4", "messages/document.py", "if recognize_recipient_in_content and content:", "if content:"),
     _mutant("MSG-7", _DONE, "return not text or (spec.recognize_string_signals and text == PASS)", "return not text"),
     _mutant("MSG-8", _DONE, "DONE in doc.content", "DONE == doc.content"),
     _mutant("MSG-9", _DONE, "doc.content.strip() in USER_QUIT_STRINGS", "doc.content in USER_QUIT_STRINGS"),
@@ -56,7 +56,7 @@ MUTANTS = (
     _mutant("HUMAN-4", "messages/human.py", 'if text.startswith("SYSTEM"):', "if False:"),
     # trust
     _mutant("TRUST-1", _FIND, "if tool.request in agent.tools.usable], []", "], []"),
-    _mutant("TRUST-2", _FIND, "(not meta.tools_from_agent and meta.sender == Entity.USER)", "False"),
+    _mutant("TRUST-2", "messages/provenance.py", "(not meta.tools_from_agent and meta.sender == Entity.USER)", "False"),
     _mutant(
         "TRUST-4 WHO-5",
         _WHO,
@@ -74,7 +74,12 @@ MUTANTS = (
         "metadata.tainted = True",
     ),
     _mutant("TRUST-8", _RESULT, "tainted=doc.metadata.tainted if doc else False", "tainted=False"),
-    _mutant("TRUST-9", _DISPATCH, "if steers and doc.metadata.tainted:", "if False:"),
+    _mutant(
+        "TRUST-9",
+        _DISPATCH,
+        "if untrusted(doc) and (steers(tool) or unpacked(result, [tool], agent.toolbox.sets)):",
+        "if False:",
+    ),
     _mutant("TRUST-10", _DISPATCH, "if handled and not same and not forbidden:", "if handled and not same:"),
     _mutant("TRUST-12", _DISPATCH, "result.metadata.tools_from_agent = True", "pass"),
     _mutant(
@@ -104,8 +109,8 @@ MUTANTS = (
     _mutant(
         "HANDLE-1",
         "agents/tools/handler_lookup.py",
-        '        (agent, name, (tool,)),\n        (tool, "handle", ()),\n',
-        '        (tool, "handle", ()),\n        (agent, name, (tool,)),\n',
+        "    if method is None and twin is None:\n",
+        "    if _brought(agent, tool) is not None or (method is None and twin is None):\n",
     ),
     _mutant(
         "HANDLE-2",
@@ -121,10 +126,10 @@ MUTANTS = (
         "    if not agent.config.allow_multiple_tools:\n        return _text",
         "    if False:\n        return _text",
     ),
+    _mutant("HANDLE-12", _DISPATCH, "conflict = any(isinstance(tool, _ALONE) for tool in tools)", "conflict = False"),
     _mutant(
-        "HANDLE-12", _DISPATCH, "conflict = any(isinstance(tool, ONE_AT_A_TIME) for tool in tools)", "conflict = False"
+        "HANDLE-14", _DISPATCH, "if action is None or doc.metadata.sender != Entity.LLM or", "if action is None or"
     ),
-    _mutant("HANDLE-14", _DISPATCH, "doc.metadata.sender != Entity.LLM or", ""),
     _mutant("HANDLE-17", _DISPATCH, "    if limit:\n", "    if False:\n"),
     _mutant("HANDLE-19", "agents/conversation.py", "self.state = self._fresh_state()", "pass"),
     _mutant("CALL-2", _API, "if len(open_calls) == 1:", "if False:"),
@@ -160,9 +165,9 @@ MUTANTS = (
         "    if spec.interactive:\n        return True\n    if True:\n        return False\n",
     ),
     _mutant(
-        "WHO-7", _WHO, "return not present and not agent.respond_tools_only", "return not agent.respond_tools_only"
+        "WHO-7", _FIND, "return not present and not agent.respond_tools_only", "return not agent.respond_tools_only"
     ),
-    _mutant("WHO-8", _WHO, "return not present and not agent.respond_tools_only", "return not present"),
+    _mutant("WHO-8", _FIND, "return not present and not agent.respond_tools_only", "return not present"),
     # steps
     _mutant(
         "STEP-1",
@@ -310,8 +315,8 @@ MUTANTS = (
     _mutant(
         "ORCH-7",
         _ORCH,
-        "        while any(isinstance(tool, type(self)) for tool in agent.found(doc).tools):",
-        "        while False:",
+        "    while any(isinstance(tool, kind) for tool in tools_in(message)):",
+        "    while False:",
     ),
     _mutant("ORCH-9", _ORCH, "        passed.metadata.recipient = self.agent\n", ""),
     _mutant("ORCH-13", "messages/tools/recipient.py", "or msg.metadata.recipient:", "or True:"),
