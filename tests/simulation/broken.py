@@ -34,6 +34,7 @@ from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.inbox import Inbox
 from turnwise.record.runs.submission import Submissions
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import AskStatus
 from turnwise.serving.attempts.served_calls import ServedCalls
 from turnwise.serving.moves.move import Moved, Mover
 from turnwise.serving.reporting import Reporter
@@ -197,12 +198,16 @@ def no_line_of_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_first_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A question can be answered again."""
+    """A question can be answered again, and the table of transitions does not refuse it either."""
 
     def named(self: Inbox, transaction: RunTransaction, question_id: str) -> Any:
         return transaction.ask(question_id)
 
+    def close(self: RunTransaction, ask_id: str, status: AskStatus) -> None:
+        self._writes.closed_asks[ask_id] = status
+
     monkeypatch.setattr(Inbox, "_named", named)
+    monkeypatch.setattr(RunTransaction, "close_ask", close)
 
 
 def no_receipts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from turnwise.api.open_values import OpenValues
 from turnwise.api.view import View
@@ -71,10 +71,13 @@ class FrameView(View):
 class LinksView(View):
     """Where to continue."""
 
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
     self: str
     events: str
     transcript: str
-    timeline: str
+    # A gateway from before timelines does not send it.
+    timeline: Annotated[str, Field(json_schema_extra=lambda schema: schema.pop("default", None))] = ""
     messages: str
     cancel: str
     retry: str
