@@ -74,12 +74,7 @@ MUTANTS = (
         "metadata.tainted = True",
     ),
     _mutant("TRUST-8", _RESULT, "tainted=doc.metadata.tainted if doc else False", "tainted=False"),
-    _mutant(
-        "TRUST-9",
-        _DISPATCH,
-        "if untrusted(doc) and (steers(tool) or unpacked(result, [tool], agent.toolbox.sets)):",
-        "if False:",
-    ),
+    _mutant("TRUST-9", "messages/provenance.py", "return type(tool)._steers", "return False"),
     _mutant("TRUST-10", _DISPATCH, "if handled and not same and not forbidden:", "if handled and not same:"),
     _mutant("TRUST-12", _DISPATCH, "result.metadata.tools_from_agent = True", "pass"),
     _mutant(
