@@ -91,18 +91,21 @@ def _asked_by_name(
     """Call `chat` or `achat` of a class that has its own, in the form that the method takes."""
     inside = None if model.counts_calls else Inside()
 
-    def call(method: Callable[..., Any]) -> Any:
-        if _knows_sinks(getattr(type(model), method.__name__)):
-            return method(messages, max_tokens, tools=tools, on_token=sink)
-        return method(list(messages), max_tokens, **given_as_arguments(tools))
+    def call(name: str) -> tuple[Any, bool]:
+        """Return the answer, or what has to be awaited for it, and whether the method streams."""
+        method, streams = getattr(model, name), _knows_sinks(getattr(type(model), name))
+        if streams:
+            return method(messages, max_tokens, tools=tools, on_token=sink), True
+        return method(list(messages), max_tokens, **given_as_arguments(tools)), False
 
     async def awaited() -> tuple[Any, bool]:
-        return await call(model.achat), _knows_sinks(type(model).achat)
+        waiting, streams = call("achat")
+        return await waiting, streams
 
     try:
         with Bound(_asked, inside or model):
-            said, told = yield Effect(lambda: (call(model.chat), _knows_sinks(type(model).chat)), awaited)
-            if told:
+            said, streams = yield Effect(partial(call, "chat"), awaited)
+            if streams:
                 return said if inside is None else inside.counted(said)
             response = _complete(model, messages, said, inside)
             if sink is not None:

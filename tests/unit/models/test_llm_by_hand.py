@@ -299,6 +299,26 @@ def test_a_model_of_the_programs_own_answers_in_a_served_run(store: Store) -> No
     assert run.prompt_tokens > 5
 
 
+def _traced(method: Any) -> Any:
+    def named_otherwise(*given: Any, **more: Any) -> Any:
+        return method(*given, **more)
+
+    return named_otherwise
+
+
+class Traced(Parrot):
+    chat = _traced(Parrot.chat)
+    achat = _traced(Parrot.achat)
+
+
+def test_an_own_model_may_wrap_its_methods_under_other_names() -> None:
+    agent = ChatAgent(ChatAgentConfig(llm=None))
+    agent.llm = Traced(LLMConfig())
+
+    assert agent.llm_response("hello") is not None
+    assert asyncio.run(agent.llm_response_async("again")) is not None
+
+
 class Wrapping(LanguageModel):
     """Passes on what it is asked to a client, so often."""
 
