@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from bench.result import Result
 from turnwise.processes.bootstrap import open_parts
 from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
+
+WARM_UP = 10
 
 _ROOT = Path(__file__).parent.parent
 _SERVICES = (
@@ -24,12 +26,24 @@ _SERVICES = (
 
 
 def measure(
-    way: str, database_url: str, broker_url: str, loops: list[tuple[int, int]], *, move_with_reply: bool
+    way: str,
+    database_url: str,
+    broker_url: str,
+    loops: list[tuple[int, int]],
+    *,
+    move_with_reply: bool,
+    app: str = "bench.tool_loop:app",
+    variables: Mapping[str, str] | None = None,
 ) -> list[Result]:
-    """One set of processes, and in it each of `loops`: (turns, conversations at once)."""
+    """One set of processes, and in it each of `loops`: (turns, conversations at once).
+
+    `app` is the application that the processes load; `variables` are added to their environment. Before the loops they
+    answer `WARM_UP` turns.
+    """
     environment = {
         **os.environ,
-        "TURNWISE_APP": "bench.tool_loop:app",
+        **(variables or {}),
+        "TURNWISE_APP": app,
         "TURNWISE_DATABASE_URL": database_url,
         "TURNWISE_BROKER_URL": broker_url,
         "TURNWISE_MOVE_WITH_REPLY": str(move_with_reply).lower(),
@@ -46,7 +60,7 @@ def measure(
             return [process.pid for process in processes]
 
         try:
-            served.measure(way, parts.store, parts.bus, 10, 1, pids)  # until everybody has connected
+            served.measure(way, parts.store, parts.bus, WARM_UP, 1, pids)  # until everybody has connected
             return [served.measure(way, parts.store, parts.bus, turns, n, pids) for turns, n in loops]
         finally:
             parts.close()

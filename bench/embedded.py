@@ -26,7 +26,7 @@ from turnwise_responders.responders import Responders
 
 def measure(turns: int, conversations: int = 1) -> Result:
     """Turns a second with one file, synchronous NORMAL."""
-    with _server() as (store, bus):
+    with server() as (store, bus):
         served.measure("embedded", store, bus, 10, 1, _own)
         return served.measure("embedded", store, bus, turns, conversations, _own)
 
@@ -36,9 +36,10 @@ def _own() -> list[int]:
 
 
 @contextmanager
-def _server() -> Iterator[tuple[Store, InProcessBus]]:
+def server(url: str | None = None) -> Iterator[tuple[Store, InProcessBus]]:
+    """An embedded server on a database (default: a file of its own), and threads that serve it."""
     with tempfile.TemporaryDirectory() as folder:
-        database = Database(f"sqlite:///{Path(folder) / 'bench.db'}")
+        database = Database(url or f"sqlite:///{Path(folder) / 'bench.db'}")
         database.migrate()
         store, bus, settings = Store(database), InProcessBus(), load_settings()
         metrics = Metrics(CollectorRegistry())

@@ -46,7 +46,7 @@ def answer(request: ChatRequest) -> Answer:
 def _keep_account() -> None:
     folder = os.environ.get(FOLDER)
     if folder:
-        from bench.capacity.probe import install
+        from bench.account import install
 
         install(Path(folder))
 

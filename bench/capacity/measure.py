@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 import psycopg
 from tests.support.databases import fresh_postgres
 
+from bench.account import gather
 from bench.capacity.fleet import Fleet, Plan, fleet, own_broker
 from bench.capacity.measurements import Measurements
-from bench.capacity.probe import gather
 from bench.tool_loop import turns_of
 
 _RUNS, _TURNS, _WARM, _IDLE = 12, 40, 2, 4.0

@@ -22,6 +22,9 @@ class Cost:
     quick: float
     database: float
     transactions: float
+    statements: float = 0.0
+    commits: float = 0.0
+    round_trips: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

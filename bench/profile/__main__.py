@@ -1,0 +1,34 @@
+"""`python -m bench.profile`: statements, commits, messages and CPU of a turn, by part.
+
+Counts do not depend on the machine; CPU does. What no turn causes, such as heartbeats and sweeps, is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from bench.profile import distributed, embedded
+from bench.profile.turn import Turn
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.profile", description=__doc__)
+    parser.add_argument("way", choices=["embedded", "distributed"])
+    parser.add_argument("--turns", type=int, default=200, help="the length of the conversation that is measured")
+    given = parser.parse_args()
+    print(_profile(given.way, given.turns).table())
+
+
+def _profile(way: str, turns: int) -> Turn:
+    if way == "embedded":
+        return embedded.profile(turns)
+    return distributed.profile(turns)
+
+
+if __name__ == "__main__":
+    main()

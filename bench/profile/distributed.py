@@ -1,0 +1,35 @@
+"""A turn of real services: processes of their own, PostgreSQL and RabbitMQ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.support.brokers import fresh_rabbitmq
+from tests.support.databases import fresh_postgres
+
+from bench import distributed
+from bench.account import gather
+from bench.profile.application import FOLDER
+from bench.profile.turn import Turn
+from bench.tool_loop import turns_of
+
+
+def profile(turns: int) -> Turn:
+    """Measure one conversation of so many turns; raises `NoPostgresError`, `BrokerMissing`."""
+    with (
+        TemporaryDirectory(prefix="turnwise-profile-") as folder,
+        fresh_rabbitmq() as broker,
+        fresh_postgres() as database,
+    ):
+        distributed.measure(
+            "distributed",
+            database,
+            broker,
+            [(turns, 1)],
+            move_with_reply=False,
+            app="bench.profile.application:app",
+            variables={FOLDER: folder},
+        )
+        done = turns_of(turns) + turns_of(distributed.WARM_UP)
+        return Turn(way="distributed", parts=gather(Path(folder), done))
