@@ -17,6 +17,7 @@ from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Work
 from turnwise.bus.in_process import InProcessBus
 from turnwise.bus.routing import AGENT_QUEUE, COORDINATOR_QUEUE, LLM_QUEUE
 from turnwise.processes.metrics import Metrics
+from turnwise.processes.observers import observers_of
 from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
 from turnwise.record.store import Store
@@ -43,8 +44,9 @@ def server(url: str | None = None) -> Iterator[tuple[Store, InProcessBus]]:
         database.migrate()
         store, bus, settings = Store(database), InProcessBus(), load_settings()
         metrics = Metrics(CollectorRegistry())
-        coordinator = Coordinator(store, bus, app, settings, metrics)
-        responders = Responders(store, bus, app, settings, metrics)
+        observers = observers_of(app, bus, metrics)
+        coordinator = Coordinator(store, bus, app, settings, observers)
+        responders = Responders(store, bus, app, settings, observers)
 
         def move(work: Work) -> None:
             assert isinstance(work, MoveEnvelope)

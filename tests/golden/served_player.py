@@ -19,7 +19,8 @@ from turnwise.record.runs.records import AskRecord, NewDocument, NewRun, RunReco
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
 from turnwise.serving.attempts.answering import Answering
-from turnwise.serving.moves.move import Moved, Mover
+from turnwise.serving.moves.move import Mover
+from turnwise.serving.moves.moved import Moved
 from turnwise.tasks.entry import document_of
 from turnwise_gateway.views import event_view, fresh, run_view
 

@@ -19,6 +19,7 @@ from tests.support.databases import fresh_sqlite
 from tests.support.store_parts import new_run
 
 from turnwise.processes.metrics import Metrics
+from turnwise.processes.observers.metrics import RunMetrics
 from turnwise.processes.settings import load_settings
 from turnwise.record.database import schema
 from turnwise.record.database.access_schema import audit
@@ -127,7 +128,7 @@ def test_a_purge_that_is_killed_leaves_whole_runs_and_can_be_begun_again(store: 
 
 def sweeping(store: Store, **settings: object) -> tuple[RetentionSweep, CollectorRegistry]:
     registry = CollectorRegistry()
-    return RetentionSweep(store, load_settings(**settings), Metrics(registry)), registry
+    return RetentionSweep(store, load_settings(**settings), RunMetrics(Metrics(registry))), registry
 
 
 def test_one_coordinator_deletes_what_the_settings_say(store: Store) -> None:

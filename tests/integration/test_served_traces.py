@@ -17,10 +17,10 @@ from tests.support.telemetry import Memory, SeenSpan, connected, in_memory, tree
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.observability.logs import configure_logging
+from turnwise.processes.observers import tracing
+from turnwise.processes.observers.tracing import SpanPlace, place_of_attempt, place_of_move
 from turnwise.record.runs.records import AskRecord, ReplyRecord, RunRecord
 from turnwise.record.store import Store
-from turnwise.serving import tracing
-from turnwise.serving.tracing import SpanPlace, place_of_attempt, place_of_move
 
 SUBMITTED = "00-" + "a" * 32 + "-" + "1" * 16 + "-01"
 logger = logging.getLogger("desk")

@@ -153,9 +153,9 @@ def test_a_run_whose_move_cannot_be_kept_ends_with_the_error(database: Database)
         run, mover = desk.submit("desk"), desk.coordinator._mover
 
         class TooMuch:
-            def move(self, tx: RunTransaction, seen: Any) -> Any:
+            def move(self, tx: RunTransaction) -> Any:
                 tx.change(max_tokens=2**80)
-                return mover.move(tx, seen)
+                return mover.move(tx)
 
         desk.coordinator._mover = TooMuch()  # type: ignore[assignment]
 

@@ -23,7 +23,7 @@ from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
 from turnwise.record.runs.records import AskRecord, EventRecord, NewDocument, NewRun
 from turnwise.record.store import Store
-from turnwise.serving.moves.move import Moved
+from turnwise.serving.moves.moved import Moved
 from turnwise.tasks.entry import document_of
 
 # Events of one run; reads of events are bounded.

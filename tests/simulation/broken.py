@@ -36,9 +36,9 @@ from turnwise.record.runs.submission import Submissions
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus
 from turnwise.serving.attempts.served_calls import ServedCalls
-from turnwise.serving.moves.move import Moved, Mover
-from turnwise.serving.reporting import Reporter
-from turnwise.serving.tracing import MoveSpan
+from turnwise.serving.dispatcher import Dispatcher
+from turnwise.serving.moves.move import Mover
+from turnwise.serving.moves.moved import Moved
 from turnwise_responders.claimed_asks import Holdings
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -148,20 +148,20 @@ def no_lock_for_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
 def published_before_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     """An ask is published within the transaction that writes it."""
     move = Mover.move
-    reporters: list[Reporter] = []
-    made = Reporter.__init__
+    dispatchers: list[Dispatcher] = []
+    made = Dispatcher.__init__
 
-    def known(self: Reporter, *given: Any) -> None:
+    def known(self: Dispatcher, *given: Any) -> None:
         made(self, *given)
-        reporters.append(self)
+        dispatchers.append(self)
 
-    def early(self: Mover, tx: RunTransaction, seen: MoveSpan | None = None) -> Moved:
-        moved = move(self, tx, seen)
+    def early(self: Mover, tx: RunTransaction) -> Moved:
+        moved = move(self, tx)
         if isinstance(moved.ask, AskEnvelope):
-            reporters[-1].publish(moved.ask)
+            dispatchers[-1].publish(moved.ask)
         return moved
 
-    monkeypatch.setattr(Reporter, "__init__", known)
+    monkeypatch.setattr(Dispatcher, "__init__", known)
     monkeypatch.setattr(Mover, "move", early)
 
 

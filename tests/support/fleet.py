@@ -17,10 +17,12 @@ from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.wire import encode_document
 from turnwise.processes.metrics import Metrics
+from turnwise.processes.observers import observers_of
 from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
 from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.store import Store
+from turnwise.serving.observer import Observers
 from turnwise_coordinator.coordinator import Coordinator
 from turnwise_responders.responders import Responders
 
@@ -45,7 +47,7 @@ class Fleet:
     def __enter__(self) -> Fleet:
         opening = self._open
         opening.callback(self.bus.close)
-        coordinator = Coordinator(self._new_store(), self.bus, self._app, self._settings, Metrics(CollectorRegistry()))
+        coordinator = Coordinator(self._new_store(), self.bus, self._app, self._settings, self._observers())
 
         def move(work: Work) -> None:
             if isinstance(work, MoveEnvelope):
@@ -90,7 +92,7 @@ class Fleet:
 
     def _work(self, opening: ExitStack) -> None:
         responders = Responders(
-            self._new_store(), self.bus, self._app, self._settings, Metrics(CollectorRegistry()), queues=self._queues
+            self._new_store(), self.bus, self._app, self._settings, self._observers(), queues=self._queues
         )
 
         def answer(work: Work) -> None:
@@ -100,6 +102,9 @@ class Fleet:
         responders.start()
         opening.callback(responders.stop)
         opening.callback(self.bus.consume(self._queues, answer, threads=self._threads).stop)
+
+    def _observers(self) -> Observers:
+        return observers_of(self._app, self.bus, Metrics(CollectorRegistry()))
 
     def _new_store(self) -> Store:
         database = Database(self._url)

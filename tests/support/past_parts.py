@@ -18,7 +18,8 @@ from turnwise.record.runs.records import Json, NewDocument, NewFork, NewRun, Run
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
 from turnwise.serving.attempts.answering import Answering
-from turnwise.serving.moves.move import Moved, Mover
+from turnwise.serving.moves.move import Mover
+from turnwise.serving.moves.moved import Moved
 
 TASK = "team"
 # More steps than any run here takes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -16,10 +17,12 @@ from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.wire import encode_document
 from turnwise.processes.metrics import Metrics
+from turnwise.processes.observers import observers_of
 from turnwise.processes.settings import load_settings
 from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.store import Store
-from turnwise.serving.moves.move import Moved
+from turnwise.serving.moves.moved import Moved
+from turnwise.serving.observer import Observer
 from turnwise_coordinator.coordinator import Coordinator
 from turnwise_responders.responders import Responders
 
@@ -30,11 +33,18 @@ _STEPS = 100
 class Desk:
     """One application, served over `store`; nothing happens but what a test asks for.
 
-    It has queues of its own, because tests share a database, or those of `beside`.
+    It has queues of its own, because tests share a database, or those of `beside`; `observers` join those of Turnwise.
     """
 
     def __init__(
-        self, store: Store, app: App, *, beside: Desk | None = None, bus: Bus | None = None, **settings: Any
+        self,
+        store: Store,
+        app: App,
+        *,
+        beside: Desk | None = None,
+        bus: Bus | None = None,
+        observers: Sequence[Observer] = (),
+        **settings: Any,
     ) -> None:
         self.store = store
         self.app = app
@@ -44,9 +54,10 @@ class Desk:
         queues: Any = dict.fromkeys(names, self.own)
         made = load_settings(llm_queues=queues, agent_queues=queues, **settings)
         self.metrics = Metrics(CollectorRegistry())
-        self.coordinator = Coordinator(store, self.bus, app, made, self.metrics)
+        told = observers_of(app, self.bus, self.metrics, *observers)
+        self.coordinator = Coordinator(store, self.bus, app, made, told)
         served = [queue for queue in all_queues(queues, queues) if queue != COORDINATOR_QUEUE]
-        self.responders = Responders(store, self.bus, app, made, self.metrics, queues=served)
+        self.responders = Responders(store, self.bus, app, made, told, queues=served)
 
     def __enter__(self) -> Desk:
         self.responders.start()

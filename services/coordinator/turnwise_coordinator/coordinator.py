@@ -6,24 +6,21 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
-from structlog.contextvars import bound_contextvars
-
 from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.bus.routing import COORDINATOR_QUEUE
 from turnwise.errors import UnwritableError
-from turnwise.processes.metrics import Metrics
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.store import Store
 from turnwise.serving.bus_watch import Hearing
+from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.incarnation import Incarnation
-from turnwise.serving.moves.move import Moved, Mover, fail
-from turnwise.serving.moves.observing import tell_callbacks
+from turnwise.serving.moves.move import Mover, fail
+from turnwise.serving.moves.moved import Moved
 from turnwise.serving.moves.run_end import error_record
 from turnwise.serving.moves.versions import is_held_for_newer
-from turnwise.serving.reporting import Reporter
-from turnwise.serving.tracing import MoveSpan
+from turnwise.serving.observer import Observers
 from turnwise_coordinator.retention import RetentionSweep
 from turnwise_coordinator.sweeper import Sweeper
 
@@ -43,25 +40,34 @@ class Coordinator:
         bus: Bus,
         app: App,
         settings: ServiceSettings,
-        metrics: Metrics,
+        observers: Observers,
         *,
         paused: Callable[[], bool] = lambda: False,
     ) -> None:
         self._is_paused = paused
         self._store = store
-        self._app = app
-        self._reporter = Reporter(bus, metrics, store.clock)
+        self._observers = observers
+        self._dispatcher = Dispatcher(bus)
         self._mover = Mover(
             app=app,
             llm_queues=settings.llm_queues,
             agent_queues=settings.agent_queues,
             max_attempts=settings.max_attempts,
             pinned=settings.pinned,
+            observers=observers,
         )
         version = app.version if settings.pinned else None
-        retention = RetentionSweep(store, settings, metrics)
+        retention = RetentionSweep(store, settings, observers)
         self._sweeper = Sweeper(
-            store, bus, self._swept, self._reporter, settings, retention, version=version, paused=self._paused
+            store,
+            bus,
+            self._swept,
+            self._dispatcher,
+            observers,
+            settings,
+            retention,
+            version=version,
+            paused=self._paused,
         )
         self.hearing = Hearing(store.clock, settings.deaf_seconds)
         self._incarnation = Incarnation(
@@ -75,16 +81,16 @@ class Coordinator:
         wakes a coordinator. Raises `NotFoundError` for an unknown run, `DatabaseUnavailableError` while the database
         is away (the sweeper comes back to it).
         """
-        with bound_contextvars(run=run_id), MoveSpan() as seen:
+        with self._observers.around_move(run_id):
             began = self._store.clock.monotonic()
             try:
                 with self._store.locked(run_id) as tx:
-                    moved = self._mover.move(tx, seen)
+                    moved = self._mover.move(tx)
             except UnwritableError as error:
                 moved = self._end(run_id, error)
-            self._reporter.moved_after(moved, self._store.clock.monotonic() - began)
-            self._reporter.moved(moved)
-            tell_callbacks(self._app, moved)
+            seconds = self._store.clock.monotonic() - began
+            self._dispatcher.moved(moved)
+            self._observers.moved(moved, seconds)
         return moved
 
     def _end(self, run_id: str, error: UnwritableError) -> Moved:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 
 from turnwise.base.ids import new_id
-from turnwise.processes.metrics import Metrics
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.store import Store
 from turnwise.record.upkeep.purging import OldRun, Retention
+from turnwise.serving.observer import Observer
 
 logger = logging.getLogger(__name__)
 
@@ -31,9 +31,9 @@ class RetentionSweep:
     requests of a week ago.
     """
 
-    def __init__(self, store: Store, settings: ServiceSettings, metrics: Metrics) -> None:
+    def __init__(self, store: Store, settings: ServiceSettings, observers: Observer) -> None:
         self._store = store
-        self._purged = metrics.runs_purged_total
+        self._observers = observers
         self._interval = settings.sweep_seconds
         self._retention: Retention | None = None
         if settings.retention is not None:
@@ -71,7 +71,7 @@ class RetentionSweep:
         for old in found:
             self._after = old  # also if it cannot be deleted: the others can
             if self._store.purge_run(old.id, retention):
-                self._purged.labels(old.status).inc()
+                self._observers.run_purged(old)
                 deleted += 1
             if self._clock.monotonic() >= until:
                 break

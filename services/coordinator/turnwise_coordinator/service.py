@@ -30,7 +30,7 @@ class CoordinatorProcess:
             parts.bus,
             parts.app,
             settings,
-            parts.metrics,
+            parts.observers,
             paused=lambda: switches.paused(COORDINATOR_QUEUE),
         )
         queues = all_queues(settings.llm_queues, settings.agent_queues)

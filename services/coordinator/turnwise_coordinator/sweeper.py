@@ -13,9 +13,10 @@ from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues, lane
 from turnwise.errors import EnvironmentFault, NotFoundError
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.store import Store
+from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.pausing import tell_let_go
 from turnwise.serving.moves.permits import permit
-from turnwise.serving.reporting import Reporter
+from turnwise.serving.observer import Observer
 from turnwise_coordinator.retention import RetentionSweep
 
 logger = logging.getLogger(__name__)
@@ -37,7 +38,8 @@ class Sweeper:
         store: Store,
         bus: Bus,
         move: Callable[[str], Any],
-        reporter: Reporter,
+        dispatcher: Dispatcher,
+        observers: Observer,
         settings: ServiceSettings,
         retention: RetentionSweep,
         *,
@@ -49,7 +51,8 @@ class Sweeper:
         self._store = store
         self._bus = bus
         self._move = move
-        self._reporter = reporter
+        self._dispatcher = dispatcher
+        self._observers = observers
         self._interval = settings.sweep_seconds
         self._version = version
         self._queues = [q for q in all_queues(settings.llm_queues, settings.agent_queues) if q != COORDINATOR_QUEUE]
@@ -73,9 +76,9 @@ class Sweeper:
         """One pass; raises `EnvironmentFault` where database or broker are away."""
         taken = self._store.expire_leases()
         if taken:
-            self._reporter.expired(len(taken))
+            self._observers.leases_expired(taken)
             for ask in taken:
-                self._reporter.publish(permit(ask))
+                self._dispatcher.publish(permit(ask))
         tell_let_go(self._store, self._bus, pinned=self._version is not None)
         for run_id in () if self._paused() else self._store.due_moves(version=self._version):
             self._make_move(run_id)
@@ -86,7 +89,7 @@ class Sweeper:
                 # A message that waits in the queue is a permit for those in line, too.
                 in_line = self._store.next_in_line(queue, _IN_LINE, version=self._version)[waiting:]
                 for ask in [*permits, *in_line]:
-                    self._reporter.publish(permit(ask))
+                    self._dispatcher.publish(permit(ask))
         self._retention.sweep()
 
     def _make_move(self, run_id: str) -> None:

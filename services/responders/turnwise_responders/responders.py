@@ -17,25 +17,24 @@ from turnwise.errors import (
     TurnwiseError,
     UnwritableError,
 )
-from turnwise.processes.metrics import Metrics
+from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.processes.settings import ServiceSettings
+from turnwise.processes.spending import spending_of
 from turnwise.record.runs.kept_errors import CodedError, RaisedError
-from turnwise.record.runs.outcomes import Deferral, Parking, Release, Reply
+from turnwise.record.runs.outcomes import Deferral, Outcome, Parking, Release, Reply
 from turnwise.record.runs.records import Claim
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
 from turnwise.serving.attempts.answering import Answering
-from turnwise.serving.attempts.attempt import Outcome
-from turnwise.serving.attempts.budget_gate import Spending
 from turnwise.serving.attempts.provider_places import ServedProviders
 from turnwise.serving.bus_watch import Hearing
+from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.incarnation import Incarnation
-from turnwise.serving.moves.move import Moved, Mover
-from turnwise.serving.moves.observing import tell_callbacks
+from turnwise.serving.moves.move import Mover
+from turnwise.serving.moves.moved import Moved
 from turnwise.serving.moves.permits import permit
 from turnwise.serving.moves.versions import taken_over
-from turnwise.serving.reporting import Reporter
-from turnwise.serving.tracing import Attempted, MoveSpan, attempting
+from turnwise.serving.observer import Observers
 from turnwise_responders.claimed_asks import Holdings
 from turnwise_responders.in_flight import InFlight
 from turnwise_responders.leased_record import LeasedRecord
@@ -61,7 +60,7 @@ class Responders:
         bus: Bus,
         app: App,
         settings: ServiceSettings,
-        metrics: Metrics,
+        observers: Observers,
         *,
         queues: Sequence[str] = ("llm", "agent"),
         beat_store: Store | None = None,
@@ -73,7 +72,8 @@ class Responders:
         self.watched = WatchedRuns(self._clock)
         self._streaming = Streaming(bus, self.watched, self._clock)
         self._in_flight = InFlight(store, bus, self.watched.heard)
-        self._reporter = Reporter(bus, metrics, self._clock)
+        self._observers = observers
+        self._dispatcher = Dispatcher(bus)
         self._mover = (
             Mover(
                 app=app,
@@ -81,6 +81,7 @@ class Responders:
                 agent_queues=settings.agent_queues,
                 max_attempts=settings.max_attempts,
                 pinned=settings.pinned,
+                observers=observers,
             )
             if settings.move_with_reply
             else None
@@ -103,7 +104,7 @@ class Responders:
             self._holdings.clear_up,
         )
         record = LeasedRecord(store, self._incarnation, self._until_back)
-        spending = Spending.of(settings, ServedProviders(store, self._wake_next))
+        spending = spending_of(settings, ServedProviders(store, self._wake_next))
         self._answering = Answering(store, app, spending, record, at_once=settings.concurrency)
 
     def start(self) -> None:
@@ -168,12 +169,12 @@ class Responders:
             return False
         with self._holdings.claim(queue, worker, self._version) as claim:
             if claim is not None:
-                self._reporter.claimed(claim)
-                with attempting(claim, self._app) as attempted:
-                    self._answer(claim, attempted)
+                self._observers.ask_claimed(claim)
+                with self._observers.around_attempt(claim):
+                    self._answer(claim)
         return claim is not None
 
-    def _answer(self, claim: Claim, attempted: Attempted) -> None:
+    def _answer(self, claim: Claim) -> None:
         """Answer what was claimed, or put it off, or give it back."""
         started = self._clock.monotonic()
         try:
@@ -188,28 +189,29 @@ class Responders:
             )
             self._until_back(claim, lambda: self._store.release(claim, "database_away"))
             return
-        attempted.ended(outcome)
+        if outcome is None:  # this process has to end without a word
+            return
+        self._observers.attempt_ended(claim, outcome)
         try:
-            self._hand_in(claim, outcome, attempted, started)
+            self._hand_in(claim, outcome, started)
         except UnwritableError as error:  # of a deferral, a release or a parking; replies have it in `_write`
-            assert outcome is not None
             self._keep(claim, _refused(claim, outcome, error), started)
 
-    def _hand_in(self, claim: Claim, outcome: Outcome | None, attempted: Attempted, started: float) -> None:
+    def _hand_in(self, claim: Claim, outcome: Outcome, started: float) -> None:
         """Write what became of the ask, whatever that is."""
         if isinstance(outcome, Deferral):
             deferral = outcome
             if self._until_back(claim, lambda: self._store.defer(claim, deferral)) is not None:
-                self._reporter.deferred(claim, deferral, self._clock.monotonic() - started)
+                self._observers.ask_deferred(claim, deferral, self._clock.monotonic() - started)
         elif isinstance(outcome, Release):
             held = self._drop(claim, outcome)
-            self._reporter.cut(claim, outcome, self._clock.monotonic() - started, late=held is False)
+            self._observers.ask_released(claim, outcome, self._clock.monotonic() - started, late=held is False)
         elif isinstance(outcome, Parking):
             parking = outcome
             if self._until_back(claim, lambda: self._store.park(claim, parking)):
-                self._reporter.parked(claim, parking)
-        elif outcome is not None:
-            self._keep(claim, replace(outcome, traceparent=attempted.traceparent), started)
+                self._observers.ask_parked(claim, parking)
+        else:
+            self._keep(claim, replace(outcome, traceparent=current_traceparent()), started)
 
     def _keep(self, claim: Claim, reply: Reply, started: float) -> None:
         """Write the reply, and tell what follows from it; `started` is when the responder was called."""
@@ -219,14 +221,17 @@ class Responders:
         accepted = self._write(claim, reply, moves)
         if accepted is None:
             return
-        if accepted:
-            self._answering.accepted(claim, reply)
-        self._reporter.replied(claim, reply, accepted, started, answered, moved=bool(moves))
+        worked, written = answered - started, self._clock.monotonic() - answered
+        if not accepted:
+            self._observers.reply_discarded(claim, reply, worked, written)
+            return
+        self._answering.accepted(claim, reply)
+        self._observers.reply_stored(claim, reply, worked, written, moved=bool(moves))
         for moved in moves:
-            self._reporter.moved(moved)
-            tell_callbacks(self._app, moved)
-        if accepted and not moves:
-            self._reporter.wake(claim.run.id)
+            self._dispatcher.moved(moved)
+            self._observers.moved(moved)
+        if not moves:
+            self._dispatcher.wake(claim.run.id)
 
     def _drop(self, claim: Claim, release: Release) -> bool | None:
         """Give back what was cancelled, and let a coordinator see why; if it is not ours any more, keep the books.
@@ -236,9 +241,9 @@ class Responders:
         given, doubt = (release.reason, release.usage, release.calls), release.in_doubt
         held = self._until_back(claim, lambda: self._store.release(claim, *given, work=release.work, in_doubt=doubt))
         if held:
-            self._reporter.wake(claim.run.id)
+            self._dispatcher.wake(claim.run.id)
             if release.reason == Cause.DRAINED.value:  # others are there for it
-                self._reporter.publish(permit(claim.ask))
+                self._dispatcher.publish(permit(claim.ask))
         elif held is False:
             error = CodedError(code="cancelled", message=f"cut short: {release.reason}", place=claim.ask.path)
             late = Reply(kind="error", error=error, usage=release.usage, calls=release.calls)
@@ -254,7 +259,7 @@ class Responders:
 
         def write(what: Reply) -> bool:
             moves.clear()
-            return self._store.reply(claim, what, self._then(moves))
+            return self._store.reply(claim, what, self._then(claim, moves))
 
         try:
             return self._until_back(claim, lambda: write(reply))
@@ -291,15 +296,15 @@ class Responders:
                     return None
                 pause = min(2 * pause, _LAST_PAUSE)
 
-    def _then(self, moves: list[Moved]) -> Callable[[RunTransaction], None] | None:
+    def _then(self, claim: Claim, moves: list[Moved]) -> Callable[[RunTransaction], None] | None:
         """The next move in the reply's own transaction, where the settings say so."""
         mover = self._mover
         if mover is None:
             return None
 
         def move(tx: RunTransaction) -> None:
-            with MoveSpan() as seen:
-                moves.append(mover.move(tx, seen))
+            with self._observers.around_move(claim.run.id):
+                moves.append(mover.move(tx))
 
         return move
 
@@ -307,7 +312,7 @@ class Responders:
         """A call gave room back to its provider: a permit for the next in line, which a sweep would give later."""
         try:
             for ask in self._store.next_in_line(claim.ask.queue or "", 1, bucket, self._version):
-                self._reporter.publish(permit(ask))
+                self._dispatcher.publish(permit(ask))
         except DatabaseUnavailableError as error:
             logger.debug(
                 "The asks that wait for a provider were not looked up: %s", error, extra={"action": "line_not_seen"}

@@ -37,7 +37,7 @@ class ResponderProcess:
             parts.bus,
             parts.app,
             settings,
-            parts.metrics,
+            parts.observers,
             queues=queues,
             beat_store=beat_store,
             paused=switches.paused,

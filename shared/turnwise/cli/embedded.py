@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -17,11 +18,13 @@ from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.errors import ConfigurationError, DatabaseUnavailableError
 from turnwise.observability.telemetry.export import start_exporting
 from turnwise.processes.metrics import Metrics, watch_database, watch_process
+from turnwise.processes.observers import observers_of
 from turnwise.processes.service_loading import load_service
 from turnwise.record.database.database import Database
 from turnwise.record.database.file_lock import EmbeddedLock
 from turnwise.record.store import Store
 from turnwise.serving.moves.permits import permit
+from turnwise.serving.observer import Observer
 
 if TYPE_CHECKING:
     from turnwise.processes.settings import ServiceSettings
@@ -36,9 +39,11 @@ class EmbeddedServer:
     """Everything that serves runs, in threads of this process, from `start` to `stop`.
 
     Takes `bind`, `database_url` and the limits from the settings; port 0 takes a free one. No broker is used.
+    `observers` join those of Turnwise.
     """
 
-    def __init__(self, settings: ServiceSettings, app: App) -> None:
+    def __init__(self, settings: ServiceSettings, app: App, *, observers: Sequence[Observer] = ()) -> None:
+        self._more_observers = observers
         self._settings = settings
         self._app = app
         self._open = ExitStack()
@@ -105,9 +110,9 @@ class EmbeddedServer:
         metrics.expect_tasks(self._app.tasks)
         watch_process(metrics.registry)
         watch_database(metrics, store.database.pool)
-        parts = (store, bus, self._app, settings, metrics)
+        parts = (store, bus, self._app, settings)
         # The port is taken before there are tables: if it is busy, nothing has been written. It is served after.
-        api = load_service("gateway", "api").create_api(*parts)
+        api = load_service("gateway", "api").create_api(*parts, metrics)
         host, port = settings.bind_address
         gateway = load_service("gateway", "server").GatewayThread(api, host, port)
         opening.callback(gateway.stop)
@@ -115,8 +120,9 @@ class EmbeddedServer:
         store.database.migrate()
         gateway.start()
         queues = [name for name in all_queues(settings.llm_queues, settings.agent_queues) if name != COORDINATOR_QUEUE]
-        responders = load_service("responders", "responders").Responders(*parts, queues=queues)
-        coordinator = load_service("coordinator", "coordinator").Coordinator(*parts)
+        observers = observers_of(self._app, bus, metrics, *self._more_observers)
+        responders = load_service("responders", "responders").Responders(*parts, observers, queues=queues)
+        coordinator = load_service("coordinator", "coordinator").Coordinator(*parts, observers)
 
         def move(work: Work) -> None:
             if isinstance(work, MoveEnvelope):

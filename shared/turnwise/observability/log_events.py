@@ -167,6 +167,7 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("look_crashed", _E, "A look for cancelled work met an error of its own; it continues."),
         LogEvent("deadline_failed", _E, "A callback of a deadline raised."),
         LogEvent("callback_failed", _E, "A task's callback raised after a move."),
+        LogEvent("observer_failed", _E, "An observer raised at `hook`; with its traceback.", ("hook",)),
         LogEvent("run_log_failed", _W, "A file of a log of a run could not be written.", ("file",)),
         LogEvent("purged", _D, "Old runs were deleted.", ("runs",)),
     ),

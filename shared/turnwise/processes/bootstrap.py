@@ -27,22 +27,25 @@ from turnwise.processes.metrics import (
 )
 from turnwise.processes.metrics.multiprocess import ChildrenCollector, counting_folder
 from turnwise.processes.metrics.server import Health
+from turnwise.processes.observers import observers_of
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.database.database import Database
 from turnwise.record.store import Store
+from turnwise.serving.observer import Observer, Observers
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """The record, the bus, the application and the metrics of one process."""
+    """The record, the bus, the application, the metrics and the observers of one process."""
 
     database: Database
     store: Store
     bus: Bus
     app: App
     metrics: Metrics
+    observers: Observers
 
     def close(self) -> None:
         """Let go of the database and the broker."""
@@ -119,8 +122,8 @@ def open_store(settings: ServiceSettings, connections: int | None = None) -> tup
     return database, Store(database, lease_seconds=settings.lease_seconds, tenant_weights=settings.tenant_weights)
 
 
-def open_parts(settings: ServiceSettings, *, app: App | None = None) -> Parts:
-    """Load the application, open record and bus, and see that both answer.
+def open_parts(settings: ServiceSettings, *, app: App | None = None, observers: Sequence[Observer] = ()) -> Parts:
+    """Load the application, open record and bus, and see that both answer; `observers` join those of Turnwise.
 
     Raises `ApplicationError`, `ConfigurationError`, `DatabaseUnavailableError`, `SchemaVersionError`,
     `BrokerUnavailableError`.
@@ -143,7 +146,14 @@ def open_parts(settings: ServiceSettings, *, app: App | None = None) -> Parts:
     watch_process(metrics.registry)
     watch_database(metrics, database.pool)
     watch_broker(metrics, bus.connections)
-    return Parts(database=database, store=store, bus=bus, app=application, metrics=metrics)
+    return Parts(
+        database=database,
+        store=store,
+        bus=bus,
+        app=application,
+        metrics=metrics,
+        observers=observers_of(application, bus, metrics, *observers),
+    )
 
 
 def serve_own_metrics(

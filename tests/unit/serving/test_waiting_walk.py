@@ -25,7 +25,8 @@ from turnwise.record.runs.records import Claim, Json, NewDocument, NewRun, RunRe
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.store import Store
 from turnwise.serving.attempts.answering import Answering
-from turnwise.serving.moves.move import Moved, Mover
+from turnwise.serving.moves.move import Mover
+from turnwise.serving.moves.moved import Moved
 from turnwise.serving.wait_reason import why_waiting
 
 LEASE = 5.0

@@ -14,11 +14,11 @@ from turnwise.errors import BrokerUnavailableError, ConfigurationError, InvalidR
 from turnwise.messages.wire import encode_document
 from turnwise.models.providers import refuse_address
 from turnwise.observability.telemetry.context import current_traceparent, link_current_to
+from turnwise.processes.spending import spending_of
 from turnwise.record.past.retrying import RetryLimits
 from turnwise.record.runs.records import AskRecord, NewFork, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.tenants.caller import Caller
-from turnwise.serving.attempts.budget_gate import Spending
 from turnwise.serving.attempts.other_models import without_price
 from turnwise.serving.moves.permits import permit
 from turnwise.tasks.entry import document_of
@@ -109,7 +109,7 @@ def _require_price(gateway: Gateway, origin: RunRecord, new: NewFork, caller: Ca
     app, model = gateway.app, origin.model if new.model is None else new.model
     if model is None or new.version != app.version or origin.task not in app.tasks:
         return
-    limits = Spending.of(gateway.settings).limits_of(caller.limits)
+    limits = spending_of(gateway.settings).limits_of(caller.limits)
     own = origin.max_cost if new.max_cost is None else new.max_cost
     session = limits.session[0] if new.session_id is not None else None
     if not any((own, session, limits.tenant_day[0], limits.tenant_month[0])):

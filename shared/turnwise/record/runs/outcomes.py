@@ -145,6 +145,9 @@ class Parking:
     work: Json | None = None
 
 
+Outcome = Reply | Deferral | Release | Parking
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resolution:
     """A person's decision on a parked ask.

@@ -13,10 +13,10 @@ from turnwise.errors import ApplicationError, DatabaseUnavailableError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import decode_document
 from turnwise.record.runs.kept_errors import RaisedError
-from turnwise.record.runs.outcomes import Reply
+from turnwise.record.runs.outcomes import Outcome, Reply
 from turnwise.record.runs.records import Claim
 from turnwise.record.store import Store
-from turnwise.serving.attempts.attempt import Attempt, Outcome
+from turnwise.serving.attempts.attempt import Attempt
 from turnwise.serving.attempts.budget_gate import ServedGate, Spending
 from turnwise.serving.attempts.history_cache import HistoryCache
 from turnwise.serving.attempts.other_models import OtherModels

@@ -32,7 +32,7 @@ from turnwise.models.budget.wait import PutOff
 from turnwise.models.retry_policy import kind_of
 from turnwise.observability.display import quiet_mode
 from turnwise.record.runs.kept_errors import RaisedError, RefusedCall
-from turnwise.record.runs.outcomes import Deferral, Parking, Release, Reply
+from turnwise.record.runs.outcomes import Deferral, Outcome, Parking, Release, Reply
 from turnwise.record.runs.records import Claim, Json, NewDocument, Usage
 from turnwise.serving.attempts.budget_gate import ServedGate, usage_of
 from turnwise.serving.attempts.served_agent import ServedAgent
@@ -42,8 +42,6 @@ from turnwise.serving.attempts.work_times import Work
 from turnwise.serving.moves.run_end import error_record
 
 logger = logging.getLogger(__name__)
-
-Outcome = Reply | Deferral | Release | Parking
 
 _AWAY = "database_away"
 # Seconds between two looks at most whether a provider is back. It is one call for all that wait, so it is cheap.

@@ -21,7 +21,6 @@ from turnwise.models.budget.gate import Hold, as_usage
 from turnwise.models.budget.wait import PutOff, Wait
 from turnwise.models.limits.provider import ProviderWait
 from turnwise.models.tokens.usage import LLMTokenUsage
-from turnwise.processes.settings import ServiceSettings
 from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS, ScopeLimits, period_end
 from turnwise.record.budgets.reservations import Answer, Stale, Take
 from turnwise.record.runs.outcomes import CallUsage, ProviderDown
@@ -50,20 +49,6 @@ class Spending:
     providers: ServedProviders | None = None
     on_limit: str = "end"
     on_outage: str = "wait"
-
-    @classmethod
-    def of(cls, settings: ServiceSettings, providers: ServedProviders | None = None) -> Spending:
-        """As the settings say."""
-        return cls(
-            limits=ScopeLimits(
-                session=(settings.session_max_cost, settings.session_max_tokens),
-                tenant_day=(settings.tenant_day_max_cost, settings.tenant_day_max_tokens),
-                tenant_month=(settings.tenant_month_max_cost, settings.tenant_month_max_tokens),
-            ),
-            providers=providers,
-            on_limit=settings.on_limit,
-            on_outage=settings.on_outage,
-        )
 
     def limits_of(self, own: TenantLimits) -> ScopeLimits:
         """Return what is allowed to runs of a tenant with limits of its own."""

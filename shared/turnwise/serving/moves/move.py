@@ -29,44 +29,26 @@ from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import StatusCode
 from turnwise.messages.toolset import AgentFacts
 from turnwise.models.base import LLMMessage
+from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.record.database.faults import DATABASE_ERRORS
 from turnwise.record.runs.event_data import RunEnded
 from turnwise.record.runs.kept_errors import RaisedError
-from turnwise.record.runs.records import Json, NewAsk, RunRecord
+from turnwise.record.runs.records import Json, NewAsk
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus
 from turnwise.serving.attempts.served_agent import over_template
 from turnwise.serving.moves.history_edits import apply_edit
+from turnwise.serving.moves.moved import Moved
 from turnwise.serving.moves.pausing import hold_if_paused
 from turnwise.serving.moves.run_documents import RunDocuments
 from turnwise.serving.moves.run_end import error_record, no_provider, run_status
 from turnwise.serving.moves.served_tasks import ServedTasks
 from turnwise.serving.moves.versions import end_for_others, end_undecided, explained, hold_for_newer, taken_over
-from turnwise.serving.tracing import MoveSpan
+from turnwise.serving.observer import NO_OBSERVERS, Observer
 from turnwise.tasks.entry import last_said
 from turnwise.tasks.tree import TaskTree
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Moved:
-    """The consequences of a committed move: the ask to publish, the run as it is now, the events to tell.
-
-    `began` and `ended`: it was this move that did. `next_run` is the run of its session that waited for that. `at` is
-    the time of the move by the database's clock, `late` the seconds that it was due before then (None if no move was
-    due), and `queue` that of the ask whose answer was moved on: the coordinators' own where there was none.
-    """
-
-    run: RunRecord
-    ask: AskEnvelope | None = None
-    trace: tuple[Trace, ...] = ()
-    began: bool = False
-    ended: bool = False
-    next_run: str | None = None
-    at: float = 0.0
-    late: float | None = None
-    queue: str = COORDINATOR_QUEUE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +63,10 @@ class Mover:
     agent_queues: dict[str, str]
     max_attempts: int = 5
     pinned: bool = False
+    observers: Observer = NO_OBSERVERS
 
-    def move(self, tx: RunTransaction, seen: MoveSpan | None = None) -> Moved:
-        """Make the run's next move, if there is something to continue; commits nothing itself. `seen` is told of it.
+    def move(self, tx: RunTransaction) -> Moved:
+        """Make the run's next move, if there is something to continue; commits nothing itself.
 
         An error of the application's own rules, or of its factory, ends the run with ERROR and is on record. Errors of
         the database propagate: the move is made again when it is back.
@@ -91,9 +74,10 @@ class Mover:
         if tx.run.ended:
             return Moved(run=tx.run)
         is_new, due, waited_for = tx.run.started_at is None, tx.run.move_due_at, tx.run.waiting_for or {}
-        seen = seen or MoveSpan()
-        moved = self._moved(tx, seen)
-        seen.made(moved.run)
+        beginning = _Beginning(self.observers, tx)
+        moved = self._moved(tx, beginning)
+        if beginning.told:
+            self.observers.move_made(moved.run)
         tx.mark()
         moved = replace(
             moved,
@@ -104,7 +88,7 @@ class Mover:
         )
         return replace(moved, ended=True, next_run=tx.run_after()) if moved.run.ended else moved
 
-    def _moved(self, tx: RunTransaction, seen: MoveSpan) -> Moved:
+    def _moved(self, tx: RunTransaction, beginning: _Beginning) -> Moved:
         if self.pinned and tx.run.version != self.app.version:
             end_for_others(tx)
             return Moved(run=tx.run)
@@ -115,7 +99,7 @@ class Mover:
             return Moved(run=tx.run)
         try:
             tree = self.app.tree(tx.run.task)
-            return _Move(self, tx, tree, seen).make()
+            return _Move(self, tx, tree, beginning).make()
         except NewerStateError as error:
             hold_for_newer(tx, error)
             return Moved(run=tx.run)
@@ -125,7 +109,7 @@ class Mover:
             raise
         except Exception as error:  # an application's override may raise anything; it is recorded
             logger.exception("The application of run %s failed", tx.run.id, extra={"action": "application_failed"})
-            seen.begin(tx)
+            beginning.tell()
             record = error_record(error, place="move")
             if isinstance(error, AttributeNotSavedError):
                 record = replace(record, code=error.code)
@@ -159,13 +143,26 @@ def out_of_time(tx: RunTransaction) -> bool:
     return tx.run.deadline_at is not None and tx.now >= tx.run.deadline_at
 
 
+class _Beginning:
+    """The moment at which it turns out that there is a move to make; observers are told once."""
+
+    def __init__(self, observers: Observer, tx: RunTransaction) -> None:
+        self._observers, self._tx = observers, tx
+        self.told = False
+
+    def tell(self) -> None:
+        if not self.told:
+            self.told = True
+            self._observers.move_began(self._tx)
+
+
 class _Move:
     """One move: what was read, and what the machine has decided so far."""
 
-    def __init__(self, mover: Mover, tx: RunTransaction, tree: TaskTree, seen: MoveSpan) -> None:
+    def __init__(self, mover: Mover, tx: RunTransaction, tree: TaskTree, beginning: _Beginning) -> None:
         self.mover = mover
         self.tx = tx
-        self.seen = seen
+        self.beginning = beginning
         self.tree = tree
         self.registry = tree.registry()
         self.documents = RunDocuments(tx, self.registry)
@@ -210,7 +207,7 @@ class _Move:
 
     def _first(self) -> StackMove:
         run = self.tx.run
-        self.seen.begin(self.tx)
+        self.beginning.tell()
         if not self.tree.root.restart:
             self.tx.take_up_conversation()
         message = self.documents.decode(run.message) if run.message else self._last_said()
@@ -250,7 +247,7 @@ class _Move:
         tx = self.tx
         reply = tx.reply()
         if reply is not None:
-            self.seen.begin(tx)
+            self.beginning.tell()
             if reply.kind == "error":
                 fail(tx, reply.error or {})
                 return None
@@ -260,7 +257,7 @@ class _Move:
             document = self.documents.find(reply.document_id) if reply.document_id else None
             return Reply(document)
         if tx.run.cancel_requested_at is not None or out_of_time(tx):
-            self.seen.begin(tx)
+            self.beginning.tell()
             if tx.run.awaiting:
                 tx.close_ask(tx.run.awaiting, AskStatus.CANCELLED)
             return Look()
@@ -347,6 +344,7 @@ class _Move:
         data = {"responder": ask.responder, **({"document": message_id} if message_id else {})}
         data |= taken_over(run, self.mover.app)
         extra: Json = {}
+        traceparent = current_traceparent()
         if responder == "user":
             # For whoever takes the answer, which need not have this version of the application.
             extra["default"] = spec.default_human_response
@@ -372,7 +370,7 @@ class _Move:
                 priority=run.priority,
                 max_attempts=self.mover.max_attempts,
                 extra=extra,
-                traceparent=self.seen.traceparent,
+                traceparent=traceparent,
             )
         )
         tx.change(awaiting=ask_id, move_due_at=None)
@@ -387,7 +385,7 @@ class _Move:
             task=ask.path,
             turn=ask.turn,
             document=self.documents.body(message_id) if message_id else None,
-            traceparent=self.seen.traceparent,
+            traceparent=traceparent,
         )
 
     def _whose_limit(self) -> Json:

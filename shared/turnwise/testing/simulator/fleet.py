@@ -12,6 +12,7 @@ from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, RunNotice
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.errors import BrokerUnavailableError, EnvironmentFault, NotFoundError
 from turnwise.processes.metrics import Metrics
+from turnwise.processes.observers import observers_of
 from turnwise.processes.service_loading import load_service
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.database.database import Database
@@ -163,19 +164,23 @@ class Fleet:
             clock=ProcessClock(self._world.schedule, host),
             notify=notify if slot.kind == "gateway" else None,
         )
-        return store, bus, slot.app, self._settings, self._metrics
+        return store, bus, slot.app, self._settings
+
+    def _observed(self, slot: Slot, host: Host) -> tuple[Any, ...]:
+        store, bus, app, settings = self._parts(slot, host)
+        return store, bus, app, settings, observers_of(app, bus, self._metrics)
 
     def _gateway(self, slot: Slot, host: Host) -> None:
         store, bus, *others = self._parts(slot, host)
         api = self._apis.get(slot.name)
         if api is None:
-            api = self._apis[slot.name] = load_service("gateway", "api").create_api(store, bus, *others)
+            api = self._apis[slot.name] = load_service("gateway", "api").create_api(store, bus, *others, self._metrics)
         # Its routes take long to make; all that they know of this process is here.
         api.state.gateway = replace(api.state.gateway, store=store, bus=bus)
         slot.api = api
 
     def _coordinator(self, slot: Slot, host: Host) -> None:
-        coordinator = load_service("coordinator", "coordinator").Coordinator(*self._parts(slot, host))
+        coordinator = load_service("coordinator", "coordinator").Coordinator(*self._observed(slot, host))
         coordinator.start()
         slot.stop = coordinator.stop
 
@@ -186,7 +191,7 @@ class Fleet:
         self._serve(host, [COORDINATOR_QUEUE], work)
 
     def _worker(self, slot: Slot, host: Host) -> None:
-        parts = self._parts(slot, host)
+        parts = self._observed(slot, host)
         responders = load_service("responders", "responders").Responders(*parts, queues=self._queues)
         responders.start()
         slot.stop = responders.stop

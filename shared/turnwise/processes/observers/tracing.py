@@ -21,23 +21,24 @@ begins a stretch, with links to what it follows and to the run's submission.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from structlog.contextvars import bound_contextvars
-
 from turnwise.agents.observed import invoking
 from turnwise.app import App
+from turnwise.base.contextual import Bound
 from turnwise.observability.telemetry import names
 from turnwise.observability.telemetry.context import trace_id
 from turnwise.observability.telemetry.conversation import about
-from turnwise.observability.telemetry.spans import Spot, begins_at, begun, current, listened, record
-from turnwise.record.runs.outcomes import Deferral, Parking, Release, Reply
+from turnwise.observability.telemetry.spans import NOBODY, Spot, begins_at, begun, current, listened, record
+from turnwise.record.runs.outcomes import Deferral, Outcome, Release, Reply
 from turnwise.record.runs.records import AskRecord, Claim, ReplyRecord, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
+from turnwise.serving.observer import Observer
 
 # Seconds between a step and what it follows, within which they belong to one stretch.
 TOGETHER = 60.0
@@ -85,7 +86,7 @@ def _linked(**links: str | None) -> dict[str, str | None]:
     return found
 
 
-class MoveSpan:
+class _MoveSpan:
     """The span of one move: from here on, if it turns out that there is a move to make, until the block is left."""
 
     def __init__(self) -> None:
@@ -93,21 +94,14 @@ class MoveSpan:
         self._spot: Spot | None = None
         self._open = ExitStack()
 
-    @property
-    def traceparent(self) -> str | None:
-        """The context of the move; None where no one takes spans."""
-        return self._spot.traceparent if self._spot is not None else None
-
     def begin(self, tx: RunTransaction) -> None:
-        """There is a move to make: find its place. Doing it again changes nothing."""
-        if self._from is None or self._spot is not None:
-            return
+        """There is a move to make: find its place."""
         run = tx.run
         first = run.awaiting is None
         place = place_of_move(run, None if first else tx.open_ask(), None if first else tx.reply(), tx.now)
         spot = begun(
             f"{names.MOVE} {run.task}",
-            of_run(run) | {names.TASK: run.task},
+            _of_run(run) | {names.TASK: run.task},
             parent=place.parent,
             links=place.links,
             root=True,
@@ -125,7 +119,7 @@ class MoveSpan:
             if run.status == RunStatus.FAILED and run.error is not None:
                 self._spot.failed(str(run.error.get("type", run.status_code)))
 
-    def __enter__(self) -> MoveSpan:
+    def __enter__(self) -> _MoveSpan:
         return self
 
     def __exit__(
@@ -138,50 +132,79 @@ class MoveSpan:
             self._spot.span.end()
 
 
-class Attempted:
-    """The telemetry of an attempt at a claimed ask."""
+_move: ContextVar[_MoveSpan | None] = ContextVar("turnwise_move_span", default=None)
+_attempt: ContextVar[Spot | None] = ContextVar("turnwise_attempt_span", default=None)
 
-    def __init__(self, spot: Spot | None) -> None:
-        self._spot = spot
 
-    @property
-    def traceparent(self) -> str | None:
-        """The context of the attempt."""
-        return self._spot.traceparent if self._spot is not None else None
+class RunTracing(Observer):
+    """Writes the spans of moves, of attempts and of whole runs, where someone takes them.
 
-    def ended(self, outcome: Reply | Deferral | Release | Parking | None) -> None:
-        """Tell the outcome."""
-        if self._spot is None or outcome is None:
-            return
-        kind = outcome.kind if isinstance(outcome, Reply) else type(outcome).__name__.lower()
-        self._spot.set({names.OUTCOME: kind})
-        if isinstance(outcome, Deferral):
-            error = outcome.data.get("error")
-        else:
-            kept = None if isinstance(outcome, Release) else outcome.error
-            error = kept.as_json() if kept is not None else None
-        if error is not None:
-            self._spot.failed(str(error.get("type") or error.get("kind") or kind))
+    The contexts of the first two are current while they last, so what is written meanwhile refers to them.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def around_move(self, run_id: str) -> AbstractContextManager[object]:
+        """Take the time; there is no span before there is a move to make."""
+        return _moving() if listened() else NOBODY
+
+    def move_began(self, transaction: RunTransaction) -> None:
+        """Begin the move's span, and note with the run if a stretch of it begins here."""
+        if (span := _move.get()) is not None:
+            span.begin(transaction)
+
+    def move_made(self, run: RunRecord) -> None:
+        """Tell the outcome of the move."""
+        if (span := _move.get()) is not None:
+            span.made(run)
+
+    def around_attempt(self, claim: Claim) -> AbstractContextManager[object]:
+        """Have the attempt within a span, with what every span of the run carries."""
+        return _attempting(claim, self._app) if listened(names.AGENT_DURATION) else NOBODY
+
+    def attempt_ended(self, claim: Claim, outcome: Outcome) -> None:
+        """Tell the outcome of the attempt."""
+        if (spot := _attempt.get()) is not None:
+            _tell_outcome(spot, outcome)
+
+    def run_ended(self, run: RunRecord) -> None:
+        """Write the span of the whole run."""
+        _tell_whole_run(run)
 
 
 @contextmanager
-def attempting(claim: Claim, app: App) -> Iterator[Attempted]:
-    """Around the work on a claimed ask: its span, and whose lines its log lines are."""
+def _moving() -> Iterator[None]:
+    with _MoveSpan() as span, Bound(_move, span):
+        yield
+
+
+@contextmanager
+def _attempting(claim: Claim, app: App) -> Iterator[None]:
     ask, run = claim.ask, claim.run
-    with bound_contextvars(run=run.id, task=run.task, tenant=run.tenant, ask=ask.id), ExitStack() as stack:
-        if not listened(names.AGENT_DURATION):
-            yield Attempted(None)
-            return
-        stack.enter_context(about(run=run.id, conversation=run.session_id or run.id, task=ask.path, turn=ask.turn))
-        place = place_of_attempt(ask, run)
-        told = {
-            names.AGENT: _agent_name(app, run, ask),
-            names.RESPONDER: ask.responder,
-            names.ASK: ask.id,
-            names.ATTEMPT: ask.attempts + ask.deferrals,
-            names.WORKER: claim.worker_id,
-        }
-        yield Attempted(stack.enter_context(invoking(told, parent=place.parent, links=place.links, root=True)))
+    place = place_of_attempt(ask, run)
+    told = {
+        names.AGENT: _agent_name(app, run, ask),
+        names.RESPONDER: ask.responder,
+        names.ASK: ask.id,
+        names.ATTEMPT: ask.attempts + ask.deferrals,
+        names.WORKER: claim.worker_id,
+    }
+    conversation = about(run=run.id, conversation=run.session_id or run.id, task=ask.path, turn=ask.turn)
+    with conversation, invoking(told, parent=place.parent, links=place.links, root=True) as spot, Bound(_attempt, spot):
+        yield
+
+
+def _tell_outcome(spot: Spot, outcome: Outcome) -> None:
+    kind = outcome.kind if isinstance(outcome, Reply) else type(outcome).__name__.lower()
+    spot.set({names.OUTCOME: kind})
+    if isinstance(outcome, Deferral):
+        error = outcome.data.get("error")
+    else:
+        kept = None if isinstance(outcome, Release) else outcome.error
+        error = kept.as_json() if kept is not None else None
+    if error is not None:
+        spot.failed(str(error.get("type") or error.get("kind") or kind))
 
 
 def _agent_name(app: App, run: RunRecord, ask: AskRecord) -> str:
@@ -191,11 +214,11 @@ def _agent_name(app: App, run: RunRecord, ask: AskRecord) -> str:
         return ask.agent.rsplit("/", 1)[-1]
 
 
-def run_ended(run: RunRecord) -> None:
-    """Tell of a whole run, once it has ended: a span cannot stay open for days, in processes that may die."""
+def _tell_whole_run(run: RunRecord) -> None:
+    """Write the span of a whole run, once it has ended: a span cannot stay open for days, in processes that may die."""
     if not listened(names.WORKFLOW_DURATION) or run.finished_at is None:
         return
-    told = of_run(run) | {
+    told = _of_run(run) | {
         names.OPERATION: names.INVOKE_WORKFLOW,
         names.WORKFLOW: run.task,
         names.STATUS: run.status_code,
@@ -218,6 +241,6 @@ def run_ended(run: RunRecord) -> None:
     record(names.WORKFLOW_DURATION, run.finished_at - run.created_at, measured)
 
 
-def of_run(run: RunRecord) -> dict[str, Any]:
+def _of_run(run: RunRecord) -> dict[str, Any]:
     """Return what every span of a run carries."""
     return {names.RUN: run.id, names.CONVERSATION: run.session_id or run.id}

@@ -1,0 +1,30 @@
+"""The consequences of a move that was made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from turnwise.bus.envelope import AskEnvelope
+from turnwise.bus.routing import COORDINATOR_QUEUE
+from turnwise.machine.actions import Trace
+from turnwise.record.runs.records import RunRecord
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """The consequences of a committed move: the ask to publish, the run as it is now, the events to tell.
+
+    `began` and `ended`: it was this move that did. `next_run` is the run of its session that waited for that. `at` is
+    the time of the move by the database's clock, `late` the seconds that it was due before then (None if no move was
+    due), and `queue` that of the ask whose answer was moved on: the coordinators' own where there was none.
+    """
+
+    run: RunRecord
+    ask: AskEnvelope | None = None
+    trace: tuple[Trace, ...] = ()
+    began: bool = False
+    ended: bool = False
+    next_run: str | None = None
+    at: float = 0.0
+    late: float | None = None
+    queue: str = COORDINATOR_QUEUE
