@@ -13,6 +13,7 @@ from tests.support.databases import fresh_sqlite
 from tests.support.store_parts import asked_run, new_queue, new_run, new_worker
 
 from turnwise.base.ids import new_id
+from turnwise.base.waits import HumanWait, PauseWait
 from turnwise.record.runs.outcomes import Parking
 from turnwise.record.states import AskStatus, RunStatus
 from turnwise.record.store import Store
@@ -35,7 +36,7 @@ def test_a_wait_is_told_by_kind_and_task_whatever_else_goes_on(store: Store) -> 
     task = new_id("task")
     asked = asked_run(store, None, run={"task": task})
     with store.locked(asked.id) as transaction:
-        transaction.change(status=RunStatus.WAITING, waiting_for={"kind": "human", "question": "ask-1-1"})
+        transaction.change(status=RunStatus.WAITING, waiting_for=HumanWait(question="ask-1-1", task=""))
     queue = new_queue()
     asked_run(store, queue, run={"task": task})
     claim = store.claim(queue, new_worker(store, queue))
@@ -43,7 +44,7 @@ def test_a_wait_is_told_by_kind_and_task_whatever_else_goes_on(store: Store) -> 
     # A kind that this program knows nothing of is told as well.
     paused, _ = store.submit(new_run(task=task))
     with store.locked(paused.id) as transaction:
-        transaction.change(waiting_for={"kind": "paused"}, move_due_at=None)
+        transaction.change(waiting_for=PauseWait(scope="", name=""), move_due_at=None)
 
     def waits() -> dict[str, float]:
         return {one.kind: one.age for one in store.oldest_waits() if one.task == task}

@@ -7,11 +7,13 @@ import time
 from decimal import Decimal
 
 import pytest
+from tests.support.kept_values import kept
 from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.waits import RetryWait
 from turnwise.record.database.database import Database
-from turnwise.record.runs.outcomes import Deferral, Reply
+from turnwise.record.runs.kept_errors import CodedError
+from turnwise.record.runs.outcomes import Deferral, FailedCall, Reply
 from turnwise.record.runs.records import Claim, NewDocument, NewHistory, Usage
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
@@ -190,17 +192,18 @@ def test_an_ask_that_is_put_off_is_held_by_nobody_until_it_is_due(store: Store) 
     worker = new_worker(store, queue)
     claim = _claimed(store, queue, worker)
     usage = Usage(prompt_tokens=3, cost=Decimal("0.25"))
+    failed = FailedCall(error=CodedError(code="away", message="503"), attempt=1, wait=1.5)
 
-    assert store.defer(claim, Deferral(seconds=1.5, waiting_for=RetryWait(), usage=usage, data={"error": "503"}))
+    assert store.defer(claim, Deferral(seconds=1.5, waiting_for=RetryWait(), usage=usage, failed=failed))
 
     put_off = store.run(run.id)
     assert put_off.status == "waiting"
     assert put_off.cost == Decimal("0.25")
     assert put_off.waiting_for is not None
-    assert put_off.waiting_for["kind"] == "retry"
-    assert put_off.waiting_for["due_at"] > put_off.created_at
+    assert kept(put_off.waiting_for)["kind"] == "retry"
+    assert kept(put_off.waiting_for)["due_at"] > put_off.created_at
     last = store.events(run.id)[-1]
-    assert (last.type, (last.data or {})["error"]) == ("ask.deferred", "503")
+    assert (last.type, (last.data or {})["error"]["message"]) == ("ask.deferred", "503")
     assert store.claim(queue, worker) is None
     assert not store.defer(claim, Deferral(seconds=0, waiting_for=RetryWait()))  # no longer held
     assert not store.reply(claim, Reply(kind="nothing"))

@@ -51,7 +51,7 @@ def test_a_fork_at_each_event_has_the_past_of_the_run_and_ends_as_it_did(store: 
             fork = stage.fork(run.id, at)
 
             # then
-            parted = (fork.forked_from or {})["at"]
+            parted = fork.forked_from.at if fork.forked_from is not None else 0
             assert parted <= at
             assert (fork.calls, fork.cost, fork.last_seq) == (0, Decimal(0), parted + 1)
             assert told(store, stage.go_on(fork.id)) == whole

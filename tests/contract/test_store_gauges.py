@@ -6,6 +6,7 @@ from tests.e2e.waiting import until
 from tests.support.store_parts import asked_run, begun_run, new_queue, new_run, new_worker
 
 from turnwise.base.ids import new_id
+from turnwise.base.waits import HumanWait, SessionWait
 from turnwise.record.runs.outcomes import Parking
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
@@ -28,12 +29,12 @@ def test_runs_that_hold_no_worker_are_counted_by_what_they_wait_for(store: Store
     before = store.waiting_runs()
     run = asked_run(store, None)
     with store.locked(run.id) as transaction:
-        transaction.change(status=RunStatus.WAITING, waiting_for={"kind": "human", "question": "ask-1-1"})
+        transaction.change(status=RunStatus.WAITING, waiting_for=HumanWait(question="ask-1-1", task=""))
     session = new_id("ses")
     begun_run(store, session)
     second, _ = store.submit(new_run(session_id=session))
     with store.locked(second.id) as transaction:
-        transaction.change(waiting_for={"kind": "session"}, move_due_at=None)
+        transaction.change(waiting_for=SessionWait(run=""), move_due_at=None)
 
     after = store.waiting_runs()
 

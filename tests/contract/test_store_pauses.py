@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.support.kept_values import kept
 from tests.support.store_parts import asked_run, new_queue, new_run, new_worker
 
 from turnwise.base.ids import new_id
@@ -179,14 +180,14 @@ def test_a_new_run_stays_queued_and_is_due_again_after_the_pause(place: Place, k
     place.pause(kind, "the provider is away")
 
     held = place.hold(run)
-    kept = place.store.run(run.id)
+    held_run = place.store.run(run.id)
     due = place.store.due_moves(patience=0.0, limit=100_000)
     woken, permits = place.resume(kind)
     free = place.store.run(run.id)
 
     assert held
-    assert (kept.status, kept.move_due_at) == ("queued", None)
-    assert kept.waiting_for == {"kind": "paused", "scope": kind, "name": place.names[kind]}
+    assert (held_run.status, held_run.move_due_at) == ("queued", None)
+    assert kept(held_run.waiting_for) == {"kind": "paused", "scope": kind, "name": place.names[kind]}
     assert run.id not in due
     assert (woken, permits) == ([run.id], [])
     assert free.move_due_at is not None
@@ -251,9 +252,9 @@ def test_a_run_says_what_pause_holds_it_since_when_and_why(place: Place, kind: P
     run = place.run()
     place.pause(kind, "the provider is away")
 
-    paused = why_waiting(place.store.situation(run.id))
+    paused = kept(why_waiting(place.store.situation(run.id)))
     place.resume(kind)
-    after = why_waiting(place.store.situation(run.id))
+    after = kept(why_waiting(place.store.situation(run.id)))
 
     assert paused is not None
     assert after is not None

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.kept_values import happen
 from tests.support.services import migrated_postgres
 from tests.support.store_parts import asked_run, begun_run, new_ask, new_queue, new_run, new_worker, remembered
 
@@ -113,7 +114,7 @@ def test_what_was_cut_off_the_histories_of_a_run_goes_with_it(store: Store) -> N
             transaction.mark()
         with store.locked(run.id) as transaction:
             transaction.cut_history("triage", 1)
-            transaction.event("turn.none")
+            happen(transaction, "turn.none")
             transaction.mark()
     _end(store, run)
     assert any("#" in row["run_id"] for row in store.table("histories") if run.id in row["run_id"])

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.support.kept_values import kept
 from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.waits import RetryWait
@@ -108,7 +109,7 @@ def test_a_parked_ask_waits_for_a_person_with_all_that_is_known_of_it(store: Sto
     run = store.run(claim.ask.run_id)
 
     assert run.status == "waiting"
-    assert run.waiting_for == {
+    assert kept(run.waiting_for) == {
         "kind": "parked",
         "ask": claim.ask.id,
         "agent": "triage",
@@ -118,7 +119,7 @@ def test_a_parked_ask_waits_for_a_person_with_all_that_is_known_of_it(store: Sto
     assert store.claim(queue, new_worker(store, queue)) is None
     assert store.open_question_count() == before + 1
     [ask] = [ask for ask in store.parked_asks(limit=1000) if ask.run_id == run.id]
-    why = ask.parked or {}
+    why = kept(ask.parked)
     assert (why["reason"], why["call"], why["tool"], why["arguments"]) == ("unknown_outcome", 2, "pay", {"amount": 3})
     assert (why["idempotency_key"], why["attempts"], why["worker"]["host"]) == ("key.2", 2, "here")
     assert why["worker"]["id"] != claim.worker_id  # the one that was lost in it, not the one that found it
@@ -164,7 +165,7 @@ def test_a_run_fails_where_a_person_says_so(store: Store) -> None:
     with store.locked(claim.ask.run_id) as transaction:
         reply = transaction.reply()
     assert reply is not None
-    assert (reply.kind, (reply.error or {})["code"], (reply.error or {})["tool"]) == ("error", "unknown_outcome", "pay")
+    assert (reply.kind, kept(reply.error)["code"], kept(reply.error)["tool"]) == ("error", "unknown_outcome", "pay")
     assert store.run(claim.ask.run_id).move_due_at is not None
     assert _ask(store, claim).status == "answered"
 
@@ -215,12 +216,12 @@ def test_an_ask_that_loses_its_workers_is_parked_with_who_and_when_and_tried_aga
         _lose(store, claim)
 
     ask = _ask(store, claim)
-    why = ask.parked or {}
+    why = kept(ask.parked)
     assert (ask.status, why["reason"], why["error"]["code"]) == ("parked", "attempts_exhausted", "attempts_exhausted")
     assert [one["worker"] for one in why["error"]["attempts"]] == holders
     assert all(one["claimed_at"] <= one["lost_at"] for one in why["error"]["attempts"])
     assert store.run(run.id).status == "waiting"
-    assert (store.run(run.id).waiting_for or {})["reason"] == "attempts_exhausted"
+    assert kept(store.run(run.id).waiting_for)["reason"] == "attempts_exhausted"
     assert [event.data["parked"] for event in store.events(run.id) if event.type == "ask.expired" and event.data] == [
         False,
         True,
@@ -248,5 +249,5 @@ def test_an_exhausted_ask_can_be_let_fail_with_its_error(store: Store) -> None:
     with store.locked(run.id) as transaction:
         reply = transaction.reply()
     assert reply is not None
-    assert "workers in a row" in (reply.error or {})["message"]
-    assert (reply.error or {})["attempts"]
+    assert "workers in a row" in kept(reply.error)["message"]
+    assert kept(reply.error)["attempts"]

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.support.kept_values import happen
 from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.ids import new_id
@@ -184,7 +185,7 @@ def test_a_call_whose_run_ended_is_settled_when_its_holder_is_gone(store: Store)
     reserved(store, claim, limits=limits)
     with store.locked(claim.run.id) as transaction:
         transaction.finish(RunStatus.CANCELLED, "KILL")
-        transaction.event("run.cancelled")
+        happen(transaction, "run.cancelled")
     last = store.run(claim.run.id).last_seq
 
     assert store.settle_orphans() == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.support.kept_values import kept
 from tests.support.past_parts import TASK, Stage, told
 
 from turnwise import ChatAgent, ChatAgentConfig, ChatDocument, LLMResponse, MockLMConfig, Task, ToolMessage
@@ -70,7 +71,7 @@ def test_the_ask_that_failed_is_asked_again_and_the_rest_is_kept(store: Store, b
     stage = the_stage(store, faults, with_reply=with_reply)
     faults.broken.add(broken)
     failed = stage.play("go")
-    assert (failed.status, failed.status_code, (failed.error or {})["type"]) == ("failed", "ERROR", "RuntimeError")
+    assert (failed.status, failed.status_code, kept(failed.error)["type"]) == ("failed", "ERROR", "RuntimeError")
     before = len(faults.calls)
 
     # when
@@ -104,7 +105,7 @@ def test_a_move_that_failed_is_made_again_with_the_same_answer(store: Store, wit
     stage = the_stage(store, faults, with_reply=with_reply)
     faults.broken.add("result")
     failed = stage.play("go")
-    assert (failed.status_code, (failed.error or {})["place"]) == ("ERROR", "move")
+    assert (failed.status_code, kept(failed.error)["place"]) == ("ERROR", "move")
 
     faults.broken.clear()
     calls = faults.calls.count("model")
@@ -216,7 +217,7 @@ def test_it_is_the_human_s_turn_again(store: Store) -> None:
     run_id = stage.submit("go", deadline=1_000.0)
     stage.go_on(run_id, 1)
     asked = stage.waiting(run_id)
-    assert (asked.waiting_for or {})["kind"] == "human"
+    assert kept(asked.waiting_for)["kind"] == "human"
     with store.locked(run_id) as transaction:
         transaction.run = replace(transaction.run, deadline_at=transaction.now - 1)
     assert stage.waiting(run_id).status_code == "TIMEOUT"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 
 import pytest
+from tests.support.kept_values import happen
 from tests.support.store_parts import asked_run, new_ask, new_queue, new_run
 
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
+from turnwise.record.runs.kept_errors import kept_error
 from turnwise.record.runs.records import NewDocument, NewHistory, RunFilter
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
@@ -46,7 +48,7 @@ def test_a_failed_transaction_leaves_nothing(store: Store) -> None:
     with pytest.raises(ZeroDivisionError), store.locked(run.id) as transaction:
         transaction.push_frame("triage/billing", {})
         transaction.put_document("lost", {})
-        transaction.event("task.started")
+        happen(transaction, "task.started")
         transaction.append_history("triage", [NewHistory(role="user", body={}, tokens=1)])
         transaction.flush()
         raise ZeroDivisionError
@@ -63,7 +65,7 @@ def test_events_are_numbered_without_gaps_by_concurrent_writers(store: Store) ->
     def write() -> None:
         for _ in range(10):
             with store.locked(run.id) as transaction:
-                transaction.event("task.started")
+                happen(transaction, "task.started")
 
     threads = [threading.Thread(target=write) for _ in range(5)]
     for thread in threads:
@@ -176,7 +178,7 @@ def test_failed_runs_are_found_by_what_their_error_is_called(store: Store, name:
     for with_error in (error, {"type": "Broken", "message": "unavailable"}, None):
         run, _ = store.submit(new_run(tenant=tenant))
         with store.locked(run.id) as transaction:
-            transaction.finish(RunStatus.FAILED, "ERROR", error=with_error)
+            transaction.finish(RunStatus.FAILED, "ERROR", error=kept_error(with_error))
         found.append(run.id)
     ended = store.run(found[0]).finished_at
     assert ended is not None

@@ -6,6 +6,7 @@ import pytest
 from tests.support.store_parts import asked_run, new_queue, new_run, new_worker
 
 from turnwise.base.ids import new_id
+from turnwise.base.waits import SessionWait
 from turnwise.errors import NotFoundError
 from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.runs.wait_facts import COORDINATOR
@@ -81,7 +82,7 @@ def test_a_run_waits_for_the_one_before_it_only_until_that_has_ended(store: Stor
     session = new_id("session")
     first, second = (store.submit(new_run(session_id=session))[0] for _ in range(2))
     with store.locked(second.id) as transaction:
-        transaction.change(waiting_for={"kind": "session", "run": first.id}, move_due_at=None)
+        transaction.change(waiting_for=SessionWait(run=first.id), move_due_at=None)
 
     before = store.situation(second.id).before
     with store.locked(first.id) as transaction:

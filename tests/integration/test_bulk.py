@@ -16,6 +16,7 @@ from tests.support.store_parts import new_run
 from turnwise.client import Client
 from turnwise.errors import InvalidRequestError
 from turnwise.record.asks.worker_records import WorkerInfo
+from turnwise.record.runs.kept_errors import KeptError, RaisedError
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
 from turnwise.serving.moves.move import fail
@@ -46,7 +47,7 @@ def failed(gateway: Served, **changes: object) -> str:
 
 
 def _fail(transaction: RunTransaction) -> None:
-    fail(transaction, {"type": "Broken", "message": "it is broken", "place": "move"})
+    fail(transaction, RaisedError(type="Broken", message="it is broken", place="move"))
     transaction.mark()
 
 
@@ -158,7 +159,7 @@ UNAVAILABLE = {"type": "ModelUnavailableError", "code": "model_unavailable", "ki
 def ended_with(gateway: Served, error: dict[str, str], **changes: object) -> str:
     run_id = gateway.submit(**changes)
     with gateway.store.locked(run_id) as transaction:
-        fail(transaction, error)
+        fail(transaction, KeptError(found=error))
         transaction.mark()
     return run_id
 
@@ -192,7 +193,7 @@ def test_a_repeated_request_by_error_retries_each_run_once(gateway: Served) -> N
 
     first = gateway.http.post("/v1/runs/retry", json=body, headers=key)
     with gateway.store.locked(away) as transaction:
-        fail(transaction, UNAVAILABLE)
+        fail(transaction, KeptError(found=UNAVAILABLE))
         transaction.mark()
     again = gateway.http.post("/v1/runs/retry", json=body, headers=key)
 

@@ -9,6 +9,7 @@ from datetime import datetime
 
 import pytest
 from tests.support.gateway_parts import Served, served
+from tests.support.kept_values import happen
 
 from turnwise.record.asks.worker_records import WorkerInfo
 
@@ -117,13 +118,13 @@ def test_the_transcript_nests_the_messages_of_a_sub_task_within_its_callers(gate
     with gateway.store.locked(run_id) as tx:
         for n in range(5):
             tx.put_document(f"d{n}", {"content": f"message {n}"})
-        tx.event("task.started", path="desk", turn=0, data={"document": "d0"})
-        tx.event("turn.replied", path="desk", turn=1, data={"document": "d1"})
-        tx.event("turn.taken", path="desk", turn=1, data={"document": "d1"})
-        tx.event("task.started", path="desk/clerk", turn=0, data={"document": "d2"})
-        tx.event("turn.taken", path="desk/clerk", turn=1, data={"document": "d3"})
-        tx.event("task.finished", path="desk/clerk", turn=1, data={"document": "d4", "status": "DONE"})
-        tx.event("turn.taken", path="desk", turn=2, data={"document": "d4"})
+        happen(tx, "task.started", path="desk", turn=0, data={"document": "d0"})
+        happen(tx, "turn.replied", path="desk", turn=1, data={"document": "d1"})
+        happen(tx, "turn.taken", path="desk", turn=1, data={"document": "d1"})
+        happen(tx, "task.started", path="desk/clerk", turn=0, data={"document": "d2"})
+        happen(tx, "turn.taken", path="desk/clerk", turn=1, data={"document": "d3"})
+        happen(tx, "task.finished", path="desk/clerk", turn=1, data={"document": "d4", "status": "DONE"})
+        happen(tx, "turn.taken", path="desk", turn=2, data={"document": "d4"})
 
     root = gateway.http.get(f"/v1/runs/{run_id}/transcript").json()["root"]
 
@@ -139,7 +140,7 @@ def test_half_a_surrogate_pair_from_a_model_is_shown_as_a_question_mark(gateway:
     run_id = gateway.submit()
     gateway.ask_human(run_id, "What is \ud83d?")
     with gateway.store.locked(run_id) as tx:
-        tx.event("task.started", path="desk", data={"document": "doc-1"})
+        happen(tx, "task.started", path="desk", data={"document": "doc-1"})
 
     transcript = gateway.http.get(f"/v1/runs/{run_id}/transcript").json()
     inbox = gateway.http.get("/v1/inbox").json()

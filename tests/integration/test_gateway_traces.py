@@ -12,6 +12,7 @@ from tests.support.gateway_parts import Served, served
 from tests.support.store_parts import new_ask, new_worker
 from tests.support.telemetry import Memory, SeenSpan, in_memory
 
+from turnwise.base.waits import HumanWait
 from turnwise.client import Client
 from turnwise.record.runs.outcomes import Parking, Receipt
 from turnwise.record.states import RunStatus
@@ -93,9 +94,7 @@ def test_an_answer_is_linked_to_the_question_and_kept_with_the_reply(
     question = asked(gateway, "user")
     run_id = question.partition(".")[0]
     with gateway.store.locked(run_id) as transaction:
-        transaction.change(
-            status=RunStatus.WAITING, waiting_for={"kind": "human", "question": question, "task": "desk"}
-        )
+        transaction.change(status=RunStatus.WAITING, waiting_for=HumanWait(question=question, task="desk"))
 
     client.answer(run_id, "yes")
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.support.databases import fresh_sqlite
 from tests.support.gateway_parts import served
+from tests.support.kept_values import happen
 from tests.support.served_parts import Desk
 from tests.support.store_parts import asked_run, new_worker
 
@@ -108,7 +109,7 @@ def test_a_transaction_that_is_not_committed_writes_nothing(store: Store, lines:
     run_id = asked_run(store, "llm").id
     with pytest.raises(ZeroDivisionError), store.locked(run_id) as transaction:
         transaction.finish(RunStatus.FAILED, "ERROR")
-        transaction.event("run.failed", data={"status": "ERROR"})
+        happen(transaction, "run.failed", data={"status": "ERROR"})
         raise ZeroDivisionError
 
     assert lines.of("run_failed") == []

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.support.databases import fresh_sqlite
+from tests.support.kept_values import kept
 from tests.support.served_parts import Desk
 
 from turnwise import (
@@ -181,11 +182,11 @@ def test_a_served_run_whose_server_dies_in_a_call_waits_for_a_person_if_that_may
         with Desk(store, app) as served:
             run = served.go_on(served.submit("desk"))
             if effect == "read_only":
-                assert (run.status, (run.error or {})["code"]) == ("failed", "tool_outcome_unknown")
+                assert (run.status, kept(run.error)["code"]) == ("failed", "tool_outcome_unknown")
                 return
-            assert (run.status, (run.waiting_for or {})["kind"]) == ("waiting", "parked")
+            assert (run.status, kept(run.waiting_for)["kind"]) == ("waiting", "parked")
             [ask] = store.parked_asks()
-            assert "whether it was carried out is not known" in (ask.parked or {})["error"]["message"]
+            assert "whether it was carried out is not known" in kept(ask.parked)["error"]["message"]
             store.resolve(run.id, ask.id, Resolution(outcome="happened", result=as_result("it is dead")))
             assert served.responders.answer(permit(ask))
             run = served.go_on(run.id)

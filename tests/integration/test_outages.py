@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from tests.e2e.waiting import until
 from tests.integration.test_retries import FAILING, HOURS, Model, agent_of, app_of, deferrals, ended, serving
 from tests.support.databases import fresh_sqlite
+from tests.support.kept_values import kept
 from tests.support.served_parts import Desk
 from tests.support.store_parts import new_worker
 
@@ -60,7 +61,7 @@ def test_a_permanent_error_ends_a_served_run_at_once(serving: Any, store: Store,
         run = ended(desk, desk.submit("desk"))
 
     assert (run.status, len(model.prompts)) == ("failed", 1)
-    assert run.error is not None and run.error["kind"] == "request"
+    assert run.error is not None and run.error.kind == "request"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_a_setting_or_a_policy_has_a_run_fail_instead(
         run = ended(desk, desk.submit("desk"))
 
     assert (run.status, len(model.prompts)) == ("failed", calls)
-    assert run.error is not None and run.error["kind"] == "unavailable"
+    assert run.error is not None and run.error.kind == "unavailable"
 
 
 def _deadline_passes(store: Store, run_id: str) -> None:
@@ -102,8 +103,8 @@ def test_a_deadline_ends_the_wait_with_an_error_of_its_own_kind(serving: Any, st
 
     assert (run.status, run.status_code) == ("failed", "TIMEOUT")
     assert run.error is not None
-    assert (run.error["kind"], run.error["code"]) == ("unavailable", "model_unavailable")
-    assert "the deadline passed while the provider of" in run.error["message"]
+    assert (run.error.kind, run.error.code) == ("unavailable", "model_unavailable")
+    assert "the deadline passed while the provider of" in run.error.message
 
 
 def _out_of_time_while_it_looks(desk: Desk, store: Store, run_id: str) -> Claim:
@@ -112,7 +113,7 @@ def _out_of_time_while_it_looks(desk: Desk, store: Store, run_id: str) -> Claim:
     with store.database.begin() as connection:
         connection.execute(sa.update(asks).where(asks.c.run_id == run_id).values(due_at=None))
     looking = store.claim(moved.ask.queue, new_worker(store, moved.ask.queue))
-    assert looking is not None and (store.run(run_id).waiting_for or {})["kind"] == "llm"
+    assert looking is not None and kept(store.run(run_id).waiting_for)["kind"] == "llm"
     _deadline_passes(store, run_id)
     return looking
 
@@ -125,7 +126,7 @@ def test_a_deadline_that_passes_while_the_run_looks_is_told_as_an_outage(serving
         run = desk.coordinator.move(run_id).run
 
     assert (run.status, run.status_code) == ("failed", "TIMEOUT")
-    assert run.error is not None and run.error["kind"] == "unavailable"
+    assert run.error is not None and run.error.kind == "unavailable"
 
 
 def test_a_deadline_that_passes_after_the_answer_is_no_outage(serving: Any, store: Store) -> None:

@@ -11,6 +11,7 @@ import pytest
 from pydantic import SecretStr
 from tests.support.either_database import database, postgres_url
 from tests.support.fleet import Fleet
+from tests.support.kept_values import kept
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
 from turnwise.base.ids import new_id
@@ -92,12 +93,12 @@ def test_a_waiting_run_says_what_for_and_holds_no_worker(url: str) -> None:
             assert fleet.until(lambda: all(fleet.store.run(run).status == "waiting" for run in waits))
             for run in map(fleet.store.run, waits):
                 assert run.waiting_for is not None
-                assert {name: run.waiting_for[name] for name in ("kind", "model", "limit")} == {
+                assert {name: kept(run.waiting_for)[name] for name in ("kind", "model", "limit")} == {
                     "kind": "provider",
                     "model": "gpt-4.1-mini",
                     "limit": "requests",
                 }
-                assert run.waiting_for["due_at"] > run.created_at
+                assert kept(run.waiting_for)["due_at"] > run.created_at
             told = over_http(fleet, app, waits[0])
             assert told["status"] == "waiting"
             assert told["waiting_for"]["kind"] == "provider" and told["waiting_for"]["limit"] == "requests"

@@ -19,6 +19,7 @@ from tests.support.served_parts import Desk
 from turnwise.record.database.access_schema import api_keys, idempotency_keys
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import asks, documents, events, replies, runs
+from turnwise.record.runs.kept_errors import RaisedError
 from turnwise.record.store import Store
 from turnwise.serving.moves.move import fail
 
@@ -55,7 +56,7 @@ def _example(here: World, operation: Operation) -> tuple[str, Example]:
     if operation.id == "retry_run":
         run = _submitted(here)
         with here.gateway.store.locked(run) as transaction:
-            fail(transaction, {"type": "Broken", "message": "broken"})
+            fail(transaction, RaisedError(type="Broken", message="broken"))
             transaction.mark()
         return operation.path.replace("{run_id}", run), example
     if example.named is not None:
@@ -163,7 +164,7 @@ def test_a_repeated_request_for_many_runs_changes_each_once(action: str, databas
         def break_all() -> None:
             for run in found:
                 with desk.store.locked(run) as transaction:
-                    fail(transaction, {"type": "Broken", "message": "broken"})
+                    fail(transaction, RaisedError(type="Broken", message="broken"))
                     transaction.mark()
 
         def send(body: Any, key: str) -> httpx2.Response:

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from pydantic import BaseModel, SecretStr
 from tests.e2e.waiting import until
 from tests.support.databases import fresh_sqlite
+from tests.support.kept_values import kept
 from tests.support.served_parts import Desk
 from tests.support.store_parts import new_worker
 
@@ -277,7 +278,7 @@ def test_after_the_last_try_the_run_ends_with_the_error(serving: Any, store: Sto
 
         assert (run.status, run.status_code, len(model.prompts)) == ("failed", "ERROR", 3)
         assert run.error is not None
-        assert (run.error["code"], run.error["kind"]) == ("model_unavailable", "unavailable")
+        assert (run.error.code, run.error.kind) == ("model_unavailable", "unavailable")
 
 
 def test_nobody_waits_for_the_next_try_and_a_new_process_goes_on_counting(serving: Any, store: Store) -> None:
@@ -298,7 +299,7 @@ def test_nobody_waits_for_the_next_try_and_a_new_process_goes_on_counting(servin
         run = store.run(run_id)
         assert run.status == "waiting"
         assert run.waiting_for is not None
-        assert run.waiting_for["due_at"] - run.created_at >= HOURS
+        assert kept(run.waiting_for)["due_at"] - run.created_at >= HOURS
 
         store.request_cancel(run_id)
         assert desk.coordinator.move(run_id).run.status_code == "KILL"
@@ -429,7 +430,7 @@ def test_nobody_waits_for_a_later_handler_and_a_new_process_goes_on_with_its_cou
         assert desk.answer(asked)
         # The one thread of this worker is free for another run.
         assert ended(desk, desk.submit("quick")).status == "completed"
-        assert (store.run(run_id).waiting_for or {})["kind"] == "retry"
+        assert kept(store.run(run_id).waiting_for)["kind"] == "retry"
     assert asked.ask is not None
     for failed in (1, 2):
         _make_due(store, run_id)

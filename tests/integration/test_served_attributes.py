@@ -14,6 +14,7 @@ import pytest
 from pydantic import BaseModel, Field
 from tests.support.databases import fresh_sqlite
 from tests.support.either_database import database, postgres_url
+from tests.support.kept_values import kept
 from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, StatusCode, Task, ToolMessage
@@ -101,8 +102,8 @@ def _result(run: RunRecord) -> str:
 def _error(run: RunRecord) -> str:
     assert run.status == "failed", run
     assert run.error is not None
-    assert run.error["code"] == "attribute_not_saved", run.error
-    return str(run.error["message"])
+    assert run.error.code == "attribute_not_saved", run.error
+    return str(run.error.message)
 
 
 # --- what cannot be kept ---------------------------------------------------------------------------------------
@@ -394,7 +395,7 @@ def test_an_attribute_of_a_class_that_is_gone_ends_the_run_with_an_error_that_sa
     if not says:
         assert _result(ended) == "2: x"
     else:
-        message = str((ended.error or {})["message"])
+        message = str(kept(ended.error)["message"])
         assert f"Actor.thing was saved by an earlier turn and {says}" in message
         assert "the run began with version 1 of the application" in message
 
@@ -450,7 +451,7 @@ def test_settings_that_cannot_be_kept_end_the_run(file: Store, do: Callable[[Any
 
     run = _play(file, build)
 
-    assert says in str((run.error or {}).get("message")), run.error
+    assert says in str(kept(run.error).get("message")), run.error
 
 
 def test_a_changed_container_of_an_own_class_is_as_before_for_the_next_run(file: Store) -> None:

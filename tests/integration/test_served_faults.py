@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.support.either_database import database, postgres_url
+from tests.support.kept_values import kept
 from tests.support.served_parts import Desk
 
 from turnwise import (
@@ -255,7 +256,7 @@ def test_a_rule_that_raises_ends_the_run_and_leaves_a_whole_record(database: Dat
         run = desk.go_on(desk.submit("desk"))
 
         assert (run.status, run.status_code) == ("failed", "ERROR")
-        assert (run.error or {})["type"] == "LookupError"
+        assert kept(run.error)["type"] == "LookupError"
         assert desk.store.frames_of(run.id) == []
         for event in desk.store.events(run.id):
             if event.data and "document" in event.data:
@@ -378,7 +379,7 @@ def test_a_handler_that_tries_to_leave_the_program_ends_its_run_and_no_worker(
 
     assert [(run.status, run.status_code) for run in ended] == [("failed", "ERROR")]
     assert ended[0].error is not None
-    assert ended[0].error["type"] == type(leaving).__name__
+    assert ended[0].error.type == type(leaving).__name__
 
 
 def test_a_permit_for_a_queue_that_is_not_served_here_claims_nothing(database: Database) -> None:

@@ -102,4 +102,4 @@ def test_a_store_that_does_not_answer_ends_the_run_and_says_so(store: Store, tmp
 
     assert run.status == "failed"
     assert run.error is not None
-    assert (run.error["code"], run.error["tool"]) == ("vector_store_unavailable", "retrieve")
+    assert (run.error.code, run.error.tool) == ("vector_store_unavailable", "retrieve")

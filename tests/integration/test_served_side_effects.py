@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 from tests.support.databases import fresh_sqlite
+from tests.support.kept_values import kept
 from tests.support.served_parts import Desk
 
 from turnwise import (
@@ -127,7 +128,7 @@ class Case:
         desk.responders.start()
         for _ in range(20):
             moved = desk.coordinator.move(self.run_id)
-            again = (moved.run.waiting_for or {}).get("kind") == "retry"
+            again = kept(moved.run.waiting_for).get("kind") == "retry"
             if moved.ask is None and not moved.run.ended and (moved.run.status == "running" or again):
                 ask = self._awaited()
                 desk.responders.answer(permit(ask))
@@ -192,10 +193,10 @@ def test_what_is_done_once_waits_for_a_person(store: Store) -> None:
     case.world.errors["pay 1"] = Killed()
     case.killed()
     run = case.go_on()
-    assert (run.status, (run.waiting_for or {}).get("kind")) == ("waiting", "parked")
+    assert (run.status, kept(run.waiting_for).get("kind")) == ("waiting", "parked")
     assert case.go_on().status == "waiting"
     assert case.world.names == ["pay 1"]
-    why = case.parked().parked or {}
+    why = kept(case.parked().parked)
     assert (why["tool"], why["arguments"]["amount"], why["idempotency_key"]) == ("pay", 1, case.world.log[0][1])
 
 
@@ -248,7 +249,7 @@ def test_a_run_fails_if_a_person_says_so(store: Store) -> None:
     case.killed()
     case.go_on()
     run = case.resolve("fail")
-    assert (run.status, run.status_code, (run.error or {})["tool"]) == ("failed", "ERROR", "pay")
+    assert (run.status, run.status_code, kept(run.error)["tool"]) == ("failed", "ERROR", "pay")
     assert case.world.names == ["pay 1"]
 
 
@@ -267,12 +268,12 @@ def test_a_call_in_the_middle_waits_for_a_person_while_those_before_it_stand(sto
     case.world.errors["pay 3"] = Killed()
     case.killed()
     assert case.go_on().status == "waiting"
-    assert (case.parked().parked or {})["call"] == 3
+    assert kept(case.parked().parked)["call"] == 3
     case.world.errors["pay 4"] = Killed()
     with pytest.raises(Killed):
         case.resolve("happened", "paid 3 by hand")
     assert case.go_on().status == "waiting"
-    assert (case.parked().parked or {})["call"] == 4
+    assert kept(case.parked().parked)["call"] == 4
     case.resolve("again")
     assert case.world.names == ["pay 1", "look 2", "pay 3", "pay 4", "pay 4"]
     assert "Result from pay: paid 3 by hand" in case.said()
@@ -290,7 +291,7 @@ def test_a_crash_between_two_calls_loses_neither(store: Store, monkeypatch: pyte
         patch.setattr(store, "keep_receipts", killed)
         case.killed()
     assert case.go_on().status == "waiting"
-    assert (case.parked().parked or {})["call"] == 1
+    assert kept(case.parked().parked)["call"] == 1
     case.resolve("happened", "pay 1 done")
     assert case.world.names == ["pay 1", "pay 2"]
     assert case.said() == _results("pay 1", "pay 2")
@@ -369,7 +370,7 @@ def test_an_agents_own_code_is_parked_as_a_whole(store: Store) -> None:
     case.world.errors["look 2"] = Killed()
     case.killed()
     case.go_on()
-    assert (case.parked().parked or {})["tool"] == "handle_message"
+    assert kept(case.parked().parked)["tool"] == "handle_message"
     case.resolve("happened", "all of it")
     assert case.said() == "all of it"
     assert case.world.names[-3:] == ["wrapped", "pay 1", "look 2"]
@@ -470,10 +471,10 @@ def test_what_is_done_once_and_was_cut_short_by_its_time_limit_waits_for_a_perso
 ) -> None:
     case = Case(store, *calls, kind=slow(how))
     run = case.go_on()
-    assert (run.status, (run.waiting_for or {}).get("kind")) == ("waiting", "parked")
+    assert (run.status, kept(run.waiting_for).get("kind")) == ("waiting", "parked")
     tries = 2 if calls == ["insist 1"] else 1
     assert case.world.names == [*calls[:-1], *([calls[-1]] * tries)]
-    why = case.parked().parked or {}
+    why = kept(case.parked().parked)
     assert (why["tool"], why["call"], why["error"]["code"]) == (calls[-1].split()[0], len(calls), "timeout")
     assert why["worker"]["id"]
     case.resolve("happened", "sent by hand")
@@ -485,13 +486,13 @@ def test_a_run_that_a_person_lets_fail_has_the_error_that_cut_the_call_short(sto
     case = Case(store, "send 1", kind=slow("async"))
     case.go_on()
     run = case.resolve("fail")
-    assert (run.status, (run.error or {})["code"], (run.error or {})["tool"]) == ("failed", "timeout", "send")
+    assert (run.status, kept(run.error)["code"], kept(run.error)["tool"]) == ("failed", "timeout", "send")
 
 
 def test_an_agents_own_code_around_a_call_that_was_cut_short_is_parked_as_a_whole(store: Store) -> None:
     case = Case(store, "send 1", kind=slow("async", SlowOutside))
     assert case.go_on().status == "waiting"
-    assert (case.parked().parked or {})["tool"] == "handle_message"
+    assert kept(case.parked().parked)["tool"] == "handle_message"
 
 
 @pytest.mark.parametrize(("call", "how"), [("ship 1", "async"), ("send 1", "nothing")])

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from pydantic import SecretStr
 from sqlalchemy import exc
 from tests.support.either_database import database, postgres_url
+from tests.support.kept_values import kept
 from tests.support.raw_model import completion, raw_model
 from tests.support.served_parts import Desk
 
@@ -143,7 +144,7 @@ def test_a_reply_that_cannot_be_kept_is_an_error_and_its_place_is_free(database:
         run = desk.go_on(desk.submit("desk"))
 
         assert (run.status, run.status_code, run.reserved_tokens) == ("failed", "ERROR", 0)
-        assert (run.error or {})["code"] == "unwritable"
+        assert kept(run.error)["code"] == "unwritable"
         assert _leased(desk, run.id) == []
         assert desk.responders.busy() == 0
 
@@ -161,7 +162,7 @@ def test_a_run_whose_move_cannot_be_kept_ends_with_the_error(database: Database)
 
         ended = desk.coordinator.move(run).run
 
-        assert (ended.status, (ended.error or {})["code"]) == ("failed", "unwritable")
+        assert (ended.status, kept(ended.error)["code"]) == ("failed", "unwritable")
         assert desk.store.run(run).ended
         assert desk.events(run)[-1] == "run.failed"
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import httpx2
 from tests.support.databases import fresh_sqlite
+from tests.support.kept_values import happen
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
+from turnwise.base.waits import HumanWait
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import RunNotice
 from turnwise.bus.in_process import InProcessBus
@@ -58,22 +60,24 @@ class Served:
                     message_id=f"doc-{turn}",
                 )
             )
-            transaction.event("human.asked", path="desk", turn=turn, ask_id=question, data={"document": f"doc-{turn}"})
-            waiting_for = {"kind": "human", "question": question, "task": "desk"}
+            happen(
+                transaction, "human.asked", path="desk", turn=turn, ask_id=question, data={"document": f"doc-{turn}"}
+            )
+            waiting_for = HumanWait(question=question, task="desk")
             transaction.change(status=RunStatus.WAITING, awaiting=question, waiting_for=waiting_for, move_due_at=None)
         return question
 
     def happen(self, run_id: str, type: str, **more: Any) -> int:
         """Write an event of the run; its number."""
         with self.store.locked(run_id) as transaction:
-            return transaction.event(type, **more)
+            return happen(transaction, type, **more)
 
     def finish(self, run_id: str, content: str = "done") -> None:
         """End the run with a result."""
         with self.store.locked(run_id) as transaction:
             transaction.put_document("result", {"content": content})
             transaction.finish(RunStatus.COMPLETED, "DONE", result={"content": content})
-            transaction.event("run.completed", path="desk", data={"status": "DONE", "document": "result"})
+            happen(transaction, "run.completed", path="desk", data={"status": "DONE", "document": "result"})
 
 
 def make_app() -> App:

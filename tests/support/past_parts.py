@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tests.support.kept_values import kept
+
 from turnwise import App, Entity, Task
 from turnwise.agents.kept_state import AgentMemory
 from turnwise.base.ids import new_id
@@ -93,7 +95,7 @@ class Stage:
     def _answer(self, run: RunRecord) -> None:
         assert run.awaiting is not None
         place = run.awaiting.partition(".")[2]
-        if (run.waiting_for or {})["kind"] == "human":
+        if kept(run.waiting_for)["kind"] == "human":
             if place not in self.said:
                 self.said[place] = self._human(run)
             known = self.said[place]
@@ -104,7 +106,7 @@ class Stage:
                 document = replace(document, body=document.body | {"metadata": metadata})
             self.store.answer(run.id, document, run.awaiting)
             return
-        claim = self.store.claim((run.waiting_for or {})["queue"], self._worker, self.app.version)
+        claim = self.store.claim(kept(run.waiting_for)["queue"], self._worker, self.app.version)
         assert claim is not None
         assert claim.ask.id == run.awaiting
         if place not in self.said:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from tests.support.kept_values import happen
+
 from turnwise.base.ids import new_id
 from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.runs.records import Json, NewAsk, NewRun, RunRecord
@@ -42,7 +44,7 @@ def asked_run(store: Store, queue: str | None, *, run: dict[str, Any] | None = N
         transaction.put_document("doc-1", {"content": "hello"})
         asking = new_ask(queue, **ask)
         transaction.add_ask(asking)
-        transaction.event("turn.asked", ask_id=asking.id, data={"document": "doc-1"})
+        happen(transaction, "turn.asked", ask_id=asking.id, data={"document": "doc-1"})
         transaction.change(status=RunStatus.RUNNING, awaiting=asking.id, move_due_at=None)
         return transaction.run
 

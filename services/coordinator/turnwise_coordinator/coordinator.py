@@ -99,7 +99,7 @@ class Coordinator:
         with self._store.locked(run_id) as tx:
             if tx.run.ended:
                 return Moved(run=tx.run)
-            fail(tx, replace(error_record(error, place="move"), code=error.code).as_json())
+            fail(tx, replace(error_record(error, place="move"), code=error.code))
             tx.mark()
             return Moved(run=tx.run, ended=True, next_run=tx.run_after())
 

@@ -57,7 +57,7 @@ def _fields(now: Situation) -> Json:
         "status": run.status,
         "status_code": run.status_code,
         "session_id": run.session_id,
-        "forked_from": run.forked_from,
+        "forked_from": None if run.forked_from is None else run.forked_from.as_json(),
         "model": run.model,
         "message": readable(run.message),
         "priority": run.priority,
@@ -72,7 +72,7 @@ def _fields(now: Situation) -> Json:
         "waiting_for": _waiting_for(now),
         "stopped": stopped.as_json() if (stopped := stop_reason(now)) is not None else None,
         "result": _result(run),
-        "error": None if run.error is None else readable(run.error),
+        "error": None if run.error is None else readable(run.error.as_json()),
         "last_event": run.last_seq,
         "links": LinksView(
             self=here,
@@ -91,8 +91,9 @@ def _waiting_for(now: Situation) -> Json | None:
     why = why_waiting(now)
     if why is None:
         return None
-    times = {name: rfc3339(why[name]) for name in ("since", "due_at") if why.get(name) is not None}
-    return readable(why | times)
+    found = why.as_json()
+    times = {name: rfc3339(found[name]) for name in ("since", "due_at") if found.get(name) is not None}
+    return readable(found | times)
 
 
 def rfc3339(at: float) -> str:

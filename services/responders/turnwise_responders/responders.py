@@ -216,7 +216,7 @@ class Responders:
     def _keep(self, claim: Claim, reply: Reply, started: float) -> None:
         """Write the reply, and tell what follows from it; `started` is when the responder was called."""
         answered = self._clock.monotonic()
-        reply = replace(reply, data={**reply.data, **taken_over(claim.run, self._app)})
+        reply = replace(reply, version=taken_over(claim.run, self._app))
         moves: list[Moved] = []
         accepted = self._write(claim, reply, moves)
         if accepted is None:

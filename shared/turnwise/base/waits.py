@@ -7,12 +7,20 @@ the nulls of their JSON stay as they are.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, TypeAlias
+
+from turnwise.base.json_value import Json, JsonValue, unknown_keys
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ResponderWait:
+class _Cause(JsonValue):
+    # Keys that this version does not know: a newer one has written them, and they are kept.
+    rest: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResponderWait(_Cause):
     """A worker of `queue` has to answer as `agent`; `responder` is `llm` or `agent`."""
 
     responder: str
@@ -24,25 +32,25 @@ class ResponderWait:
         """The responder."""
         return self.responder
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Json:
         """The value as it is kept."""
-        return {"kind": self.responder, "agent": self.agent, "queue": self.queue}
+        return {"kind": self.responder, "agent": self.agent, "queue": self.queue, **self.rest}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Wait:
+class _Wait(_Cause):
     kind: ClassVar[str]
     # Fields that are kept as null where they have no value; others without one are left out.
     nullable: ClassVar[tuple[str, ...]] = ()
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Json:
         """The value as it is kept."""
-        made: dict[str, Any] = {"kind": self.kind}
+        made: Json = {"kind": self.kind}
         for name in _FIELDS[self.kind]:
             value = getattr(self, name)
             if value is not None or name in self.nullable:
                 made[name] = value
-        return made
+        return {**made, **self.rest}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,19 +143,31 @@ class OutageWait(_Wait):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class UnknownWait:
+class UpgradeWait(_Wait):
+    """Only a newer Turnwise can continue: it has written a `state` of that version, this one reads up to `known`."""
+
+    kind: ClassVar[str] = "upgrade"
+    nullable: ClassVar[tuple[str, ...]] = ("state", "known")
+    state: int | None
+    known: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnknownWait(JsonValue):
     """A cause that this version does not know: a newer one has written it."""
 
     kind: str
     found: Mapping[str, Any]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Json:
         """The value as it was found."""
         return dict(self.found)
 
 
 DeferralWait: TypeAlias = BudgetWait | DatabaseWait | ProviderLimitWait | RetryWait | OutageWait
-RunWait: TypeAlias = ResponderWait | HumanWait | SessionWait | PauseWait | ParkedWait | DeferralWait | UnknownWait
+RunWait: TypeAlias = (
+    ResponderWait | HumanWait | SessionWait | PauseWait | ParkedWait | DeferralWait | UpgradeWait | UnknownWait
+)
 _KINDS: dict[str, type[_Wait]] = {
     kind.kind: kind
     for kind in (
@@ -160,13 +180,15 @@ _KINDS: dict[str, type[_Wait]] = {
         DatabaseWait,
         RetryWait,
         OutageWait,
+        UpgradeWait,
     )
 }
 # By kind: the fields in order, each with the value that stands for one that is missing.
 _FIELDS: dict[str, dict[str, Any]] = {
-    name: {each.name: "" if each.default is MISSING else each.default for each in fields(kind)}
+    name: {each.name: "" if each.default is MISSING else each.default for each in fields(kind) if each.name != "rest"}
     for name, kind in _KINDS.items()
 }
+_KEYS = {name: ("kind", *known) for name, known in _FIELDS.items()}
 _RESPONDERS = ("llm", "agent")
 
 
@@ -176,9 +198,11 @@ def wait_of(found: Mapping[str, Any] | None) -> RunWait | None:
         return None
     kind = found.get("kind")
     if kind in _RESPONDERS:
-        return ResponderWait(responder=kind, agent=found.get("agent") or "", queue=found.get("queue"))
+        rest = unknown_keys(found, ("kind", "agent", "queue"))
+        return ResponderWait(responder=kind, agent=found.get("agent") or "", queue=found.get("queue"), rest=rest)
     known = _KINDS.get(str(kind))
     if known is None:
         return UnknownWait(kind=str(kind or ""), found=found)
-    made: Any = known(**{name: found.get(name, default) for name, default in _FIELDS[known.kind].items()})
+    values = {name: found.get(name, default) for name, default in _FIELDS[known.kind].items()}
+    made: Any = known(**values, rest=unknown_keys(found, _KEYS[known.kind]))
     return made  # type: ignore[no-any-return]

@@ -17,23 +17,42 @@ paused      a pause of its queue, task or tenant has to end (`scope`, `name`, `r
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from turnwise.base.json_value import Json, JsonValue
 from turnwise.base.waits import PauseWait, SessionWait
 from turnwise.record.asks.pauses import PauseRecord
-from turnwise.record.runs.records import AskRecord, Json, RunRecord
+from turnwise.record.runs.records import AskRecord, RunRecord
 from turnwise.record.runs.wait_facts import COORDINATOR, Situation
 from turnwise.record.states import AskStatus, RunStatus
-from turnwise.serving.moves.versions import NEWER, is_held_for_newer
+from turnwise.serving.moves.versions import is_held_for_newer
 
 # Seconds after which a move that no one makes is worth a remark: sweeps find one after two.
 _SOON = 10.0
 _LONGEST = 300
 
 
-def why_waiting(now: Situation) -> Json | None:
-    """The cause: `kind`, what belongs to it, `since` (seconds since the epoch) and the `sentence`; None once ended.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WaitCause(JsonValue):
+    """A cause: its `kind` and the `facts` that belong to it, `since` when (seconds since the epoch), and a `sentence`.
+
+    The kinds are in the table above; a newer version may have written another.
+    """
+
+    kind: str
+    facts: Json
+    since: float | None
+    sentence: str
+
+    def as_json(self) -> Json:
+        """The cause as the API shows it, but for its times, which are seconds here."""
+        return {"kind": self.kind, **self.facts, "since": self.since, "sentence": self.sentence}
+
+
+def why_waiting(now: Situation) -> WaitCause | None:
+    """Return the cause of an unfinished run's waiting; None once it has ended.
 
     It begins with what the run itself has on record (`waiting_for`), and corrects what has changed since.
     """
@@ -53,21 +72,21 @@ def why_waiting(now: Situation) -> Json | None:
     return _asked(now, now.ask)
 
 
-def _not_begun(now: Situation) -> Json:
+def _not_begun(now: Situation) -> WaitCause:
     run = now.run
     if now.before is None and now.pause is not None:
         return _paused(now.pause)
     if now.before is not None:
         sentence = f"The run {now.before}, which is before it in its session, has to end first"
         return _cause("session", sentence, run.created_at, run=now.before)
-    if isinstance(run.wait, SessionWait):
+    if isinstance(run.waiting_for, SessionWait):
         return _move(now, "turn", run.created_at, "the run before it in its session has ended")
-    if isinstance(run.wait, PauseWait):
+    if isinstance(run.waiting_for, PauseWait):
         return _move(now, "resumed", None, "its pause has ended")
     return _move(now, "accepted", run.created_at, "it was accepted")
 
 
-def _paused(pause: PauseRecord) -> Json:
+def _paused(pause: PauseRecord) -> WaitCause:
     why = f" ({_short(pause.reason)})" if pause.reason else ""
     sentence = (
         f"The {pause.kind} {pause.name} is paused since {_time(pause.since)}{why}; an operator ends that with "
@@ -76,8 +95,8 @@ def _paused(pause: PauseRecord) -> Json:
     return _cause("paused", sentence, pause.since, scope=pause.kind, name=pause.name, reason=pause.reason)
 
 
-def _asked(now: Situation, ask: AskRecord) -> Json:
-    kind = now.run.wait.kind if now.run.wait is not None else ""
+def _asked(now: Situation, ask: AskRecord) -> WaitCause:
+    kind = now.run.waiting_for.kind if now.run.waiting_for is not None else ""
     if ask.status == AskStatus.OPEN:
         sentence = f"A human has to answer the question of the task {ask.path}: turnwise answer {now.run.id} TEXT"
         return _cause("human", sentence, ask.created_at, question=ask.id, task=ask.path)
@@ -89,19 +108,19 @@ def _asked(now: Situation, ask: AskRecord) -> Json:
         return _move(now, "answered", ask.closed_at, "its last question has been answered")
     if now.pause is not None:
         return _paused(now.pause)
-    if _is_put_off(now, ask):
-        return _PUT_OFF.get(kind, _put_off)(now, ask)
+    if _is_deferred(now, ask):
+        return _DEFERRED.get(kind, _deferred)(now, ask)
     return _queued(now, ask)
 
 
-def _is_put_off(now: Situation, ask: AskRecord) -> bool:
+def _is_deferred(now: Situation, ask: AskRecord) -> bool:
     if ask.due_at is not None:
         return ask.due_at > now.now
     # It stands in a provider's line: its time is when there is a place.
     return now.run.status == RunStatus.WAITING and ask.bucket is not None
 
 
-def _queued(now: Situation, ask: AskRecord) -> Json:
+def _queued(now: Situation, ask: AskRecord) -> WaitCause:
     since = ask.due_at or ask.created_at
     facts = _of_ask(ask) | {"state": "queued", "ahead": now.ahead}
     if now.fleet is None:
@@ -117,7 +136,7 @@ def _queued(now: Situation, ask: AskRecord) -> Json:
     return _cause(ask.responder, sentence, since, **facts, workers=_serving(now, ask.queue))
 
 
-def _claimed(now: Situation, ask: AskRecord) -> Json:
+def _claimed(now: Situation, ask: AskRecord) -> WaitCause:
     holder = now.holder
     who = f"worker {holder.pid} on {holder.host}" if holder is not None else "a worker"
     try_ = f"attempt {ask.attempts} of {ask.max_attempts}"
@@ -125,16 +144,16 @@ def _claimed(now: Situation, ask: AskRecord) -> Json:
     facts = _of_ask(ask) | {"attempt": ask.attempts, "worker": known}
     if holder is not None and holder.state == "alive" and holder.lease_until > now.now:
         busy = "is asking the model" if ask.responder == "llm" else "is running the tool handlers"
-        sentence = f"{_big(who)} {busy} of {_name(ask)} since {_time(ask.claimed_at)} ({try_})"
+        sentence = f"{_big(who)} {busy} of {ask.agent_name} since {_time(ask.claimed_at)} ({try_})"
         return _cause(ask.responder, sentence, ask.claimed_at, **facts, state="claimed")
     after = "no coordinator is running that would" if not _coordinators(now) else "a sweep will"
-    sentence = f"{_big(who)} took the ask of {_name(ask)} and fell silent ({try_}); {after} give it to another"
+    sentence = f"{_big(who)} took the ask of {ask.agent_name} and fell silent ({try_}); {after} give it to another"
     since = holder.beat_at if holder is not None else ask.claimed_at
     return _cause(ask.responder, sentence, since, **facts, state="lapsed")
 
 
-def _retry(now: Situation, ask: AskRecord) -> Json:
-    kept = now.run.waiting_for or {}
+def _retry(now: Situation, ask: AskRecord) -> WaitCause:
+    kept = _kept(now.run)
     error = kept.get("error") or {}
     what = ": ".join(str(error[name]) for name in ("type", "message") if error.get(name)) or "an error"
     attempt = kept.get("attempt") or ask.attempts
@@ -142,47 +161,45 @@ def _retry(now: Situation, ask: AskRecord) -> Json:
     return _as_kept(now, ask, sentence)
 
 
-def _outage(now: Situation, ask: AskRecord) -> Json:
-    kept = now.run.waiting_for or {}
+def _outage(now: Situation, ask: AskRecord) -> WaitCause:
+    kept = _kept(now.run)
     error = kept.get("error") or {}
     where = f" at {kept['server']}" if kept.get("server") else ""
     told = f" ({_short(str(error['message']))})" if error.get("message") else ""
     # In the line of the provider one call at a time looks, and its answer lets all continue.
     look = f"tries again at {_time(ask.due_at)}" if ask.due_at else "goes on as soon as a call of any run is answered"
-    sentence = (
-        f"The provider of {kept.get('model') or 'its model'}{where} does not answer{told}; {_name(ask)} {look}, until "
-        "the run's deadline"
-    )
+    provider = f"The provider of {kept.get('model') or 'its model'}{where}"
+    sentence = f"{provider} does not answer{told}; {ask.agent_name} {look}, until the run's deadline"
     return _as_kept(now, ask, sentence)
 
 
-def _provider(now: Situation, ask: AskRecord) -> Json:
-    kept = now.run.waiting_for or {}
+def _provider(now: Situation, ask: AskRecord) -> WaitCause:
+    kept = _kept(now.run)
     limit = {"requests": "requests per minute", "tokens": "tokens per minute", "concurrency": "calls at a time"}
     what, model = limit.get(str(kept.get("limit")), "calls"), kept.get("model") or "its model"
     due_at = ask.due_at or kept.get("due_at")
     then = f"goes on at {_time(due_at)}" if due_at and due_at > now.now else "is next in line, or soon"
-    sentence = f"The provider's limit on {what} of {model} is used up; {_name(ask)} {then}"
+    sentence = f"The provider's limit on {what} of {model} is used up; {ask.agent_name} {then}"
     return _as_kept(now, ask, sentence)
 
 
-def _budget(now: Situation, ask: AskRecord) -> Json:
-    kept = now.run.waiting_for or {}
+def _budget(now: Situation, ask: AskRecord) -> WaitCause:
+    kept = _kept(now.run)
     of = {"run": "the run", "session": "its session", "tenant_day": "its tenant today"}
     whose = of.get(str(kept.get("scope")), "its tenant this month")
     limit = f"the limit on {kept.get('limit') or 'spending'} of {whose}"
     # Reached, or held for calls that are under way: what those do not use is free again.
     sentence = (
-        f"Too little is left of {limit} for the next call of {_name(ask)}, which looks again at {_time(ask.due_at)}"
+        f"Too little is left of {limit} for the next call of {ask.agent_name}, which looks again at {_time(ask.due_at)}"
     )
     return _as_kept(now, ask, sentence)
 
 
-def _put_off(now: Situation, ask: AskRecord) -> Json:
-    return _as_kept(now, ask, f"{_subject(ask)} was put off until {_time(ask.due_at)}", kind=ask.responder)
+def _deferred(now: Situation, ask: AskRecord) -> WaitCause:
+    return _as_kept(now, ask, f"{_subject(ask)} is deferred until {_time(ask.due_at)}", kind=ask.responder)
 
 
-_PUT_OFF: dict[str, Callable[[Situation, AskRecord], Json]] = {
+_DEFERRED: dict[str, Callable[[Situation, AskRecord], WaitCause]] = {
     "retry": _retry,
     "outage": _outage,
     "provider": _provider,
@@ -190,16 +207,18 @@ _PUT_OFF: dict[str, Callable[[Situation, AskRecord], Json]] = {
 }
 
 
-def _parked(now: Situation, ask: AskRecord) -> Json:
-    kept = now.run.waiting_for or {}
-    what = f"A call of the tool {kept['tool']} by {_name(ask)}" if kept.get("tool") else f"The ask of {_name(ask)}"
+def _parked(now: Situation, ask: AskRecord) -> WaitCause:
+    kept = _kept(now.run)
+    what = (
+        f"A call of the tool {kept['tool']} by {ask.agent_name}" if kept.get("tool") else f"The ask of {ask.agent_name}"
+    )
     reason = _short(str(kept.get("reason") or "nobody knows what became of it"))
     sentence = f"{what} is parked ({reason}): a person has to say how to go on, turnwise resolve {ask.id}"
-    facts = {"ask": ask.id, "agent": _name(ask), "tool": kept.get("tool"), "reason": kept.get("reason")}
+    facts = {"ask": ask.id, "agent": ask.agent_name, "tool": kept.get("tool"), "reason": kept.get("reason")}
     return _cause("parked", sentence, ask.parked_at, **facts)
 
 
-def _move(now: Situation, reason: str, since: float | None, what: str) -> Json:
+def _move(now: Situation, reason: str, since: float | None, what: str) -> WaitCause:
     if now.fleet is None:
         return _cause("move", f"{_big(what)} at {_time(since)}; a coordinator has to go on", since, reason=reason)
     coordinators = _coordinators(now)
@@ -215,34 +234,40 @@ def _move(now: Situation, reason: str, since: float | None, what: str) -> Json:
     return _cause("move", f"{begun}; {then}", since, **facts)
 
 
-def _other_version(now: Situation, what: str, since: float | None) -> Json:
+def _other_version(now: Situation, what: str, since: float | None) -> WaitCause:
     version = now.run.version
     sentence = f"It is pinned to version {version} of the application, and {what}: start processes of that version"
     return _cause("version", sentence, since, version=version)
 
 
-def _held_for_newer(run: RunRecord) -> Json:
-    facts = {name: value for name, value in (run.waiting_for or {}).items() if name != "kind"}
+def _held_for_newer(run: RunRecord) -> WaitCause:
+    facts = _kept(run)
+    kind = facts.pop("kind")
     sentence = (
         f"A newer Turnwise has moved it (its state has version {facts['state']}, the process that looked last reads "
         f"versions up to {facts['known']}): start processes of the newer one, or finish the upgrade"
     )
-    return _cause(NEWER, sentence, None, **facts)
+    return _cause(kind, sentence, None, **facts)
 
 
-def _as_kept(now: Situation, ask: AskRecord, sentence: str, **changes: Any) -> Json:
-    kept = {"agent": _name(ask), **(now.run.waiting_for or {})} | changes
+def _as_kept(now: Situation, ask: AskRecord, sentence: str, **changes: Any) -> WaitCause:
+    kept = {"agent": ask.agent_name, **_kept(now.run)} | changes
     kept["due_at"] = ask.due_at or kept.get("due_at")
     kind = kept.pop("kind")
     return _cause(kind, sentence, kept.pop("since", None), **kept)
 
 
-def _cause(kind: str, sentence: str, since: float | None, **facts: Any) -> Json:
-    return {"kind": kind, **facts, "since": since, "sentence": f"{sentence}."}
+def _cause(kind: str, sentence: str, since: float | None, **facts: Any) -> WaitCause:
+    return WaitCause(kind=kind, facts=facts, since=since, sentence=f"{sentence}.")
+
+
+def _kept(run: RunRecord) -> Json:
+    """Return what the run itself has on record, also of a kind that a newer version has written."""
+    return {} if run.waiting_for is None else run.waiting_for.as_json()
 
 
 def _of_ask(ask: AskRecord) -> Json:
-    return {"agent": _name(ask), "queue": ask.queue}
+    return {"agent": ask.agent_name, "queue": ask.queue}
 
 
 def _serving(now: Situation, queue: str | None) -> int:
@@ -259,13 +284,11 @@ def _last_change(now: Situation) -> float | None:
     return now.run.move_due_at or now.run.started_at
 
 
-def _name(ask: AskRecord) -> str:
-    return ask.agent.rsplit("/", 1)[-1]
-
-
 def _subject(ask: AskRecord) -> str:
     return (
-        f"The question to the model of {_name(ask)}" if ask.responder == "llm" else f"The ask of {_name(ask)}'s tools"
+        f"The question to the model of {ask.agent_name}"
+        if ask.responder == "llm"
+        else f"The ask of {ask.agent_name}'s tools"
     )
 
 

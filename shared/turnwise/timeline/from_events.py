@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from turnwise.api.timeline import Kind, Outcome
-from turnwise.base.waits import PauseWait, SessionWait, wait_of
+from turnwise.base.waits import PauseWait, RunWait, SessionWait, wait_of
 from turnwise.record.runs.records import AskRecord, EventRecord
 from turnwise.record.states import AskStatus
 from turnwise.timeline.attempt import AGAIN, attempt_of, divided
@@ -52,7 +52,7 @@ class Reader:
     was another run's time. `held` is why a run has not begun, where that is on record.
     """
 
-    def __init__(self, now: float, ask: LookUp, forked: int = 0, held: dict[str, Any] | None = None) -> None:
+    def __init__(self, now: float, ask: LookUp, forked: int = 0, held: RunWait | None = None) -> None:
         self._now, self._look_up, self._forked, self._held = now, ask, forked, held
         self.ended = False
         self._item: Item | None = None
@@ -164,7 +164,7 @@ class Reader:
         pass
 
     def _started(self, event: EventRecord, at: float, data: dict[str, Any]) -> None:
-        self._state = _hold(data.get("waited_for")) or self._state
+        self._state = _hold(wait_of(data.get("waited_for"))) or self._state
         self._wait(at)
         self._state = ("move", "")
 
@@ -264,9 +264,8 @@ class Reader:
             self._cursor = end
 
 
-def _hold(waiting_for: dict[str, Any] | None) -> tuple[Kind, str] | None:
+def _hold(wait: RunWait | None) -> tuple[Kind, str] | None:
     """Return what kept a run from beginning, if it was more than the next move."""
-    wait = wait_of(waiting_for)
     if isinstance(wait, SessionWait):
         return "session", wait.run
     return ("paused", f"{wait.scope} {wait.name}") if isinstance(wait, PauseWait) else None

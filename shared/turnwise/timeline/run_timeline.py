@@ -21,8 +21,7 @@ def timeline(store: Store, run: RunRecord, *, after: int = -1, limit: int = 100)
     The sums are of the whole run, so all its events that have times are read, but kept no longer than it takes to add
     them up.
     """
-    forked = (run.forked_from or {}).get("at")
-    since = 0 if forked is None else int(forked) + 1
+    since = 0 if run.forked_from is None else run.forked_from.at + 1
     held = run.waiting_for if run.started_at is None else None
     reader = Reader(store.now(), lambda ask: store.ask_of_run(run.id, ask), since, held)
     sums, page, more = Sums(), list[Item](), False

@@ -108,8 +108,8 @@ def test_a_served_run_that_changes_a_value_ends_with_an_error_that_names_it(stor
 
     assert run.status == "failed"
     assert run.error is not None
-    assert run.error["code"] == "attribute_not_saved"
-    assert "Numbers.number, seen was changed in a served run" in run.error["message"]
+    assert run.error.code == "attribute_not_saved"
+    assert "Numbers.number, seen was changed in a served run" in run.error.message
     assert (Numbers.get_value("number"), Numbers.get_instance().seen) == (1, [])
 
 
@@ -166,7 +166,7 @@ def test_a_rule_that_changes_a_value_ends_the_run_and_changes_no_other(store: St
         run = desk.go_on(desk.submit("sum", "go"))
 
     assert run.error is not None
-    assert f"Numbers.{name} was changed in a served run" in run.error["message"]
+    assert f"Numbers.{name} was changed in a served run" in run.error.message
     assert (Numbers.get_value("number"), Numbers.get_instance().seen) == (0, [])
 
 

@@ -63,7 +63,10 @@ def test_a_wait_is_kept_in_these_bytes_and_read_again(wait: RunWait, text: str) 
 
 
 def test_a_wait_of_another_version_is_read_as_far_as_it_is_known() -> None:
-    assert wait_of({"kind": "human", "question": "ask_1", "more": 1}) == HumanWait(question="ask_1", task="")
+    newer = {"kind": "human", "question": "ask_1", "task": "", "more": 1}
+    found = wait_of(newer)
+    assert found == HumanWait(question="ask_1", task="", rest={"more": 1})
+    assert found.as_json() == newer
     unknown = wait_of({"kind": "weather", "place": "sea"})
     assert isinstance(unknown, UnknownWait)
     assert unknown.kind == "weather"

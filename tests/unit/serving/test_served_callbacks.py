@@ -114,7 +114,7 @@ def test_an_error_is_told_and_ends_the_run_all_the_same(store: Store) -> None:
     assert ("Scout", "error", "my eyes!") in seen
     assert run.status == "failed"
     assert run.error is not None
-    assert run.error["message"] == "my eyes!"
+    assert run.error.message == "my eyes!"
 
 
 def test_a_task_callback_that_fails_is_logged_and_the_run_goes_on(

@@ -123,8 +123,8 @@ def test_a_served_conversation_that_can_not_fit_ends_with_the_reason(tmp_path: P
 
         assert (run.status, run.status_code) == ("failed", "ERROR")
         assert run.error is not None
-        assert run.error["code"] == "context_overflow"
-        assert "the context takes 500" in run.error["message"]
+        assert run.error.code == "context_overflow"
+        assert "the context takes 500" in run.error.message
 
 
 def test_a_result_is_shortened_for_later_calls_in_served_runs_too(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry, Counter
 from tests.support.databases import fresh_sqlite
+from tests.support.kept_values import kept
 from tests.support.served_parts import Desk
 
 from turnwise import (
@@ -193,7 +194,7 @@ def test_a_run_that_waits_for_budget_goes_on_when_its_limit_is_raised(tmp_path: 
         waiting = serving.store.run(run_id)
         assert waiting.status == "waiting"
         assert waiting.waiting_for is not None
-        assert {name: waiting.waiting_for[name] for name in ("kind", "scope", "limit")} == {
+        assert {name: kept(waiting.waiting_for)[name] for name in ("kind", "scope", "limit")} == {
             "kind": "budget",
             "scope": "run",
             "limit": "tokens",
@@ -241,13 +242,13 @@ def test_a_call_waits_for_what_others_hold_and_will_hardly_use(tmp_path: Path) -
         run = serving.store.run(run_id)
         assert run.status == "waiting"
         assert run.waiting_for is not None
-        assert run.waiting_for["due_at"] - run.created_at < 60, "it looks again soon"
+        assert kept(run.waiting_for)["due_at"] - run.created_at < 60, "it looks again soon"
 
         serving.store.release(held, "done")
         with serving.store.locked(run_id) as transaction:
             ask = transaction.open_ask()
         assert ask is not None
-        serving.store.clock.sleep(max(0.0, run.waiting_for["due_at"] - run.created_at))
+        serving.store.clock.sleep(max(0.0, kept(run.waiting_for)["due_at"] - run.created_at))
         assert serving.responders.answer(permit(ask))
         assert ended(serving, run_id).status_code == "FIXED_TURNS"
 

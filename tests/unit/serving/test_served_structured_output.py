@@ -135,7 +135,7 @@ def test_a_handler_may_ask_for_a_plain_value(store: Store, server: FakeLLMServer
     assert counted.result is not None
     assert value_of_type(decode_document(counted.result, {}), int) == 7
     assert listed.error is not None
-    assert "define the class at the top level of a module" in listed.error["message"]
+    assert "define the class at the top level of a module" in listed.error.message
 
 
 def test_a_handler_may_take_the_format_away(store: Store, server: FakeLLMServer) -> None:
@@ -166,9 +166,9 @@ def test_a_format_that_no_other_process_would_find_ends_the_run_and_says_so(
     unknown = run(store, clerk_app(server, UsesUnknown))
 
     assert local.error is not None
-    assert "define the class at the top level of a module" in local.error["message"]
+    assert "define the class at the top level of a module" in local.error.message
     assert unknown.error is not None
-    assert "no agent of the application knows it" in unknown.error["message"]
+    assert "no agent of the application knows it" in unknown.error.message
 
 
 def test_what_a_copy_with_a_format_uses_is_counted(store: Store, server: FakeLLMServer) -> None:

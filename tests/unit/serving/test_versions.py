@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.support.databases import fresh_sqlite
+from tests.support.kept_values import kept
 from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
@@ -92,9 +93,9 @@ def test_a_run_whose_task_the_new_version_lacks_fails_and_says_why(store: Store)
 
     assert run.status == "failed"
     assert run.error is not None
-    assert "has no task 'till'" in run.error["message"]
-    assert "began with version 1 of the application and version 2 went on" in run.error["message"]
-    assert (run.error["type"], run.error["version"]) == ("UnknownTaskError", "2")
+    assert "has no task 'till'" in run.error.message
+    assert "began with version 1 of the application and version 2 went on" in run.error.message
+    assert (run.error.type, run.error.version) == ("UnknownTaskError", "2")
 
 
 def test_a_pinned_run_is_left_alone_by_another_version_at_every_turn(store: Store) -> None:
@@ -173,7 +174,7 @@ def test_a_run_says_which_version_it_waits_for(store: Store) -> None:
     def why(run: RunRecord) -> tuple[str, str]:
         found = why_waiting(store.situation(run.id, pinned=True))
         assert found is not None
-        return found["kind"], found["sentence"]
+        return found.kind, found.sentence
 
     with Desk(store, _app("2"), version_policy="pinned") as new:
         new.coordinator.start()
@@ -228,14 +229,14 @@ def test_a_run_whose_state_only_a_newer_turnwise_can_read_waits_for_it(
         # an older process leaves it as it is, and looks again from time to time
         for _ in range(3):
             run = old.coordinator.move(run_id).run
-            assert (run.status, run.waiting_for) == ("waiting", {"kind": "upgrade", "state": 2, "known": 1})
+            assert (run.status, kept(run.waiting_for)) == ("waiting", {"kind": "upgrade", "state": 2, "known": 1})
             assert store.due_moves() == []
             clock.now += 10
             assert store.due_moves() == [run_id]
         why = why_waiting(store.situation(run_id, pinned=False))
         assert why is not None
-        assert why["kind"] == "upgrade"
-        assert "start processes of the newer one, or finish the upgrade" in why["sentence"]
+        assert why.kind == "upgrade"
+        assert "start processes of the newer one, or finish the upgrade" in why.sentence
         assert list(store.events(run_id)) == before
 
         # a newer one goes on with what was answered

@@ -325,10 +325,10 @@ def test_a_situation_has_its_cause_and_its_sentence(now: Situation, facts: dict[
     why = why_waiting(now)
 
     assert why is not None
-    assert {name: why[name] for name in facts} == facts
-    assert said in why["sentence"]
-    assert why["sentence"].endswith(".")
-    assert "\n" not in why["sentence"]
+    assert {name: why.as_json()[name] for name in facts} == facts
+    assert said in why.sentence
+    assert why.sentence.endswith(".")
+    assert "\n" not in why.sentence
 
 
 def test_what_has_ended_waits_for_nothing() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.databases import fresh_sqlite
+from tests.support.kept_values import kept
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Entity, MockLMConfig, Task, ToolMessage
 from turnwise.base.ids import new_id
@@ -151,8 +152,8 @@ class Walk:
         return [run for run in map(self.store.run, self.runs) if not run.ended]
 
     def why(self, run_id: str) -> Json:
-        why = why_waiting(self.store.situation(run_id))
-        assert why is not None, f"{run_id} does not say why it waits"
+        why = kept(why_waiting(self.store.situation(run_id)))
+        assert why, f"{run_id} does not say why it waits"
         assert why["sentence"].strip()
         assert why.get("since") is None or why["since"] <= self.now
         return why

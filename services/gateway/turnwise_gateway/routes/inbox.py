@@ -78,7 +78,7 @@ def _run_of(item_id: str) -> str:
 
 def _check_result(gateway: Gateway, ask: AskRecord, result: Any) -> None:
     """Refuse to say that nothing came out of a handler that always returns something."""
-    tool = (ask.parked or {}).get("tool")
+    tool = ask.parked.tool if ask.parked is not None else None
     if result is not None or not tool:
         return
     try:
@@ -112,7 +112,7 @@ def _question(gateway: Gateway, ask: AskRecord) -> QuestionView:
 
 
 def _parked(ask: AskRecord) -> ParkedView:
-    why: Json = readable(ask.parked or {})
+    why: Json = readable(ask.parked.as_json()) if ask.parked is not None else {}
     began_at, arguments = why.get("began_at"), why.get("arguments")
     return ParkedView(
         id=ask.id,

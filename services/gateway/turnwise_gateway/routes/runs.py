@@ -161,7 +161,7 @@ async def _wait(gateway: Gateway, request: Request, run: RunRecord, seconds: flo
 
 
 def _asks_a_human(run: RunRecord) -> bool:
-    return run.status == RunStatus.WAITING and isinstance(run.wait, HumanWait)
+    return run.status == RunStatus.WAITING and isinstance(run.waiting_for, HumanWait)
 
 
 @router.get("", dependencies=[READS], responses=problems(422, 503))

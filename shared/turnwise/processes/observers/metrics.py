@@ -85,12 +85,12 @@ class RunMetrics(Observer):
             metrics.llm_call_duration_seconds.labels(self._model_label(reply, error)).observe(worked)
         elif kept is not None and kept.get("tool"):
             self._count_tool(kept["tool"], "error")
-        for tool in reply.data.get("tools", ()):
+        for tool in reply.tools:
             self._count_tool(tool, "ok")
 
     def ask_deferred(self, claim: Claim, deferral: Deferral, worked: float) -> None:
-        """Count a try that failed, after which the ask was deferred."""
-        error = deferral.data.get("error")
+        """Count an attempt that failed, after which the ask was deferred."""
+        error = deferral.failed.error.as_json() if deferral.failed is not None else None
         self._metrics.asks_total.labels(claim.ask.responder, "deferred").inc()
         self._count_work(claim, deferral, worked)
         self._count_calls(claim, deferral, error)

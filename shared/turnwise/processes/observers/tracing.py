@@ -117,7 +117,7 @@ class _MoveSpan:
         if self._spot is not None:
             self._spot.set({names.STATUS: run.status_code or run.status})
             if run.status == RunStatus.FAILED and run.error is not None:
-                self._spot.failed(str(run.error.get("type", run.status_code)))
+                self._spot.failed(str(run.error.type or run.status_code))
 
     def __enter__(self) -> _MoveSpan:
         return self
@@ -199,19 +199,19 @@ def _tell_outcome(spot: Spot, outcome: Outcome) -> None:
     kind = outcome.kind if isinstance(outcome, Reply) else type(outcome).__name__.lower()
     spot.set({names.OUTCOME: kind})
     if isinstance(outcome, Deferral):
-        error = outcome.data.get("error")
+        error = outcome.failed.error if outcome.failed is not None else None
     else:
-        kept = None if isinstance(outcome, Release) else outcome.error
-        error = kept.as_json() if kept is not None else None
+        error = None if isinstance(outcome, Release) else outcome.error
     if error is not None:
-        spot.failed(str(error.get("type") or error.get("kind") or kind))
+        found = error.as_json()
+        spot.failed(str(found.get("type") or found.get("kind") or kind))
 
 
 def _agent_name(app: App, run: RunRecord, ask: AskRecord) -> str:
     try:
         return app.tree(run.task).agents[ask.agent].config.name
     except Exception:  # noqa: BLE001 - what is wrong with the application, the answer will tell
-        return ask.agent.rsplit("/", 1)[-1]
+        return ask.agent_name
 
 
 def _tell_whole_run(run: RunRecord) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from turnwise.base.waits import ResponderWait
+from turnwise.base.waits import ResponderWait, wait_of
 from turnwise.observability.redaction import redacted
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED, QUEUE_IS_OPEN, TASK_IS_OPEN, TENANT_IS_OPEN
 from turnwise.record.asks.tenant_shares import Turn, whose_turn
@@ -22,8 +22,8 @@ from turnwise.record.database.columns import ONE, Document, Seconds, now, word
 from turnwise.record.database.rows import AGENT, ASK, RUN, agent_of, ask_of, run_of
 from turnwise.record.database.schema import agent_states, asks, documents, runs, workers
 from turnwise.record.database.status_statements import change_asks, change_runs, status_in
+from turnwise.record.events.ask_events import AskDeferred, AskReleased, attempt_at
 from turnwise.record.runs.base import StoreBase
-from turnwise.record.runs.event_data import AskReleased, attempt_at
 from turnwise.record.runs.outcomes import CallUsage, Deferral
 from turnwise.record.runs.records import AgentRecord, AskRecord, Claim, Json, Usage
 from turnwise.record.runs.transaction import RunTransaction
@@ -209,20 +209,12 @@ class Claims(StoreBase):
             transaction.connection.execute(_PUT_OFF, given)
             if ask.responder == "agent":
                 transaction.forget_begun(ask.id)
-            waiting_for = redacted(deferral.waiting_for.as_json()) | {"due_at": due_at}
+            waiting_for = wait_of(redacted(deferral.waiting_for.as_json()) | {"due_at": due_at})
+            assert waiting_for is not None, "a deferral has a cause"
             transaction.change(status=RunStatus.WAITING, waiting_for=waiting_for)
-            transaction.event(
-                "ask.deferred",
-                path=ask.path,
-                turn=ask.turn,
-                try_no=ask.try_no,
-                ask_id=ask.id,
-                data={
-                    "waiting_for": waiting_for,
-                    **attempt_at(ask, ask.worker_id, deferral.work).as_json(),
-                    **deferral.data,
-                },
-            )
+            attempt = attempt_at(ask, ask.worker_id, deferral.work)
+            told = AskDeferred(waiting_for=waiting_for, attempt=attempt, failed=deferral.failed)
+            transaction.event(told, ask.place)
             if wait is not None and down is None:
                 stand_in_line(self.database, transaction.connection, wait)
         return True
@@ -263,9 +255,8 @@ class Claims(StoreBase):
             return None, True
         attempts, token, claimed_at = taken[0]
         if run.status == RunStatus.WAITING:  # it was deferred, and continues now
-            agent_name = ask.agent.rsplit("/", 1)[-1]
-            waiting_for = ResponderWait(responder=ask.responder, agent=agent_name, queue=ask.queue).as_json()
-            driver.run(connection, _GO_ON, [{"of_run": run.id, "new_waiting_for": waiting_for}])
+            waiting_for = ResponderWait(responder=ask.responder, agent=ask.agent_name, queue=ask.queue)
+            driver.run(connection, _GO_ON, [{"of_run": run.id, "new_waiting_for": waiting_for.as_json()}])
             run = replace(run, status=passed(run.status, RunStatus.RUNNING), waiting_for=waiting_for)
         leased = passed(ask.status, AskStatus.LEASED)
         ask = replace(ask, status=leased, attempts=attempts, token=token, worker_id=worker_id, claimed_at=claimed_at)
@@ -287,5 +278,4 @@ def _give_back(
     given = {"of_run": ask.run_id, "of_ask": ask.id, "doubts": int(in_doubt)}
     transaction.connection.execute(_GIVE_BACK, given)
     told = AskReleased(reason=reason, attempt=attempt_at(ask, ask.worker_id, work))
-    place: Json = {"path": ask.path, "turn": ask.turn, "try_no": ask.try_no, "ask_id": ask.id}
-    transaction.event(told.type, **place, data=told.as_json())
+    transaction.event(told, ask.place)

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from turnwise.record.runs.records import Json
+from turnwise.base.json_value import Json, JsonValue
 
 _CALL = ("tool", "arguments", "idempotency_key")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ParkedReason:
+class ParkedReason(JsonValue):
     """Why an ask is parked, as the inbox shows it; the names and the order of its JSON stay as they are.
 
     `call` is the number of the handler's call, `tool` and what follows it are known where the call is. `is_held`: it is

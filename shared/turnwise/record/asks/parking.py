@@ -16,8 +16,8 @@ from turnwise.record.database.columns import ONE, Document, word
 from turnwise.record.database.rows import ASK, RECEIPT, ask_of, receipt_of
 from turnwise.record.database.schema import asks, events, receipts, workers
 from turnwise.record.database.status_statements import change_asks
+from turnwise.record.events.ask_events import AskParked, AskResolved, attempt_at
 from turnwise.record.runs.base import StoreBase
-from turnwise.record.runs.event_data import AskResolved, attempt_at
 from turnwise.record.runs.kept_errors import CodedError, KeptError, RunError
 from turnwise.record.runs.outcomes import Parking, Receipt, Reply, Resolution
 from turnwise.record.runs.records import AskRecord, Claim, Json
@@ -116,7 +116,7 @@ class ParkedAsks(StoreBase):
                     f"the ask {ask.id} is one of a model, and no handler's: resolve it with again or fail"
                 )
             told = AskResolved(outcome=resolution.outcome, reason=why.reason, tool=why.tool)
-            transaction.event(told.type, **_place(ask), data=told.as_json())
+            transaction.event(told, ask.place)
             _RESOLVE[resolution.outcome](transaction, ask, why, resolution)
             self.audited(transaction.connection, ask_id)
         return ask
@@ -133,11 +133,10 @@ def park_ask(transaction: RunTransaction, ask: AskRecord, parking: Parking, *, l
     transaction.connection.execute(_PARK, given | {"why": kept, "at": transaction.now})
     why = parked_reason(kept)
     # Of one whose holder was lost, the take-over has told it.
-    held = {} if lost_now else attempt_at(ask, ask.worker_id, parking.work).as_json()
-    transaction.event("ask.parked", **_place(ask), data=why.shown() | held)
-    agent = ask.agent.rsplit("/", 1)[-1]
-    wait = ParkedWait(ask=ask.id, agent=agent, reason=why.reason, tool=why.tool)
-    transaction.change(status=RunStatus.WAITING, waiting_for=wait.as_json(), move_due_at=None)
+    held = None if lost_now else attempt_at(ask, ask.worker_id, parking.work)
+    transaction.event(AskParked(why=why, attempt=held), ask.place)
+    wait = ParkedWait(ask=ask.id, agent=ask.agent_name, reason=why.reason, tool=why.tool)
+    transaction.change(status=RunStatus.WAITING, waiting_for=wait, move_due_at=None)
 
 
 def _tries(transaction: RunTransaction, ask: AskRecord, lost_now: bool) -> list[Json]:
@@ -199,7 +198,7 @@ def _parked(transaction: RunTransaction, ask_id: str) -> tuple[AskRecord, Parked
         )
     if ask is None or ask.parked is None:
         raise NotFoundError(f"nothing is parked as {ask_id!r}; list the inbox to see what is")
-    why = parked_reason(ask.parked)
+    why = ask.parked
     if transaction.run.ended or ask.status != AskStatus.PARKED:
         outcome = why.outcome
         told = f"somebody has resolved it already ({outcome})" if outcome else "it is parked no longer"
@@ -236,9 +235,8 @@ def _again(transaction: RunTransaction, ask: AskRecord, why: ParkedReason, resol
 def _reopen(transaction: RunTransaction, ask: AskRecord, why: ParkedReason, resolution: Resolution) -> None:
     given = _resolved(transaction, ask, why, resolution) | {"new_traceparent": resolution.traceparent}
     transaction.connection.execute(_REOPEN, given)
-    agent = ask.agent.rsplit("/", 1)[-1]
-    wait = ResponderWait(responder=ask.responder, agent=agent, queue=ask.queue)
-    transaction.change(status=RunStatus.RUNNING, waiting_for=wait.as_json())
+    wait = ResponderWait(responder=ask.responder, agent=ask.agent_name, queue=ask.queue)
+    transaction.change(status=RunStatus.RUNNING, waiting_for=wait)
 
 
 def _fail(transaction: RunTransaction, ask: AskRecord, why: ParkedReason, resolution: Resolution) -> None:
@@ -257,10 +255,6 @@ def _fail(transaction: RunTransaction, ask: AskRecord, why: ParkedReason, resolu
 def _resolved(transaction: RunTransaction, ask: AskRecord, why: ParkedReason, resolution: Resolution) -> Json:
     noted = replace(why, outcome=resolution.outcome, resolved_at=transaction.now)
     return {"of_run": ask.run_id, "of_ask": ask.id, "why": noted.as_json()}
-
-
-def _place(ask: AskRecord) -> Json:
-    return {"path": ask.path, "turn": ask.turn, "try_no": ask.try_no, "ask_id": ask.id}
 
 
 _RESOLVE = {"happened": _happened, "again": _again, "fail": _fail}

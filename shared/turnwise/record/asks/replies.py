@@ -7,12 +7,14 @@ from collections.abc import Callable
 import sqlalchemy as sa
 
 from turnwise.observability.redaction import redacted
-from turnwise.record.budgets.reservations import count, settle_lost, settled_json
+from turnwise.record.budgets.reservations import count, settle_lost
 from turnwise.record.database.schema import replies
+from turnwise.record.events.ask_events import TurnReplied, attempt_at
+from turnwise.record.events.usage_events import UsageSettled, settled_json
 from turnwise.record.runs.base import StoreBase
-from turnwise.record.runs.event_data import attempt_at
+from turnwise.record.runs.kept_errors import KeptError
 from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import AskRecord, Claim, Json, ReplyRecord
+from turnwise.record.runs.records import AskRecord, Claim, ReplyRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus
 
@@ -66,26 +68,24 @@ def accept(transaction: RunTransaction, ask: AskRecord, reply: Reply, token: int
         transaction.append_history(ask.agent, reply.history)
     if reply.record is not None or reply.state is not None:
         transaction.save_agent(ask.agent, record=reply.record, state=reply.state)
-    data: Json = {"responder": ask.responder, "kind": reply.kind}
-    if reply.document is not None:
-        data["document"] = reply.document.id
-    if reply.error is not None:
-        data["error"] = reply.error.as_json()
-    if worker_id is not None:
-        data |= attempt_at(ask, worker_id, reply.work).as_json()
-    _event(transaction, "turn.replied", ask, data | reply.data)
+    replied = TurnReplied(
+        responder=ask.responder,
+        kind=reply.kind,
+        document=reply.document.id if reply.document is not None else None,
+        error=reply.error,
+        attempt=attempt_at(ask, worker_id, reply.work) if worker_id is not None else None,
+        tools=reply.tools,
+        version=reply.version,
+    )
+    transaction.event(replied, ask.place)
     count(transaction, ask, token, reply.usage, reply.calls)
     if reply.forfeits:
         settle_lost(transaction, ask.id, token, ask)
     if reply.usage is not None:
-        lost = {"lost": True} if any(call.lost for call in reply.calls) else {}
-        _event(transaction, "usage.settled", ask, settled_json(reply.usage) | lost)
+        settled = UsageSettled(usage=reply.usage, lost=any(call.lost for call in reply.calls))
+        transaction.event(settled, ask.place)
     transaction.mark()
     transaction.change(move_due_at=transaction.now)
-
-
-def _event(transaction: RunTransaction, type: str, ask: AskRecord, data: Json) -> None:
-    transaction.event(type, path=ask.path, turn=ask.turn, try_no=ask.try_no, ask_id=ask.id, data=data)
 
 
 def why_stale(transaction: RunTransaction, ask: AskRecord | None, claim: Claim) -> str | None:
@@ -118,7 +118,7 @@ def reply_row(
         accepted=reason is None,
         reason=reason,
         document_id=reply.document.id if reply.document else None,
-        error=redacted(reply.error.as_json()) if reply.error is not None else None,
+        error=KeptError(found=redacted(reply.error.as_json())) if reply.error is not None else None,
         usage=settled_json(reply.usage) if reply.usage else None,
         cost=reply.usage.cost if reply.usage else None,
         worker_id=worker_id,

@@ -20,7 +20,7 @@ from turnwise.record.database.columns import now, word
 from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks, runs, sweep_leases, workers
 from turnwise.record.database.status_statements import change_asks, status_in
-from turnwise.record.runs.event_data import AskExpired, attempt_at
+from turnwise.record.events.ask_events import AskExpired, attempt_at
 from turnwise.record.runs.kept_errors import CodedError
 from turnwise.record.runs.outcomes import Parking
 from turnwise.record.runs.records import AskRecord
@@ -271,5 +271,4 @@ def _expired(transaction: RunTransaction, ask: AskRecord, *, parked: bool) -> No
     holder = transaction.connection.execute(_HOLDER, {"worker_id": ask.worker_id}).first()
     host, pid = (None, None) if holder is None else (holder[0], holder[1])
     told = AskExpired(attempt=attempt_at(ask, ask.worker_id), host=host, pid=pid, parked=parked)
-    place: dict[str, Any] = {"path": ask.path, "turn": ask.turn, "try_no": ask.try_no, "ask_id": ask.id}
-    transaction.event(told.type, **place, data=told.as_json())
+    transaction.event(told, ask.place)

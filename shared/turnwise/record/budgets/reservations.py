@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -21,6 +20,8 @@ from turnwise.record.budgets.budgets import Books, Key, ScopeLimits
 from turnwise.record.database import driver
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import asks, reservations, workers
+from turnwise.record.events.event import EventPlace
+from turnwise.record.events.usage_events import UsageReserved, UsageSettled
 from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.outcomes import CallUsage
 from turnwise.record.runs.records import AskRecord, Claim, Json, Usage
@@ -169,10 +170,14 @@ class Reservations(StoreBase):
         }
         driver.run(transaction.connection, _INSERT, [row])
         books.reserve(keys, amount)
-        data = {"call": call_no, "model": model, "tokens": amount.tokens, "cost": _money(amount.cost)}
-        data["max_output_tokens"] = granted.max_tokens
-        place: dict[str, Any] = {"path": ask.path, "turn": ask.turn, "try_no": ask.try_no, "ask_id": ask.id}
-        transaction.event("usage.reserved", **place, data=data)
+        reserved = UsageReserved(
+            call=call_no,
+            model=model,
+            tokens=amount.tokens,
+            cost=amount.cost,
+            max_output_tokens=granted.max_tokens,
+        )
+        transaction.event(reserved, ask.place)
 
 
 def count(
@@ -223,26 +228,11 @@ def settle_lost(transaction: RunTransaction, ask_id: str, token: int, ask: AskRe
         _close(transaction, ask_id, token, row, row.amount, lost=True)
         transaction.add_usage(_usage(row.amount, row.model))
         if not transaction.run.ended:
-            place: dict[str, Any] = {"ask_id": ask_id}
-            if ask is not None:
-                place |= {"path": ask.path, "turn": ask.turn, "try_no": ask.try_no}
-            data = settled_json(_usage(row.amount, row.model)) | {"call": row.call_no, "lost": True}
-            transaction.event("usage.settled", **place, data=data)
+            place = ask.place if ask is not None else EventPlace(ask_id=ask_id)
+            settled = UsageSettled(usage=_usage(row.amount, row.model), call=row.call_no, lost=True)
+            transaction.event(settled, place)
     books.save()
     return len(lost)
-
-
-def settled_json(usage: Usage) -> Json:
-    """Usage as JSON; the cost is a decimal string, or null where no price is known."""
-    told: Json = {
-        "model": usage.model,
-        "prompt_tokens": usage.prompt_tokens,
-        "cached_tokens": usage.cached_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "calls": usage.calls,
-        "cost": _money(usage.cost),
-    }
-    return told | {"doubt": usage.doubt} if usage.doubt else told
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,9 +270,8 @@ def _settle(
         books.correct(row.keys, row.amount, used)
         transaction.add_usage(_difference(call.usage, _usage(row.amount, row.model)))
         if not transaction.run.ended:
-            data = settled_json(call.usage) | {"call": row.call_no, "corrects": settled_json(_usage(row.amount, None))}
-            place: dict[str, Any] = {"path": ask.path, "turn": ask.turn, "try_no": ask.try_no, "ask_id": ask.id}
-            transaction.event("usage.settled", **place, data=data)
+            corrected = UsageSettled(usage=call.usage, call=row.call_no, corrects=_usage(row.amount, None))
+            transaction.event(corrected, ask.place)
     _close(transaction, ask.id, token, row, used, lost=call.lost)
 
 
@@ -327,7 +316,3 @@ def _difference(usage: Usage, counted: Usage) -> Usage:
         cost=(usage.cost or Decimal(0)) - (counted.cost or Decimal(0)),
         model=usage.model,
     )
-
-
-def _money(cost: Decimal | None) -> str | None:
-    return None if cost is None else format(cost, "f")

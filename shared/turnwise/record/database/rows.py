@@ -8,9 +8,13 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from turnwise.base.json_value import JsonValue
+from turnwise.base.waits import wait_of
+from turnwise.record.asks.parked_reason import parked_reason
 from turnwise.record.database import schema
+from turnwise.record.runs.kept_errors import kept_error
 from turnwise.record.runs.outcomes import Receipt
-from turnwise.record.runs.records import AgentRecord, AskRecord, Json, ReplyRecord, RunRecord
+from turnwise.record.runs.records import AgentRecord, AskRecord, Json, ReplyRecord, RunRecord, fork_origin
 from turnwise.record.states import AskStatus, RunStatus
 
 T = TypeVar("T")
@@ -28,13 +32,16 @@ def names(columns: Sequence[sa.Column[Any]]) -> tuple[str, ...]:
     return tuple(column.name for column in columns)
 
 
-_RUN, _ASK, _REPLY, _AGENT, _RECEIPT = names(RUN), names(ASK), names(REPLY), names(AGENT), names(RECEIPT)
+RUN_NAMES, _ASK, _REPLY, _AGENT, _RECEIPT = names(RUN), names(ASK), names(REPLY), names(AGENT), names(RECEIPT)
 
 
 def run_of(row: Sequence[Any]) -> RunRecord:
     """A run from the values of `RUN`."""
-    values = dict(zip(_RUN, row, strict=False))
+    values = dict(zip(RUN_NAMES, row, strict=False))
     values["status"] = RunStatus(values["status"])
+    values["waiting_for"] = wait_of(values["waiting_for"])
+    values["error"] = kept_error(values["error"])
+    values["forked_from"] = fork_origin(values["forked_from"])
     return RunRecord(**values)
 
 
@@ -42,12 +49,16 @@ def ask_of(row: Sequence[Any]) -> AskRecord:
     """An ask from the values of `ASK`."""
     values = dict(zip(_ASK, row, strict=False))
     values["status"] = AskStatus(values["status"])
+    if values["parked"] is not None:
+        values["parked"] = parked_reason(values["parked"])
     return AskRecord(**values)
 
 
 def reply_of(row: Sequence[Any]) -> ReplyRecord:
     """A reply from the values of `REPLY`."""
-    return ReplyRecord(**dict(zip(_REPLY, row, strict=False)))
+    values = dict(zip(_REPLY, row, strict=False))
+    values["error"] = kept_error(values["error"])
+    return ReplyRecord(**values)
 
 
 def agent_of(row: Sequence[Any]) -> AgentRecord:
@@ -62,4 +73,9 @@ def receipt_of(row: Sequence[Any]) -> Receipt:
 
 def as_row(record: Any, **more: Any) -> Json:
     """A record's fields as a row to be written, `more` added; values are not copied."""
-    return {field.name: getattr(record, field.name) for field in fields(record)} | more
+    return {field.name: in_row(getattr(record, field.name)) for field in fields(record)} | more
+
+
+def in_row(value: Any) -> Any:
+    """A field of a record as its column has it: JSON for a typed value."""
+    return value.as_json() if isinstance(value, JsonValue) else value

@@ -12,15 +12,15 @@ from sqlalchemy.engine import Connection
 from turnwise.errors import ConflictError, InvalidRequestError
 from turnwise.record.database.rows import ASK, RUN, ask_of, run_of
 from turnwise.record.database.schema import asks, events, runs, sessions
+from turnwise.record.events.run_events import RunForked
 from turnwise.record.past.export import own_fields, read_run
 from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import ExportedRecord, write_ask, write_past, write_receipts, write_reply
 from turnwise.record.past.retrying import waits_for
 from turnwise.record.runs import journal
 from turnwise.record.runs.conversations import conversation_id
-from turnwise.record.runs.event_data import RunForked
 from turnwise.record.runs.json_differences import difference
-from turnwise.record.runs.records import AskRecord, Json, NewFork, NewRun, RunRecord
+from turnwise.record.runs.records import AskRecord, ForkOrigin, Json, NewFork, NewRun, RunRecord
 from turnwise.record.runs.run_changes import whole
 from turnwise.record.runs.submission import Submissions
 from turnwise.record.runs.transaction import RunTransaction
@@ -165,7 +165,7 @@ class _Fork:
             on_limit=new.on_limit or origin.on_limit,
             idempotency_key=new.idempotency_key,
             body_hash=new.body_hash,
-            forked_from={"run": origin.id, "at": self.past.seq},
+            forked_from=ForkOrigin(run=origin.id, at=self.past.seq),
             model=origin.model if new.model is None else new.model,
             traceparent=new.traceparent,
         )

@@ -12,11 +12,12 @@ from turnwise.errors import ConflictError
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import agent_states, asks, events, histories, replies
 from turnwise.record.database.status_statements import change_asks
+from turnwise.record.events.event import EventPlace
+from turnwise.record.events.run_events import RunRetried
 from turnwise.record.past.export import read_run
 from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import ExportedRecord
 from turnwise.record.runs.base import StoreBase
-from turnwise.record.runs.event_data import RunRetried
 from turnwise.record.runs.records import AskRecord, Json, RunRecord
 from turnwise.record.runs.session_queue import begun_after, lock_session
 from turnwise.record.runs.transaction import RunTransaction
@@ -115,14 +116,10 @@ class Retries(StoreBase):
             _go_on(transaction, past, again, ask, limits or RetryLimits(), begun_at)
             if traceparent is not None:
                 transaction.change(stretch=traceparent)
-            transaction.event(
-                RunRetried.type,
-                path=ask["path"] if ask is not None else None,
-                turn=ask["turn"] if ask is not None else None,
-                try_no=ask["try_no"] if ask is not None else None,
-                ask_id=past.awaiting,
-                data=RunRetried(to=past.seq, again=again, error=error).as_json(),
-            )
+            place = EventPlace(ask_id=past.awaiting)
+            if ask is not None:
+                place = replace(place, path=ask["path"], turn=ask["turn"], candidate=ask["try_no"])
+            transaction.event(RunRetried(to=past.seq, again=again, error=error), place)
             transaction.mark()
             self.audited(transaction.connection, run_id)
         with self.locked(run_id) as transaction:
@@ -226,9 +223,9 @@ def _go_on(
     if deadline is None and run.deadline_at is not None:
         deadline = run.deadline_at - begun_at
     status = RunStatus.RUNNING if past.started else RunStatus.QUEUED
-    waiting_for: Json | None = None
+    waiting_for: RunWait | None = None
     if again and ask is not None:
-        waiting_for = waits_for(ask, ask["id"]).as_json()
+        waiting_for = waits_for(ask, ask["id"])
         status = RunStatus.WAITING if ask["responder"] == "user" else RunStatus.RUNNING
     transaction.run = replace(
         run,

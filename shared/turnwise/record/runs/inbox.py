@@ -12,6 +12,7 @@ from turnwise.record.asks.replies import reply_row
 from turnwise.record.database.columns import word
 from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks
+from turnwise.record.events.ask_events import HumanAnswered
 from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import AskRecord, NewDocument
@@ -73,14 +74,7 @@ class Inbox(StoreBase):
         kind: Literal["nothing", "answer"] = "nothing" if document is None else "answer"
         reply = Reply(kind=kind, document=document, traceparent=traceparent)
         transaction.add_reply(reply_row(transaction, ask, reply, token=ask.token))
-        transaction.event(
-            "human.answered",
-            path=ask.path,
-            turn=ask.turn,
-            try_no=ask.try_no,
-            ask_id=ask.id,
-            data={"document": document.id} if document is not None else {},
-        )
+        transaction.event(HumanAnswered(document=document.id if document is not None else None), ask.place)
         transaction.change(move_due_at=transaction.now)
         return ask
 

@@ -10,8 +10,10 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from turnwise.base.json_value import Json, given
 from turnwise.observability.log_events import CATALOGUE
-from turnwise.record.runs.records import Json, RunRecord
+from turnwise.record.events.event import OF_RUN, EventPlace
+from turnwise.record.runs.records import RunRecord
 from turnwise.record.states import RunStatus
 
 logger = logging.getLogger(__name__)
@@ -22,8 +24,7 @@ class News:
     """An event that was written, as far as its line needs it."""
 
     type: str
-    path: str | None
-    ask: str | None
+    place: EventPlace
     data: Json
 
 
@@ -38,31 +39,32 @@ def tell(run: RunRecord, news: Sequence[News]) -> None:
         event = CATALOGUE[action]
         if logger.isEnabledFor(event.level):
             extra = {"action": action, "run": run.id, "task": run.task, "tenant": run.tenant} | fields
-            if item.ask is not None:
-                extra["ask"] = item.ask
-            if item.path is not None and item.path != run.task:
-                extra["path"] = item.path
+            place = item.place
+            if place.ask_id is not None:
+                extra["ask"] = place.ask_id
+            if place.path is not None and place.path != run.task:
+                extra["path"] = place.path
             logger.log(event.level, sentence, run.id, extra=extra)
 
 
 def accepted(run: RunRecord, forked_from: str | None = None) -> None:
     """Write the line of a new run; its first event is not made in a transaction over it."""
-    tell(run, [News("run.accepted", None, None, {"forked_from": forked_from})])
+    tell(run, [News("run.accepted", OF_RUN, {"forked_from": forked_from})])
 
 
 def _accepted(run: RunRecord, item: News) -> _Line:
     return (
         "run_accepted",
         "Run %s is accepted",
-        _given(session=run.session_id, forked_from=item.data.get("forked_from")),
+        given(session=run.session_id, forked_from=item.data.get("forked_from")),
     )
 
 
 def _ended(run: RunRecord, _item: News) -> _Line:
     seconds = round(run.finished_at - run.created_at, 3) if run.finished_at is not None else None
-    fields = _given(status=run.status, why=run.status_code, seconds=seconds, calls=run.calls, cost=str(run.cost))
+    fields = given(status=run.status, why=run.status_code, seconds=seconds, calls=run.calls, cost=str(run.cost))
     if run.status == RunStatus.FAILED:
-        return "run_failed", "Run %s failed", fields | _given(error=_text(run.error))
+        return "run_failed", "Run %s failed", fields | given(error=_text(run.error and run.error.as_json()))
     return "run_ended", f"Run %s is {run.status}", fields
 
 
@@ -71,42 +73,38 @@ def _retried(_run: RunRecord, _item: News) -> _Line:
 
 
 def _limited(_run: RunRecord, item: News) -> _Line:
-    fields = _given(limit=item.data.get("limit"), scope=item.data.get("scope"), waits=False)
+    fields = given(limit=item.data.get("limit"), scope=item.data.get("scope"), waits=False)
     return "limit_reached", "Run %s has reached a limit, and ends", fields
 
 
 def _deferred(_run: RunRecord, item: News) -> _Line:
     waiting = item.data.get("waiting_for") or {}
     if waiting.get("kind") == "budget":
-        fields = _given(limit=waiting.get("limit"), scope=waiting.get("scope"), waits=True)
+        fields = given(limit=waiting.get("limit"), scope=waiting.get("scope"), waits=True)
         return "limit_reached", "Run %s has reached a limit, and waits", fields
     if waiting.get("kind") in ("retry", "outage") and item.data.get("error") is not None:
         error = _text(item.data.get("error"))
-        fields = _given(attempt=item.data.get("attempt"), wait=item.data.get("wait"), error=error)
+        fields = given(attempt=item.data.get("attempt"), wait=item.data.get("wait"), error=error)
         return "call_retried", "A call of run %s failed, and is tried again", fields
-    return "ask_deferred", "An ask of run %s is deferred", _given(waits_for=waiting.get("kind"))
+    return "ask_deferred", "An ask of run %s is deferred", given(waits_for=waiting.get("kind"))
 
 
 def _released(_run: RunRecord, item: News) -> _Line:
-    return "ask_released", "An ask of run %s is given back", _given(reason=item.data.get("reason"))
+    return "ask_released", "An ask of run %s is given back", given(reason=item.data.get("reason"))
 
 
 def _parked(_run: RunRecord, item: News) -> _Line:
-    fields = _given(reason=item.data.get("reason"), tool=item.data.get("tool"), error=_text(item.data.get("error")))
+    fields = given(reason=item.data.get("reason"), tool=item.data.get("tool"), error=_text(item.data.get("error")))
     return "ask_parked", "An ask of run %s is parked until a person decides", fields
 
 
 def _resolved(_run: RunRecord, item: News) -> _Line:
-    return "ask_resolved", "A parked ask of run %s is resolved", _given(outcome=item.data.get("outcome"))
+    return "ask_resolved", "A parked ask of run %s is resolved", given(outcome=item.data.get("outcome"))
 
 
 def _expired(_run: RunRecord, item: News) -> _Line:
-    fields = _given(**{name: item.data.get(name) for name in ("worker", "attempt", "parked")})
+    fields = given(**{name: item.data.get(name) for name in ("worker", "attempt", "parked")})
     return "lease_taken_over", "The worker of an ask of run %s was lost", fields
-
-
-def _given(**fields: object) -> Json:
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _text(error: object) -> str | None:

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from turnwise.record.runs.records import Json
+from turnwise.base.json_value import Json, JsonValue, given
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RaisedError:
+class RaisedError(JsonValue):
     """An exception: its class, where it was raised (`place`, `line`), and the tool whose handler raised it.
 
     `kind` and `model` are those of a failed call of a model, which is named also if it is not known. `version` is that
@@ -36,17 +36,17 @@ class RaisedError:
     def as_json(self) -> Json:
         """The error as it is kept."""
         made: Json = {"type": self.type, "message": self.message}
-        made |= _given(place=self.place, line=self.line, tool=self.tool, code=self.code, kind=self.kind)
-        made |= {"model": self.model} if self.of_model else _given(model=self.model)
-        return made | _given(version=self.version)
+        made |= given(place=self.place, line=self.line, tool=self.tool, code=self.code, kind=self.kind)
+        made |= {"model": self.model} if self.of_model else given(model=self.model)
+        return made | given(version=self.version)
 
     def shown(self) -> Json:
         """The error in short, for what waits because of it."""
-        return {"type": self.type} | _given(code=self.code) | {"message": self.message}
+        return {"type": self.type} | given(code=self.code) | {"message": self.message}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CodedError:
+class CodedError(JsonValue):
     """An error that Turnwise found without an exception: a `code`, and the class of error that it stands for."""
 
     code: str
@@ -58,12 +58,12 @@ class CodedError:
 
     def as_json(self) -> Json:
         """The error as it is kept."""
-        made = _given(type=self.type) | {"code": self.code} | _given(kind=self.kind)
-        return made | {"message": self.message} | _given(place=self.place, tool=self.tool)
+        made = given(type=self.type) | {"code": self.code} | given(kind=self.kind)
+        return made | {"message": self.message} | given(place=self.place, tool=self.tool)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RefusedCall:
+class RefusedCall(JsonValue):
     """A call that was not made, because of a limit; `value`, `used` and `why` are null where they say nothing."""
 
     type: str
@@ -81,10 +81,45 @@ class RefusedCall:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class KeptError:
-    """An error that was read from the record, to be kept again as it is."""
+class KeptError(JsonValue):
+    """An error that was read from the record; it is kept again as it was found, whichever version has written it."""
 
     found: Mapping[str, Any]
+
+    @property
+    def type(self) -> str | None:
+        """The class of the error."""
+        return self.found.get("type")
+
+    @property
+    def code(self) -> str | None:
+        """The code of the error."""
+        return self.found.get("code")
+
+    @property
+    def message(self) -> str:
+        """The text of the error."""
+        return self.found.get("message") or ""
+
+    @property
+    def kind(self) -> str | None:
+        """The kind of a failed call of a model."""
+        return self.found.get("kind")
+
+    @property
+    def place(self) -> str | None:
+        """The part of the run in which it was raised."""
+        return self.found.get("place")
+
+    @property
+    def tool(self) -> str | None:
+        """The tool whose handler raised it."""
+        return self.found.get("tool")
+
+    @property
+    def version(self) -> str | None:
+        """The version of the application that continued with a run of another one."""
+        return self.found.get("version")
 
     def as_json(self) -> Json:
         """The error as it was found."""
@@ -94,5 +129,6 @@ class KeptError:
 RunError: TypeAlias = RaisedError | CodedError | RefusedCall | KeptError
 
 
-def _given(**fields: object) -> Json:
-    return {name: value for name, value in fields.items() if value is not None}
+def kept_error(found: Mapping[str, Any] | None) -> KeptError | None:
+    """Read a value as it is kept."""
+    return None if found is None else KeptError(found=found)

@@ -11,8 +11,9 @@ from turnwise.errors import ConflictError
 from turnwise.record.database import driver
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import asks
+from turnwise.record.events.run_events import LimitsChanged
 from turnwise.record.runs.base import StoreBase
-from turnwise.record.runs.records import AskRecord, Json, RunRecord
+from turnwise.record.runs.records import AskRecord, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus
 
@@ -42,21 +43,18 @@ class RunLimits(StoreBase):
             run = transaction.run
             if run.ended:
                 raise ConflictError(f"the run {run_id} has already ended: {run.status}", code="already_ended")
-            data: Json = {}
             if max_cost is not None:
                 transaction.change(max_cost=max_cost)
-                data["max_cost"] = format(max_cost, "f")
             if max_tokens is not None:
                 transaction.change(max_tokens=max_tokens)
-                data["max_tokens"] = max_tokens
-            transaction.event("limits.changed", data=data)
+            transaction.event(LimitsChanged(max_cost=max_cost, max_tokens=max_tokens))
             self.audited(transaction.connection, run_id)
             return transaction.run, _due_now(transaction)
 
 
 def _due_now(transaction: RunTransaction) -> AskRecord | None:
     run = transaction.run
-    wait = run.wait
+    wait = run.waiting_for
     if run.status != RunStatus.WAITING or not isinstance(wait, BudgetWait) or wait.scope != "run":
         return None
     ask = transaction.open_ask()

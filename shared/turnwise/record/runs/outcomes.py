@@ -7,7 +7,7 @@ times of the attempt (where it was made, its `parts`), which the event of the ou
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from turnwise.base.waits import DeferralWait
@@ -33,10 +33,11 @@ class Reply:
     """A responder's outcome.
 
     The history is first cut to `keep_history` rows (None: not at all; 0: cleared), then `history` is appended.
-    `record` and `state` replace the agent's unless None. `data` joins the data of the `turn.replied` event. Of a
-    `refused` call, which was not made, its error says which limit it would have gone over. `calls` are the model
-    calls that `usage` is the sum of; where they are given, they are what is counted. One that `forfeits` has no usage
-    that can be kept: what was reserved for its calls counts. `traceparent` is the answering's.
+    `record` and `state` replace the agent's unless None. `tools` are those whose handlers were called, `version` is
+    that of the application, if the run began with another. Of a `refused` call, which was not made, its error says
+    which limit it would have gone over. `calls` are the model calls that `usage` is the sum of; where they are given,
+    they are what is counted. One that `forfeits` has no usage that can be kept: what was reserved for its calls counts.
+    `traceparent` is the answering's.
     """
 
     kind: Literal["answer", "nothing", "refused", "error"]
@@ -48,7 +49,8 @@ class Reply:
     state: Json | None = None
     usage: Usage | None = None
     calls: tuple[CallUsage, ...] = ()
-    data: Json = field(default_factory=dict)
+    tools: tuple[str, ...] = ()
+    version: str | None = None
     forfeits: bool = False
     work: Json | None = None
     traceparent: str | None = None
@@ -70,11 +72,24 @@ class ProviderDown:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class FailedCall:
+    """A call that failed and is made again: its error, how many have failed so by now, and the `wait` in seconds."""
+
+    error: RunError
+    attempt: int
+    wait: float
+
+    def as_json(self) -> Json:
+        """The call as the event of the deferral tells it."""
+        return {"error": self.error.as_json(), "attempt": self.attempt, "wait": self.wait}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Deferral:
     """A responder's ask is deferred: no one holds it for `seconds`, then anyone may claim it again.
 
-    `waiting_for` says what the run waits for meanwhile; `due_at` is added. `data` joins
-    the data of the `ask.deferred` event. `counts`: the try that came to this counts as one of the ask's attempts.
+    `waiting_for` says what the run waits for meanwhile; `due_at` is added. `failed` is the call that came to this, if
+    it is one. `counts`: the attempt that came to this counts as one of the ask's attempts.
     With `provider` it may be claimed as soon as that has room; `seconds` is when that may be, for those who look. With
     `down`, too, the provider did not answer; then `seconds` hold if it is not known to be away for others.
     `failures` replace those of the ask, None leaves them.
@@ -84,7 +99,7 @@ class Deferral:
     waiting_for: DeferralWait
     usage: Usage | None = None
     calls: tuple[CallUsage, ...] = ()
-    data: Json = field(default_factory=dict)
+    failed: FailedCall | None = None
     work: Json | None = None
     counts: bool = False
     provider: ProviderWait | None = None

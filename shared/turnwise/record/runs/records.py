@@ -1,20 +1,47 @@
 """The values that are read from the record and handed to it, frozen.
 
 Times are seconds since the epoch by the database's clock, money is `Decimal` US dollars. Documents, records, states,
-errors and results are JSON objects whose meaning this package does not know.
+and results are JSON objects whose meaning this package does not know.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypedDict
 
-from turnwise.base.waits import RunWait, wait_of
+from turnwise.base import json_value
+from turnwise.base.json_value import JsonValue, unknown_keys
+from turnwise.base.waits import RunWait
 from turnwise.models.limits.window import Caps, LimitPlace, Window
+from turnwise.record.asks.parked_reason import ParkedReason
+from turnwise.record.events.event import EventPlace
+from turnwise.record.runs.kept_errors import KeptError
 from turnwise.record.states import FINISHED, AskStatus, RunStatus
 
-Json: TypeAlias = dict[str, Any]
+Json = json_value.Json
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ForkOrigin(JsonValue):
+    """The run that a fork was made of, and the event `at` which it was."""
+
+    run: str
+    at: int
+    # Keys that this version does not know: a newer one has written them, and they are kept.
+    rest: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> Json:
+        """The value as it is kept."""
+        return {"run": self.run, "at": self.at, **self.rest}
+
+
+def fork_origin(found: Mapping[str, Any] | None) -> ForkOrigin | None:
+    """Read a value as it is kept."""
+    if found is None:
+        return None
+    return ForkOrigin(run=found["run"], at=found["at"], rest=unknown_keys(found, ("run", "at")))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +65,7 @@ class NewRun:
     on_limit: str | None = None
     idempotency_key: str | None = None
     body_hash: str | None = None
-    forked_from: Json | None = None
+    forked_from: ForkOrigin | None = None
     model: str | None = None
     traceparent: str | None = None
 
@@ -86,7 +113,7 @@ class RunRecord:
     session_key: str | None
     session_no: int | None
     conversation_id: str | None
-    forked_from: Json | None
+    forked_from: ForkOrigin | None
     model: str | None
     message: Json
     max_cost: Decimal | None
@@ -107,9 +134,9 @@ class RunRecord:
     last_frame: int
     last_document: int
     cancel_requested_at: float | None
-    waiting_for: Json | None
+    waiting_for: RunWait | None
     result: Json | None
-    error: Json | None
+    error: KeptError | None
     idempotency_key: str | None
     body_hash: str | None
     awaiting: str | None
@@ -119,11 +146,6 @@ class RunRecord:
     finished_at: float | None
     traceparent: str | None = None
     stretch: str | None = None
-
-    @property
-    def wait(self) -> RunWait | None:
-        """Return what the run waits for, read from `waiting_for`; None if it waits for nothing."""
-        return wait_of(self.waiting_for)
 
     @property
     def ended(self) -> bool:
@@ -136,9 +158,9 @@ class RunChanges(TypedDict, total=False):
 
     status: RunStatus
     status_code: str | None
-    waiting_for: Json | None
+    waiting_for: RunWait | None
     result: Json | None
-    error: Json | None
+    error: KeptError | None
     awaiting: str | None
     move_due_at: float | None
     started_at: float | None
@@ -193,8 +215,7 @@ class AskRecord:
     """An ask's row.
 
     `lost`: how often its holder was lost since it was first asked, or since a person let it be tried again. `parked`
-    says why it was parked, also after that was resolved: `reason` and `attempts`, where known `call`, `tool`,
-    `arguments`, `idempotency_key`, `worker`, `began_at`, `error`, and in the end `outcome` and `resolved_at`.
+    says why it was parked, also after that was resolved.
     """
 
     run_id: str
@@ -223,12 +244,22 @@ class AskRecord:
     bucket_tokens: int | None = None
     failures: Json | None = None
     lost: int = 0
-    parked: Json | None = None
+    parked: ParkedReason | None = None
     parked_at: float | None = None
     created_at: float
     claimed_at: float | None
     closed_at: float | None
     traceparent: str | None = None
+
+    @property
+    def place(self) -> EventPlace:
+        """The place of an event about the ask."""
+        return EventPlace(path=self.path, turn=self.turn, candidate=self.try_no, ask_id=self.id)
+
+    @property
+    def agent_name(self) -> str:
+        """The name of the agent that is asked, without the path of its task."""
+        return self.agent.rsplit("/", 1)[-1]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -242,7 +273,7 @@ class ReplyRecord:
     accepted: bool
     reason: str | None
     document_id: str | None
-    error: Json | None
+    error: KeptError | None
     usage: Json | None
     cost: Decimal | None
     worker_id: str | None

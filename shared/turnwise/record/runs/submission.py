@@ -11,9 +11,9 @@ from turnwise.errors import ConflictError
 from turnwise.record.database.columns import now
 from turnwise.record.database.rows import RUN, as_row, run_of
 from turnwise.record.database.schema import events, runs
+from turnwise.record.events.run_events import RunAccepted
 from turnwise.record.runs import journal
 from turnwise.record.runs.base import StoreBase
-from turnwise.record.runs.event_data import RunAccepted
 from turnwise.record.runs.idempotency import mismatch, used_for
 from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.runs.session_queue import take_place

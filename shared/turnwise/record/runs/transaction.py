@@ -20,11 +20,13 @@ from turnwise.record.budgets.usage_tally import UsageTally
 from turnwise.record.database import driver
 from turnwise.record.database.columns import word
 from turnwise.record.database.database import Database
-from turnwise.record.database.rows import AGENT, ASK, REPLY, agent_of, as_row, ask_of, reply_of
+from turnwise.record.database.rows import AGENT, ASK, REPLY, RUN_NAMES, agent_of, as_row, ask_of, in_row, reply_of
 from turnwise.record.database.schema import agent_states, asks, documents, frames, receipts, replies
+from turnwise.record.events.event import OF_RUN, EventData, EventPlace
 from turnwise.record.runs.agent_book import AgentBook
 from turnwise.record.runs.conversations import conversation_id, settle, take_up
 from turnwise.record.runs.journal import TOLD, News
+from turnwise.record.runs.kept_errors import KeptError, RunError
 from turnwise.record.runs.loop_tally import LoopTally
 from turnwise.record.runs.outcomes import Receipt
 from turnwise.record.runs.records import (
@@ -135,7 +137,7 @@ class RunTransaction:
         return self._database.insert(table)
 
     def finish(
-        self, status: RunStatus, status_code: str | None, result: Json | None = None, error: Json | None = None
+        self, status: RunStatus, status_code: str | None, result: Json | None = None, error: RunError | None = None
     ) -> None:
         """End the run: open asks are cancelled, nothing is awaited or due any more. The event is the caller's.
 
@@ -149,42 +151,34 @@ class RunTransaction:
             status=status,
             status_code=status_code,
             result=result,
-            error=redacted(error),
+            error=KeptError(found=redacted(error.as_json())) if error is not None else None,
             awaiting=None,
             waiting_for=None,
             move_due_at=None,
             finished_at=self.now,
         )
 
-    def event(
-        self,
-        type: str,
-        *,
-        path: str | None = None,
-        turn: int | None = None,
-        try_no: int | None = None,
-        ask_id: str | None = None,
-        data: Json | None = None,
-    ) -> int:
-        """Write the run's next event and give its number; `data["document"]` names a document to be shown with it."""
-        if data is not None and not _TELLS.isdisjoint(data):
+    def event(self, told: EventData, place: EventPlace = OF_RUN) -> int:
+        """Write the run's next event and return its number."""
+        data = told.as_json()
+        if not _TELLS.isdisjoint(data):
             data = redacted(data)
-        if type in TOLD:
-            self.news.append(News(type, path, ask_id, data or {}))
+        if told.type in TOLD:
+            self.news.append(News(told.type, place, data))
         seq = self.run.last_seq + 1
         self.run = replace(self.run, last_seq=seq)
         self._writes.events.append(
             {
                 "run_id": self.run.id,
                 "seq": seq,
-                "type": type,
+                "type": told.type,
                 "at": self.now,
-                "path": path,
-                "turn": turn,
-                "try_no": try_no,
-                "ask_id": ask_id,
+                "path": place.path,
+                "turn": place.turn,
+                "try_no": place.candidate,
+                "ask_id": place.ask_id,
                 "data": data,
-                "document_id": data.get("document") if data else None,
+                "document_id": data.get("document"),
                 "changes": None,
             }
         )
@@ -396,10 +390,11 @@ class RunTransaction:
 
     def flush(self) -> None:
         """Write what is buffered; called once, before the commit."""
+        before, run = self._before, self.run
         changed = {
-            name: value
-            for name, value in as_row(self.run).items()
-            if value is not (old := getattr(self._before, name)) and value != old
+            name: in_row(value)
+            for name in RUN_NAMES
+            if (value := getattr(run, name)) is not (old := getattr(before, name)) and value != old
         }
         if "status" in changed:
             passed(self._before.status, self.run.status)

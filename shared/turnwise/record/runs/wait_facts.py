@@ -136,7 +136,7 @@ class Situations(StoreBase):
 def _situation(row: tuple[object, ...], fleet: list[WorkerRecord], sweeping: bool, pinned: bool) -> Situation:
     ask_at, worker_at = len(RUN), len(RUN) + len(ASK)
     run = run_of(row[:ask_at])
-    wait = run.wait
+    wait = run.waiting_for
     others = [one for one in fleet if pinned and one.version != run.version]
     seconds = row[-1]
     assert isinstance(seconds, float)

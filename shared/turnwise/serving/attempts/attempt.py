@@ -100,7 +100,7 @@ class Attempt:
             history=rows,
             record=record,
             state=state,
-            data={"tools": handled} if handled else {},
+            tools=tuple(handled),
         )
 
     def _called(self, message: ChatDocument | None) -> tuple[Any, LimitReachedError | None]:

@@ -10,7 +10,7 @@ from turnwise.base.waits import OutageWait, RetryWait
 from turnwise.errors import TurnwiseError
 from turnwise.models.limits.provider import ProviderWait
 from turnwise.models.retry_policy import ErrorKind
-from turnwise.record.runs.outcomes import Deferral, ProviderDown
+from turnwise.record.runs.outcomes import Deferral, FailedCall, ProviderDown
 from turnwise.record.runs.records import AskRecord
 from turnwise.serving.moves.run_end import OUTAGE, error_record
 
@@ -79,9 +79,8 @@ def deferral(
         error = replace(error, code=failure.error.code)
     error = replace(error, kind=failure.kind.value, model=model or None)
     attempt = later.attempt
-    agent = ask.agent.rsplit("/", 1)[-1]
+    agent = ask.agent_name
     shown = error.shown()
-    data = {"error": error.as_json(), "attempt": attempt, "wait": round(later.seconds, 3)}
     provider, down = line or (None, None)
     waiting_for: RetryWait | OutageWait = RetryWait(agent=agent, error=shown, attempt=attempt)
     if later.outage:
@@ -90,7 +89,7 @@ def deferral(
     return Deferral(
         seconds=later.seconds,
         waiting_for=waiting_for,
-        data=data,
+        failed=FailedCall(error=error, attempt=attempt, wait=round(later.seconds, 3)),
         failures=later.failed,
         provider=provider,
         down=down,

@@ -31,8 +31,11 @@ from turnwise.messages.toolset import AgentFacts
 from turnwise.models.base import LLMMessage
 from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.record.database.faults import DATABASE_ERRORS
-from turnwise.record.runs.event_data import RunEnded
-from turnwise.record.runs.kept_errors import RaisedError
+from turnwise.record.events.ask_events import HumanAsked, TurnAsked
+from turnwise.record.events.event import EventPlace
+from turnwise.record.events.run_events import RunEnded
+from turnwise.record.events.usage_events import LimitReached
+from turnwise.record.runs.kept_errors import KeptError, RaisedError, RunError
 from turnwise.record.runs.records import Json, NewAsk
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus
@@ -43,6 +46,7 @@ from turnwise.serving.moves.pausing import hold_if_paused
 from turnwise.serving.moves.run_documents import RunDocuments
 from turnwise.serving.moves.run_end import error_record, no_provider, run_status
 from turnwise.serving.moves.served_tasks import ServedTasks
+from turnwise.serving.moves.traces import traced
 from turnwise.serving.moves.versions import end_for_others, end_undecided, explained, hold_for_newer, taken_over
 from turnwise.serving.observer import NO_OBSERVERS, Observer
 from turnwise.tasks.entry import last_said
@@ -73,7 +77,7 @@ class Mover:
         """
         if tx.run.ended:
             return Moved(run=tx.run)
-        is_new, due, waited_for = tx.run.started_at is None, tx.run.move_due_at, tx.run.waiting_for or {}
+        is_new, due, waited_for = tx.run.started_at is None, tx.run.move_due_at, tx.run.waiting_for
         beginning = _Beginning(self.observers, tx)
         moved = self._moved(tx, beginning)
         if beginning.told:
@@ -84,7 +88,7 @@ class Mover:
             began=is_new and moved.run.started_at is not None,
             at=tx.now,
             late=max(0.0, tx.now - due) if due is not None else None,
-            queue=waited_for.get("queue") or COORDINATOR_QUEUE,
+            queue=(isinstance(waited_for, ResponderWait) and waited_for.queue) or COORDINATOR_QUEUE,
         )
         return replace(moved, ended=True, next_run=tx.run_after()) if moved.run.ended else moved
 
@@ -113,16 +117,16 @@ class Mover:
             record = error_record(error, place="move")
             if isinstance(error, AttributeNotSavedError):
                 record = replace(record, code=error.code)
-            fail(tx, explained(record, tx.run, self.app).as_json())
+            fail(tx, explained(record, tx.run, self.app))
         return Moved(run=tx.run)
 
 
-def fail(tx: RunTransaction, error: Json, status: StatusCode = StatusCode.ERROR) -> None:
+def fail(tx: RunTransaction, error: RunError, status: StatusCode = StatusCode.ERROR) -> None:
     """End the run with an error on record."""
     for frame in reversed(tx.frames()):
         tx.pop_frame(frame.no)
     tx.finish(RunStatus.FAILED, status.value, error=error)
-    tx.event("run.failed", data=RunEnded(status=status.value, error=error).as_json())
+    tx.event(RunEnded(ended=RunStatus.FAILED, status=status.value, error=error))
 
 
 def wait_in_line(tx: RunTransaction, before: str) -> None:
@@ -135,7 +139,7 @@ def wait_in_line(tx: RunTransaction, before: str) -> None:
     elif out_of_time(tx):
         end_undecided(tx, StatusCode.TIMEOUT)
     else:
-        tx.change(waiting_for=SessionWait(run=before).as_json(), move_due_at=None)
+        tx.change(waiting_for=SessionWait(run=before), move_due_at=None)
 
 
 def out_of_time(tx: RunTransaction) -> bool:
@@ -171,9 +175,9 @@ class _Move:
         self.shared = GlobalStateKept()
         self.trace: list[Trace] = []
         # Why a call was not made, where that is what was answered.
-        self.refusal: Json | None = None
+        self.refusal: KeptError | None = None
         # Why the run could not begin at once, until its first event tells of it.
-        self.waited_for: Json | None = None
+        self.waited_for: SessionWait | PauseWait | None = None
 
     def make(self) -> Moved:
         with self.shared:
@@ -211,7 +215,7 @@ class _Move:
         if not self.tree.root.restart:
             self.tx.take_up_conversation()
         message = self.documents.decode(run.message) if run.message else self._last_said()
-        if isinstance(run.wait, SessionWait | PauseWait):
+        if isinstance(run.waiting_for, SessionWait | PauseWait):
             self.waited_for = run.waiting_for
         self.tx.change(status=RunStatus.RUNNING, started_at=self.tx.now)
         return stack.start(self.tree.root, message, self._facts(), turns=run.turns or -1, said_before=not run.message)
@@ -249,11 +253,11 @@ class _Move:
         if reply is not None:
             self.beginning.tell()
             if reply.kind == "error":
-                fail(tx, reply.error or {})
+                fail(tx, reply.error or KeptError(found={}))
                 return None
             if reply.kind == "refused":
-                self.refusal = reply.error or {}
-                return Refused(self.refusal["limit"])
+                self.refusal = reply.error or KeptError(found={})
+                return Refused(self.refusal.found["limit"])
             document = self.documents.find(reply.document_id) if reply.document_id else None
             return Reply(document)
         if tx.run.cancel_requested_at is not None or out_of_time(tx):
@@ -302,20 +306,11 @@ class _Move:
         self.agents.pop(edit.agent, None)
 
     def _event(self, item: Trace) -> None:
-        kind = _EVENTS[item.kind]
-        data: dict[str, Any] = {}
         if item.document is not None:
             self.documents.put(item.document)
-            data["document"] = item.document.metadata.id
-        if item.kind == "started" and self.waited_for is not None:
-            data["waited_for"], self.waited_for = self.waited_for, None
-        if item.kind == "finished":
-            data["status"] = item.status.value if item.status is not None else None
-        elif item.responder:
-            data["responder"] = item.responder
-        if item.kind in ("passed", "null"):
-            data[item.kind] = True
-        self.tx.event(kind, path=item.path, turn=item.turn, data=data)
+        self.tx.event(traced(item, self.waited_for), EventPlace(path=item.path, turn=item.turn))
+        if item.kind == "started":
+            self.waited_for = None
 
     def _save_stack(self, new: Stack) -> None:
         old = {frame.no: frame for frame in self.tx.frames()}
@@ -338,24 +333,23 @@ class _Move:
         name = self.tree.agents[spec.agent].config.name
         ask_id = f"{run.id}.{frame}.{ask.turn}.{ask.attempt}"
         message_id = ask.message.metadata.id if ask.message is not None else None
-        place: dict[str, Any] = {"path": ask.path, "turn": ask.turn, "try_no": ask.attempt, "ask_id": ask_id}
+        place = EventPlace(path=ask.path, turn=ask.turn, candidate=ask.attempt, ask_id=ask_id)
         responder = "user" if ask.responder == USER else ("llm" if ask.responder == LLM else "agent")
         queue = None
-        data = {"responder": ask.responder, **({"document": message_id} if message_id else {})}
-        data |= taken_over(run, self.mover.app)
+        version = taken_over(run, self.mover.app)
         extra: Json = {}
         traceparent = current_traceparent()
         if responder == "user":
             # For whoever takes the answer, which need not have this version of the application.
             extra["default"] = spec.default_human_response
-            tx.event("human.asked", **place, data=data)
-            tx.change(status=RunStatus.WAITING, waiting_for=HumanWait(question=ask_id, task=ask.path).as_json())
+            tx.event(HumanAsked(responder=ask.responder, document=message_id, version=version), place)
+            tx.change(status=RunStatus.WAITING, waiting_for=HumanWait(question=ask_id, task=ask.path))
         else:
             kind: Any = responder
             queue = queue_for(kind, name, self.mover.llm_queues, self.mover.agent_queues)
-            tx.event("turn.asked", **place, data={**data, "queue": queue})
+            tx.event(TurnAsked(responder=ask.responder, queue=queue, document=message_id, version=version), place)
             wait = ResponderWait(responder=responder, agent=name, queue=queue)
-            tx.change(status=RunStatus.RUNNING, waiting_for=wait.as_json())
+            tx.change(status=RunStatus.RUNNING, waiting_for=wait)
         tx.add_ask(
             NewAsk(
                 id=ask_id,
@@ -388,13 +382,6 @@ class _Move:
             traceparent=traceparent,
         )
 
-    def _whose_limit(self) -> Json:
-        """Return whose limit was reached, and how; a call that went beyond its reservation did so by itself."""
-        if self.refusal is None:
-            return {"scope": "run"}
-        told = {name: self.refusal[name] for name in ("value", "used", "why") if self.refusal.get(name) is not None}
-        return {"scope": self.refusal.get("scope", "run"), "message": self.refusal.get("message"), **told}
-
     def _finish(self, finish: Finish) -> None:
         status = run_status(finish.status)
         document: str | None = None
@@ -403,26 +390,15 @@ class _Move:
             self.documents.put(finish.result)
             document = finish.result.metadata.id
             result = self.documents.body(document)
-        error: Json | None = None
+        error: RunError | None = None
         if finish.status is StatusCode.INF_LOOP:
             message = loop_message(finish.path, finish.loop)
-            error = RaisedError(type="InfiniteLoopException", message=message).as_json()
+            error = RaisedError(type="InfiniteLoopException", message=message)
         if finish.status is StatusCode.TIMEOUT and (away := no_provider(self.tx)) is not None:
-            error = away.as_json()
+            error = away
         if finish.status in (StatusCode.MAX_COST, StatusCode.MAX_TOKENS):
             limit = "cost" if finish.status is StatusCode.MAX_COST else "tokens"
-            self.tx.event("limit.reached", path=finish.path, data={"limit": limit, **self._whose_limit()})
+            self.tx.event(LimitReached(limit=limit, refusal=self.refusal), EventPlace(path=finish.path))
         self.tx.finish(status, finish.status.value, result=result, error=error)
-        told = RunEnded(status=finish.status.value, document=document, error=error)
-        self.tx.event(f"run.{status}", path=finish.path, data=told.as_json())
-
-
-_EVENTS = {
-    "started": "task.started",
-    "rejected": "turn.rejected",
-    "taken": "turn.taken",
-    "passed": "turn.taken",
-    "null": "turn.taken",
-    "none": "turn.none",
-    "finished": "task.finished",
-}
+        told = RunEnded(ended=status, status=finish.status.value, document=document, error=error)
+        self.tx.event(told, EventPlace(path=finish.path))

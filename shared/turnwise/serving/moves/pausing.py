@@ -28,7 +28,7 @@ def hold_if_paused(tx: RunTransaction) -> bool:
     pause = pause_of_new(tx.connection, run)
     if pause is None:
         return False
-    tx.change(waiting_for=PauseWait(scope=pause.kind, name=pause.name).as_json(), move_due_at=None)
+    tx.change(waiting_for=PauseWait(scope=pause.kind, name=pause.name), move_due_at=None)
     return True
 
 

@@ -10,20 +10,19 @@ import logging
 from dataclasses import replace
 
 from turnwise.app import App
+from turnwise.base.waits import UpgradeWait
 from turnwise.errors import NewerStateError
 from turnwise.messages.entity import StatusCode
 from turnwise.record.asks.sweep import FOREIGN_PATIENCE
-from turnwise.record.runs.event_data import RunEnded
+from turnwise.record.events.run_events import RunEnded
 from turnwise.record.runs.kept_errors import RaisedError
-from turnwise.record.runs.records import Json, RunRecord
+from turnwise.record.runs.records import RunRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
 from turnwise.serving.moves.run_end import run_status
 
 logger = logging.getLogger(__name__)
 
-# The kind of `waiting_for` of a run that only a newer Turnwise can continue with.
-NEWER = "upgrade"
 # A held run is looked at again after this time, by whichever version comes first.
 _LOOK_AGAIN_SECONDS = 5.0
 
@@ -38,20 +37,18 @@ def hold_for_newer(tx: RunTransaction, error: NewerStateError) -> None:
         return
     if not is_held_for_newer(tx.run):
         logger.warning("Run %s waits for a newer version: %s", tx.run.id, error, extra={"action": "run_held"})
-    waiting_for = {"kind": NEWER, "state": error.version, "known": error.known}
+    waiting_for = UpgradeWait(state=error.version, known=error.known)
     tx.change(status=RunStatus.WAITING, waiting_for=waiting_for, move_due_at=tx.now + _LOOK_AGAIN_SECONDS)
 
 
 def is_held_for_newer(run: RunRecord) -> bool:
     """Return whether the run waits for a newer Turnwise."""
-    return (run.waiting_for or {}).get("kind") == NEWER
+    return isinstance(run.waiting_for, UpgradeWait)
 
 
-def taken_over(run: RunRecord, app: App) -> Json:
-    """Return what the data of an event says of a run that another version continued with: `version`, which one; else
-    nothing.
-    """
-    return {} if run.version == app.version else {"version": app.version}
+def taken_over(run: RunRecord, app: App) -> str | None:
+    """Return the version of the application for an event of a run that began with another one; else None."""
+    return None if run.version == app.version else app.version
 
 
 def explained(error: RaisedError, run: RunRecord, app: App) -> RaisedError:
@@ -83,4 +80,4 @@ def end_undecided(tx: RunTransaction, status: StatusCode) -> None:
         tx.pop_frame(frame.no)
     ended = run_status(status)
     tx.finish(ended, status.value)
-    tx.event(f"run.{ended}", data=RunEnded(status=status.value).as_json())
+    tx.event(RunEnded(ended=ended, status=status.value))

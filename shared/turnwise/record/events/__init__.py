@@ -1,0 +1,1 @@
+"""The events of a run: their places, and their data as typed values."""

@@ -1,0 +1,86 @@
+"""The data of events about money and tokens: reservations, what was used, limits that ended a run.
+
+Logs, timelines and the API read them, so the names, the order and the nulls of their JSON stay as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import ClassVar
+
+from turnwise.base.json_value import Json, given
+from turnwise.record.runs.kept_errors import KeptError
+from turnwise.record.runs.records import Usage
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UsageReserved:
+    """Tokens and US dollars were reserved for a call of the claim; `cost` is None where no price is known."""
+
+    type: ClassVar[str] = "usage.reserved"
+    call: int
+    model: str
+    tokens: int
+    cost: Decimal | None
+    max_output_tokens: int | None
+
+    def as_json(self) -> Json:
+        """The data as it is kept."""
+        made: Json = {"call": self.call, "model": self.model, "tokens": self.tokens, "cost": money(self.cost)}
+        return made | {"max_output_tokens": self.max_output_tokens}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UsageSettled:
+    """The usage of a reply, or of one `call`.
+
+    `lost`: no one knows it, so it is what was reserved. `corrects` is what was counted before a call that was taken for
+    lost reported after all.
+    """
+
+    type: ClassVar[str] = "usage.settled"
+    usage: Usage
+    call: int | None = None
+    lost: bool = False
+    corrects: Usage | None = None
+
+    def as_json(self) -> Json:
+        """The data as it is kept."""
+        corrects = settled_json(self.corrects) if self.corrects is not None else None
+        return settled_json(self.usage) | given(call=self.call, lost=self.lost or None, corrects=corrects)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LimitReached:
+    """A limit of cost or tokens ends the run; `refusal` is the error of a call that was not made because of it."""
+
+    type: ClassVar[str] = "limit.reached"
+    limit: str
+    refusal: KeptError | None = None
+
+    def as_json(self) -> Json:
+        """The data as it is kept: a call that went beyond its reservation says no more than whose limit it was."""
+        if self.refusal is None:
+            return {"limit": self.limit, "scope": "run"}
+        found = self.refusal.found
+        made: Json = {"limit": self.limit, "scope": found.get("scope", "run"), "message": found.get("message")}
+        return made | given(value=found.get("value"), used=found.get("used"), why=found.get("why"))
+
+
+def settled_json(usage: Usage) -> Json:
+    """Usage as it is kept; the cost is a decimal string, or null where no price is known."""
+    told: Json = {
+        "model": usage.model,
+        "prompt_tokens": usage.prompt_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "calls": usage.calls,
+        "cost": money(usage.cost),
+    }
+    return told | given(doubt=usage.doubt or None)
+
+
+def money(cost: Decimal | None) -> str | None:
+    """US dollars as a decimal string, without an exponent."""
+    return None if cost is None else format(cost, "f")
