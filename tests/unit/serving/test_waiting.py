@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from turnwise.base.waits import wait_of
 from turnwise.record.asks.worker_records import WorkerRecord
 from turnwise.record.runs.records import AskRecord, RunRecord
 from turnwise.record.runs.wait_facts import Situation
@@ -25,7 +26,7 @@ def _run(**changes: Any) -> RunRecord:
         "started_at": NOON - 59,
         "awaiting": "ask_1",
     }
-    return RunRecord(**values | changes)
+    return RunRecord(**values | changes | {"waiting_for": wait_of(changes.get("waiting_for"))})
 
 
 def _ask(**changes: Any) -> AskRecord:
@@ -289,7 +290,7 @@ TABLE = [
     pytest.param(
         _put_off(kind="llm", agent="clerk", queue="llm"),
         {"kind": "llm", "due_at": NOON + 90},
-        "was put off until 2026-11-21 12:01:30 UTC",
+        "is deferred until 2026-11-21 12:01:30 UTC",
         id="put off for something else",
     ),
     pytest.param(

@@ -19,6 +19,7 @@ from turnwise.record.database.status_statements import change_asks
 from turnwise.record.past.export import own_fields
 from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import ExportedRecord, write_agent, write_ask, write_past
+from turnwise.record.runs.kept_errors import kept_error
 from turnwise.record.runs.records import AgentRecord, Frame, Json, ReplyRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus, passed
@@ -144,6 +145,7 @@ def _answer(transaction: RunTransaction, row: Json, document: Json | None) -> No
     # The replies were given to workers; here the ask has none, and goes by the same statuses.
     transaction.connection.execute(_CLAIM, {"of_ask": row["ask_id"]})
     accepted = {"run_id": transaction.run.id, "accepted": True, "reason": None, "cost": None}
+    accepted["error"] = kept_error(row["error"])
     transaction.add_reply(ReplyRecord(**(kept | accepted)))
 
 
