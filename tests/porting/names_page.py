@@ -1,4 +1,4 @@
-"""Rows of the page on porting, from the table: `python -m tests.porting.names_page` writes them into the page."""
+"""Rows of the page of Langroid's names, from the table: `python -m tests.porting.names_page` writes them into the page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from turnwise.porting.entries import SETTINGS, entries
 from turnwise.porting.table import MODULES
 
-PAGE = Path(__file__).parents[2] / "docs" / "porting.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/langroid-names.md"
 
 
 def accepted_rows() -> list[str]:
