@@ -1,4 +1,4 @@
-"""Rows of the page of Langroid's names, from the table: `python -m tests.porting.names_page` writes them into the page."""
+"""Rows of the page of Langroid's names; `python -m tests.porting.names_page` writes them into the page."""
 
 from __future__ import annotations
 
