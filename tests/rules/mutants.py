@@ -126,7 +126,12 @@ MUTANTS = (
         "HANDLE-14", _DISPATCH, "if action is None or doc.metadata.sender != Entity.LLM or", "if action is None or"
     ),
     _mutant("HANDLE-17", _DISPATCH, "    if limit:\n", "    if False:\n"),
-    _mutant("HANDLE-19", "agents/conversation.py", "self.state = self._fresh_state()", "pass"),
+    _mutant(
+        "HANDLE-19",
+        "agents/agent.py",
+        "fitted = 0\n        self.state = self._fresh_state()\n",
+        "fitted = 0\n",
+    ),
     _mutant("CALL-2", _API, "if len(open_calls) == 1:", "if False:"),
     _mutant("CALL-3", _API, "if len(by_id) == len(open_calls):", "if False:"),
     _mutant(

@@ -1,20 +1,22 @@
-"""The base of every agent: settings, a model, tools, and the memory that lasts between turns."""
+"""The base of every agent: its parts, and the tools that it may use and handles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import copy
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
-from weakref import WeakValueDictionary
 
 from pydantic import BaseModel
 
+from turnwise.agents.alive import agent_of, register
 from turnwise.agents.attributes.holder import Holder
 from turnwise.agents.callbacks import Callbacks
 from turnwise.agents.config import ChatAgentConfig
+from turnwise.agents.history.agent_history import AgentHistory
 from turnwise.agents.kept_state import AgentMemory
 from turnwise.agents.output.output_format import OutputFormat
+from turnwise.agents.tools import enabling
 from turnwise.agents.tools.toolbox import Toolbox
 from turnwise.base.ids import new_id
 from turnwise.errors import ConfigurationError
@@ -27,8 +29,6 @@ from turnwise.models.budget.gate import current_gate
 from turnwise.models.create import create_model
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.tokens.usage import LLMTokenUsage
-
-ToolClasses = type[ToolMessage] | Sequence[type[ToolMessage]] | None
 
 
 class Agent(Holder):
@@ -45,11 +45,11 @@ class Agent(Holder):
     def __init__(self, config: ChatAgentConfig | None = None) -> None:
         self.config = config if config is not None else ChatAgentConfig()
         self.id = new_id("agent")
-        _alive[self.id] = self
         self.callbacks = Callbacks()
         # In a served run: passes pieces of the model's text on to whoever watches the run.
         self.token_watcher: Callable[[str], None] | None = None
         self.toolbox = Toolbox()
+        self.history = AgentHistory()
         self.record = AgentMemory()
         self.usage = LLMTokenUsage()
         # The agent that this one is a copy of with another output format: what a copy uses is its usage, too.
@@ -68,11 +68,13 @@ class Agent(Holder):
         if self.config.enable_orchestration_tool_handling:
             for tool in HANDLED_BY_DEFAULT:
                 self.toolbox.enable(tool, use=False, handle=True)
+        register(self)
+        self.init_state()
 
     @staticmethod
     def from_id(id: str) -> Agent | None:
         """The agent of that id, if it is alive in this process."""
-        return _alive.get(id)
+        return agent_of(id)
 
     def clone(self, i: int = 0) -> Self:
         """A fresh agent of the same class, named `<name>-<i>`: same model, tools and messages, an empty history.
@@ -97,6 +99,13 @@ class Agent(Holder):
         other.record = AgentMemory(**self.record.model_dump(include=kept))
         return other
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # The messages of a copy are the same list, until either is given another one.
+        made = super().__reduce_ex__(protocol)
+        if isinstance(made, tuple) and len(made) > 2 and isinstance(made[2], dict) and "history" in made[2]:
+            return (*made[:2], made[2] | {"history": copy(made[2]["history"])}, *made[3:])
+        return made
+
     @property
     def llm(self) -> LanguageModel | None:
         """The model's client, None for an agent without a model."""
@@ -113,6 +122,14 @@ class Agent(Holder):
         if not isinstance(store, VectorStoreConfig):
             return store
         return store.open().counting(self.add_usage)
+
+    def init_state(self) -> None:
+        """Forget the conversation and begin with a fresh `state`. Override it to reset attributes of your own."""
+        self.history.forget()
+        self.record.fitted = 0
+        self.state = self._fresh_state()
+        self.record.open_calls = []
+        self.record.kept_message = None
 
     def _fresh_state(self) -> Any:
         return self.State() if self.State is not None else None
@@ -162,64 +179,13 @@ class Agent(Holder):
     def oai_tool_calls(self, calls: list[OpenAIToolCall]) -> None:
         self.record.open_calls = list(calls)
 
-    def enable_message(
-        self,
-        message_class: ToolClasses,
-        use: bool = True,
-        handle: bool = True,
-        force: bool = False,
-        require_recipient: bool = False,
-        include_defaults: bool = True,
-    ) -> None:
-        """Make tools known to the agent: `use` by its model, `handle` by itself; None for all it knows already.
-
-        `force` makes the model's API call exactly this tool (with `use_functions_api`), until it is enabled without.
-        `require_recipient` adds a field that the model must fill in. `include_defaults` tells the model of fields with
-        defaults, too. Raises `ConfigurationError` for what is no tool class, for a tool without a name, and for a
-        second tool that is not in a list.
-        """
-        if any(isinstance(given, type) for given in (use, handle)):
-            raise ConfigurationError(
-                "enable_message() was given several tools as arguments, but the second says whether the model may use "
-                "the first; give them as one list: enable_message([A, B])"
-            )
-        for tool in self._classes(message_class):
-            self.toolbox.enable(
-                tool,
-                use=use,
-                handle=handle,
-                require_recipient=require_recipient,
-                include_defaults=include_defaults,
-            )
-            if force:
-                self.record.forced_tool = tool.name()
-            elif self.record.forced_tool == tool.name():
-                self.record.forced_tool = None
-
-    def enable_message_handling(self, message_class: ToolClasses = None) -> None:
-        """Let the agent handle the tool (None: every known one), and leave open whether its model may use it."""
-        for tool in self._classes(message_class):
-            self.toolbox.enable(tool, use=tool.name() in self.toolbox.usable, handle=True)
-
-    def disable_message_handling(self, message_class: type[ToolMessage] | None = None) -> None:
-        """Let the agent no longer handle the tool (None: any)."""
-        self.toolbox.restrict(
-            self.toolbox.handled, None if message_class is None else [_tool_class(message_class).name()]
-        )
-
-    def disable_message_use(self, message_class: type[ToolMessage] | None = None) -> None:
-        """Let the model no longer use the tool (None: any)."""
-        self.toolbox.restrict(
-            self.toolbox.usable, None if message_class is None else [_tool_class(message_class).name()]
-        )
-
-    def disable_message_use_except(self, message_class: type[ToolMessage]) -> None:
-        """Let the model use only this one of its tools."""
-        self.toolbox.restrict(self.toolbox.usable, self.toolbox.usable - {_tool_class(message_class).name()})
-
-    def unhandled_tools(self) -> set[str]:
-        """Names of the tools that are known but not handled."""
-        return set(self.toolbox.known) - self.toolbox.handled
+    enable_message = enabling.enable_message
+    enable_message_handling = enabling.enable_message_handling
+    disable_message_handling = enabling.disable_message_handling
+    disable_message_use = enabling.disable_message_use
+    disable_message_use_except = enabling.disable_message_use_except
+    unhandled_tools = enabling.unhandled_tools
+    sample_multi_round_dialog = enabling.sample_multi_round_dialog
 
     @property
     def llm_tools_map(self) -> Mapping[str, type[ToolMessage]]:
@@ -240,32 +206,3 @@ class Agent(Holder):
     def llm_tools_handled(self) -> frozenset[str]:
         """Names of the tools that the agent handles."""
         return self.toolbox.sets.handled
-
-    def sample_multi_round_dialog(self) -> str:
-        """Examples of at most two usable tools, a random one of each, as text for a prompt; "" if there are none."""
-        tools = [self.toolbox.known[name] for name in sorted(self.toolbox.usable)]
-        examples = [text for tool in tools if (text := tool.usage_examples(random=True))]
-        return "\n\n".join(examples[:2])
-
-    def _classes(self, message_class: ToolClasses) -> list[type[ToolMessage]]:
-        if message_class is None:
-            return list(self.toolbox.known.values())
-        given: Any = message_class
-        is_one = isinstance(given, type | str) or not isinstance(given, Iterable)
-        return [_tool_class(each) for each in ([given] if is_one else given)]
-
-
-def _tool_class(given: Any) -> type[ToolMessage]:
-    if isinstance(given, type) and issubclass(given, ToolMessage):
-        return given
-    found = f"the class {given.__name__}" if isinstance(given, type) else f"{given!r} ({type(given).__name__})"
-    raise ConfigurationError(f"{found} is no tool; give a subclass of ToolMessage, or a list of them")
-
-
-# Weak: an agent lives as long as someone holds it.
-_alive: WeakValueDictionary[str, Agent] = WeakValueDictionary()
-
-
-def living_agents() -> list[Agent]:
-    """Return the agents of this process."""
-    return list(_alive.values())

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from turnwise.agents import model_turn
+from turnwise.agents import prompts, responders, responses
+from turnwise.agents.agent import Agent
 from turnwise.agents.config import ChatAgentConfig
-from turnwise.agents.human.human_reply import human_reply
-from turnwise.agents.tools.tool_handling import ToolHandling, as_document
-from turnwise.base.sync_async import Steps, run_async, run_sync
-from turnwise.messages.document import ChatDocument
-from turnwise.messages.entity import Entity
-from turnwise.messages.human import human_answer
+from turnwise.agents.history import editing
+from turnwise.agents.output import format_setting
+from turnwise.agents.tools import answering, reading
+from turnwise.agents.tools.handler_lookup import brought_handler, method_named
+from turnwise.messages.toolset import AgentFacts
 from turnwise.models.base import LLMMessage, Role
 
-Responder = Callable[[str | ChatDocument | None], ChatDocument | None]
-AsyncResponder = Callable[[str | ChatDocument | None], Awaitable[ChatDocument | None]]
 
-
-class ChatAgent(ToolHandling):
+class ChatAgent(Agent):
     """A model with tools and a history.
 
     `config` are its settings; `task` are messages that say what it is for: a first one with the role SYSTEM replaces
@@ -32,8 +29,15 @@ class ChatAgent(ToolHandling):
     they are data. `State`, a pydantic model whose value is `self.state`, begins afresh with the conversation.
     """
 
+    # Whether the application's own code answers as LLM; said once for a class, because each move asks.
+    _own_llm: ClassVar[bool] = False
+
     def __init__(self, config: ChatAgentConfig | None = None, task: Sequence[LLMMessage] | None = None) -> None:
         super().__init__(_with_task(config, task) if task else config)
+        if self.config.output_format is not None:
+            self.set_output_format(self.config.output_format)
+            # What the configuration says need not be kept.
+            self.record.output_format = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -47,100 +51,168 @@ class ChatAgent(ToolHandling):
                 return base in ChatAgent.__mro__
         return False
 
-    def entity_responders(self) -> list[tuple[Entity, Responder]]:
-        """Return who answers as each of the agent's entities, in the order in which a task asks them."""
-        return [
-            (Entity.AGENT, self.agent_response),
-            (Entity.LLM, self.llm_response),
-            (Entity.USER, self.user_response),
-        ]
+    if not TYPE_CHECKING:  # a type checker would take any name, misspelt ones too
 
-    def entity_responders_async(self) -> list[tuple[Entity, AsyncResponder]]:
-        """Return who answers as each of the agent's entities in an event loop; as `entity_responders`."""
-        return [
-            (Entity.AGENT, self.agent_response_async),
-            (Entity.LLM, self.llm_response_async),
-            (Entity.USER, self.user_response_async),
-        ]
+        def __getattr__(self, name: str) -> Any:
+            """The handler that a known tool brings in its class, by the tool's name: `agent.square(Square(num=3))`."""
+            toolbox = None if name.startswith("__") else self.__dict__.get("toolbox")
+            found = brought_handler(self, toolbox.known, name) if toolbox is not None else None
+            unread = self.__dict__.get("_unread")
+            return (
+                super().__getattr__(name)
+                if found is None or (unread is not None and unread.has_for(self, name))
+                else found
+            )
 
-    # --- LLM ---------------------------------------------------------------------------------------------------
+    method_named = method_named
 
-    def llm_can_respond(self, message: str | ChatDocument | None = None) -> bool:
-        """Return whether the agent has a model, and handles no tool in the message."""
-        return self._llm is not None and not self.get_tool_messages(message)
+    # --- the answers of AGENT, LLM and USER --------------------------------------------------------------------
 
-    def llm_response(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
-        """Return what the model answers to `message`; both are appended to the history. None if it cannot answer.
+    entity_responders = responders.entity_responders
+    entity_responders_async = responders.entity_responders_async
 
-        It cannot if the agent has no model, the message is blank, or holds a tool that the agent handles. Without a
-        message, the model answers its system and user messages, or its last answer again. Raises `ModelError`, and
-        `ContextOverflowError` for a conversation that is too long for it even shortened.
+    agent_response = answering.agent_response
+    agent_response_async = answering.agent_response_async
+    handle_message = answering.handle_message
+    handle_message_async = answering.handle_message_async
+    handle_tool_message = answering.handle_tool_message
+    handle_tool_message_async = answering.handle_tool_message_async
+    handle_message_fallback = answering.handle_message_fallback
+    tool_validation_error = answering.tool_validation_error
+
+    llm_can_respond = responders.llm_can_respond
+    llm_response = responders.llm_response
+    llm_response_async = responders.llm_response_async
+    llm_response_forget = responders.llm_response_forget
+    llm_response_forget_async = responders.llm_response_forget_async
+    llm_response_messages = responders.llm_response_messages
+    llm_response_messages_async = responders.llm_response_messages_async
+
+    user_response = responders.user_response
+    user_response_async = responders.user_response_async
+
+    # --- the tools in messages ---------------------------------------------------------------------------------
+
+    get_tool_messages = reading.get_tool_messages
+    try_get_tool_messages = reading.try_get_tool_messages
+    get_json_tool_messages = reading.get_json_tool_messages
+    has_tool_message_attempt = reading.has_tool_message_attempt
+    has_only_unhandled_tools = reading.has_only_unhandled_tools
+    can_respond = reading.can_respond
+
+    # --- messages, and values in them --------------------------------------------------------------------------
+
+    response_template = responses.response_template
+    create_agent_response = responses.create_agent_response
+    create_llm_response = responses.create_llm_response
+    create_user_response = responses.create_user_response
+    to_ChatDocument = responses.to_ChatDocument
+    from_ChatDocument = responses.from_ChatDocument
+    process_tool_results = responses.process_tool_results
+
+    # --- the format of answers ---------------------------------------------------------------------------------
+
+    set_output_format = format_setting.set_output_format
+    __getitem__ = format_setting.in_format
+
+    @property
+    def output_format(self) -> type[Any] | None:
+        """The type that answers have to be; None for any text."""
+        return self.answer_format.wanted if self.answer_format is not None else None
+
+    # --- the beginning of the conversation ---------------------------------------------------------------------
+
+    set_system_message = prompts.set_system_message
+    set_user_message = prompts.set_user_message
+    augment_system_message = prompts.augment_system_message
+    json_format_rules = prompts.json_format_rules
+    tool_instructions = prompts.tool_instructions
+    system_and_tools_message = prompts.system_and_tools_message
+    init_message_history = prompts.init_message_history
+
+    @property
+    def system_message(self) -> str:
+        """The application's part of the system message."""
+        own = self.record.system_message
+        return self.config.system_message if own is None else own
+
+    @system_message.setter
+    def system_message(self, message: str) -> None:
+        self.set_system_message(message)
+
+    @property
+    def user_message(self) -> str | None:
+        """The message from USER that a conversation begins with, None or "" for none."""
+        own = self.record.user_message
+        return self.config.user_message if own is None else own
+
+    @user_message.setter
+    def user_message(self, message: str | None) -> None:
+        self.set_user_message(message or "")
+
+    @property
+    def task_messages(self) -> list[LLMMessage]:
+        """Return what every conversation begins with: the system message, and the user message if there is one."""
+        first = [self.system_and_tools_message()]
+        if self.user_message:
+            first.append(LLMMessage(role=Role.USER, content=self.user_message))
+        return first
+
+    # --- the conversation --------------------------------------------------------------------------------------
+
+    clear_history = editing.clear_history
+    update_history = editing.update_history
+    update_last_message = editing.update_last_message
+    delete_last_message = editing.delete_last_message
+    truncate_message = editing.truncate_message
+    last_message_with_role = editing.last_message_with_role
+    last_message_idx_with_role = editing.last_message_idx_with_role
+    nth_message_idx_with_role = editing.nth_message_idx_with_role
+    chat_num_tokens = editing.chat_num_tokens
+    num_tokens = editing.num_tokens
+    message_history_str = editing.message_history_str
+
+    @property
+    def message_history(self) -> list[LLMMessage]:
+        """The conversation with the model; the first message is the system message. Empty before the first call.
+
+        The list may be edited, its messages are values: put another one in the place of one that is to change.
         """
-        return run_sync(model_turn.answer(self, message))
+        return self.history.messages
 
-    async def llm_response_async(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
-        """The same as `llm_response`, without blocking the event loop."""
-        if type(self).llm_response is not ChatAgent.llm_response:
-            return self.llm_response(message)
-        return await run_async(model_turn.answer(self, message))
+    @message_history.setter
+    def message_history(self, messages: list[LLMMessage]) -> None:
+        self.history.replace(messages)
 
-    def llm_response_forget(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
-        """Return what the model answers, after which the history is as it was; None if it cannot answer.
+    # --- the agent as the rules of a task see it ---------------------------------------------------------------
 
-        An override of `llm_response` is not asked. Raises `ModelError`.
-        """
-        return run_sync(model_turn.one_off(self, message))
+    def facts(self) -> AgentFacts:
+        """The agent as the rules of a task see it."""
+        return AgentFacts(
+            name=self.config.name,
+            tools=self.toolbox.sets,
+            has_llm=self.llm is not None,
+            silent=self.is_silent(),
+            respond_tools_only=self.config.respond_tools_only,
+            accept_user_tools=self.config.accept_user_tools,
+            infers_tools=self.answer_format is None or self.answer_format.tool is not None,
+            open_calls=tuple(self.record.open_calls),
+            history_len=len(self.history.held or ()),
+            own_llm=self._own_llm,
+        )
 
-    async def llm_response_forget_async(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
-        """The same as `llm_response_forget`, without blocking the event loop."""
-        return await run_async(model_turn.one_off(self, message))
-
-    def llm_response_messages(
-        self,
-        messages: Sequence[LLMMessage],
-        output_len: int | None = None,
-        tool_choice: str | dict[str, Any] = "auto",
-    ) -> ChatDocument:
-        """Return what the model answers to these messages alone; the agent's history plays no part and stays as it is.
-
-        `output_len` bounds the answer in tokens (default: `max_output_tokens` of the model's settings). `tool_choice`
-        is `auto`, `none`, `required`, or names a function as the API does; it counts where tools are functions of the
-        API. The messages have to fit: nothing is shortened. `llm_response` does not go through this method. Raises
-        `ConfigurationError` without a model, and `ModelError`.
-        """
-        return run_sync(model_turn.answer_to(self, messages, output_len, tool_choice))
-
-    async def llm_response_messages_async(
-        self,
-        messages: Sequence[LLMMessage],
-        output_len: int | None = None,
-        tool_choice: str | dict[str, Any] = "auto",
-    ) -> ChatDocument:
-        """The same as `llm_response_messages`, without blocking the event loop."""
-        return await run_async(model_turn.answer_to(self, messages, output_len, tool_choice))
-
-    # --- USER --------------------------------------------------------------------------------------------------
-
-    def user_response(self, msg: str | ChatDocument | None = None) -> ChatDocument | None:
-        """Return what the human answers; None for an empty answer.
-
-        He is `default_human_response` if that is set, else the callback `get_user_response`, else whoever sits at the
-        terminal. A text that begins with `SYSTEM` becomes a message from SYSTEM without that word.
-        """
-        return run_sync(self._ask_user(None if msg is None else as_document(msg)))
-
-    async def user_response_async(self, msg: str | ChatDocument | None = None) -> ChatDocument | None:
-        """The same as `user_response`, awaiting the callback's async twin where it is set."""
-        if type(self).user_response is not ChatAgent.user_response:
-            return self.user_response(msg)
-        return await run_async(self._ask_user(None if msg is None else as_document(msg)))
-
-    def _ask_user(self, question: ChatDocument | None) -> Steps[ChatDocument | None]:
-        text = self.default_human_response
-        if text is None:
-            text = yield human_reply(self.callbacks, question, self.config.name)
-        return human_answer(
-            text or "", question, default=self.default_human_response, open_calls=self.record.open_calls
+    def is_silent(self) -> bool:
+        """Return whether AGENT certainly answers nothing to a message without a tool that it handles."""
+        mine = type(self)
+        return (
+            self.config.handle_llm_no_tool is None
+            and self.answer_format is None
+            and self.toolbox.fallback is None
+            and mine.handle_message_fallback is ChatAgent.handle_message_fallback
+            and mine.agent_response is ChatAgent.agent_response
+            and mine.agent_response_async is ChatAgent.agent_response_async
+            and mine.handle_message is ChatAgent.handle_message
+            and mine.handle_message_async is ChatAgent.handle_message_async
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 from turnwise.agents.history.retention import marked, retains
 from turnwise.agents.history.sending import Prompt, learn, most_used, paying, prompt
@@ -13,6 +12,7 @@ from turnwise.agents.human.answer_display import Showing, begin, tell_error
 from turnwise.agents.observed import chatted, chatting
 from turnwise.agents.output.output_format import take_in
 from turnwise.agents.retries import Failure, tries, waiting, within
+from turnwise.agents.tools.reading import found_in
 from turnwise.agents.tools.tool_choice import tool_choice
 from turnwise.base.sync_async import Steps
 from turnwise.errors import ConfigurationError, ModelRefusedError
@@ -182,7 +182,7 @@ def _prepare(agent: ChatAgent, message: ChatDocument | None) -> bool:
     if not agent.message_history:
         agent.init_message_history()
     else:
-        agent.history().begin_with(agent.system_and_tools_message())
+        agent.history.messages.begin_with(agent.system_and_tools_message())
     if message is None:
         return True
     if message.id() == agent.message_history[-1].chat_document_id:
@@ -244,7 +244,7 @@ def _taken_in(agent: ChatAgent, response: LLMResponse, message: ChatDocument | N
     if message is not None:
         meta.tool_ids = list(message.metadata.tool_ids)
     assert meta.sender is Entity.LLM
-    agent._last_document = ref(doc)
+    agent.history.ends_with(doc)
     if agent.answer_format is not None:
-        take_in(agent.answer_format, doc, agent.found(doc).tools)
+        take_in(agent.answer_format, doc, found_in(agent, doc).tools)
     return doc

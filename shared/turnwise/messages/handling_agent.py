@@ -25,11 +25,10 @@ class KeptState(Protocol):
     kept_message: KeptMessage | None
 
 
-class FoundTools(Protocol):
-    """The tools that an agent found in a message."""
+class KnownConversation(Protocol):
+    """The documents of an agent's conversation."""
 
-    @property
-    def tools(self) -> Sequence[ToolMessage]: ...
+    def find(self, document_id: str, /) -> ChatDocument | None: ...
 
 
 class AgentName(Protocol):
@@ -56,9 +55,10 @@ class HandlingAgent(Protocol):
     @property
     def message_history(self) -> list[LLMMessage]: ...
 
-    def found(self, doc: ChatDocument, /) -> FoundTools: ...
+    @property
+    def history(self) -> KnownConversation: ...
 
-    def lookup(self, document_id: str, /) -> ChatDocument | None: ...
+    def get_tool_messages(self, msg: ChatDocument, all_tools: bool = ..., /) -> list[ToolMessage]: ...
 
     def nth_message_idx_with_role(self, role: Role | str, n: int, /) -> int: ...
 

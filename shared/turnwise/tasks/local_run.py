@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from time import monotonic
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 from turnwise.agents.human.answer_display import watching
 from turnwise.agents.observed import answering
@@ -53,7 +52,8 @@ from turnwise.tasks.tally import Tally
 from turnwise.tasks.tree import TaskTree
 
 if TYPE_CHECKING:
-    from turnwise.agents.chat_agent import AsyncResponder, ChatAgent, Responder
+    from turnwise.agents.chat_agent import ChatAgent
+    from turnwise.agents.responders import AsyncResponder, Responder
     from turnwise.transcripts.run_log import RunLog
 
 # So long a run may keep an event loop to itself, an answer in progress apart; to look around at each turn costs a tenth
@@ -260,7 +260,7 @@ class LocalRun:
         tell_tasks(self.tree.tasks, item)
         if item.document is not None:
             if item.kind in _TO_GO_ON_FROM:
-                self.tree.tasks[item.path].agent._last_document = ref(item.document)
+                self.tree.tasks[item.path].agent.history.ends_with(item.document)
             if item.parent is not None:
                 item.parent.answered_by(item.document)
         if self.log is None:

@@ -122,7 +122,7 @@ def test_an_edit_of_the_history_takes_the_mark_back_with_it() -> None:
     agent, model = watched(4000)
     for _ in range(5):
         agent.llm_response(LONG)
-    assert agent.history().fitted > 0
+    assert agent.history.messages.fitted > 0
     agent.clear_history(1)
     agent.llm_response(LONG)
     agent.llm_response("again")

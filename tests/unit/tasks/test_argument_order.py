@@ -120,11 +120,13 @@ ORDERS = {
 
 def parameters_of(name: str) -> list[str]:
     found: Any = turnwise
+    owner: Any = None
     for part in name.split("."):
-        found = getattr(found, part)
+        owner, found = found, getattr(found, part)
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     names = [p.name for p in inspect.signature(found).parameters.values() if p.kind in positional]
-    return names[1:] if names[:1] == ["self"] else names
+    is_method = isinstance(owner, type) and inspect.isfunction(inspect.getattr_static(owner, name.rpartition(".")[2]))
+    return names[1:] if is_method or names[:1] == ["self"] else names
 
 
 @pytest.mark.parametrize("name", ORDERS)

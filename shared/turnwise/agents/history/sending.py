@@ -52,7 +52,7 @@ def prompt(agent: ChatAgent, model: LanguageModel, tools: ToolChoice | None) -> 
 
     Costs no more the longer the history is, unless something of it is sent shortened. Raises `ContextOverflowError`.
     """
-    history, config = agent.history(), model.config
+    history, config = agent.history.messages, model.config
     context, most = model.chat_context_length(), config.max_output_tokens
     retaining = retains(agent.toolbox.sets)
     if context >= UNLIMITED_CONTEXT:
@@ -103,7 +103,7 @@ def _most_tokens(agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: To
 
 
 def _likely_tokens(agent: ChatAgent, sent: Prompt, tools: ToolChoice | None) -> int:
-    history = agent.history()
+    history = agent.history.messages
     whole = sent.messages is history
     return (_estimate(history) if whole else sum(map(message_tokens, sent.messages))) + choice_tokens(tools)
 
@@ -120,7 +120,7 @@ def _estimate(history: MessageHistory) -> int:
 
 
 def _fitted(agent: ChatAgent, model: LanguageModel, tools: ToolChoice | None, window: ContextWindow) -> Prompt:
-    history, scale = agent.history(), agent.record.token_scale
+    history, scale = agent.history.messages, agent.record.token_scale
     exact = model.tokenizer()
     count = exact or (lambda text: ceil(estimated_tokens(text) * scale))
     fixed = choice_tokens(tools, exact) if exact else ceil(choice_tokens(tools) * scale)
@@ -138,7 +138,7 @@ def _fitted(agent: ChatAgent, model: LanguageModel, tools: ToolChoice | None, wi
 
 
 def _explanation(agent: ChatAgent, model: LanguageModel, window: ContextWindow, tokens: int, fixed: int) -> str:
-    system = message_tokens(agent.history()[0], model.count_tokens)
+    system = message_tokens(agent.history.messages[0], model.count_tokens)
     return (
         f"what agent {agent.config.name!r} has to send to its model {model.config.chat_model!r} has about "
         f"{tokens} tokens even shortened ({system} of them the system message, {fixed} the functions); the "

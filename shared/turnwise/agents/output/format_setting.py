@@ -1,131 +1,123 @@
-"""Setting the format of a model's answers."""
+"""The format of a model's answers: setting it, and keeping it between turns."""
 
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from turnwise.agents.config import ChatAgentConfig
-from turnwise.agents.history.history import MessageHistory
 from turnwise.agents.kept_state import FormatRecord
 from turnwise.agents.output.output_format import OutputFormat, checked_kind, type_name
-from turnwise.agents.responses import Responses
 from turnwise.base.places import found_at, packages_of
 from turnwise.errors import ConfigurationError
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.models.tokens.usage import LLMTokenUsage
 
+if TYPE_CHECKING:
+    from turnwise.agents.chat_agent import ChatAgent
 
-class FormatSetting(Responses):
-    """An agent whose model can be told to answer with objects of a class."""
+A = TypeVar("A", bound="ChatAgent")
 
-    def __init__(self, config: ChatAgentConfig | None = None) -> None:
-        super().__init__(config)
-        if self.config.output_format is not None:
-            self.set_output_format(self.config.output_format)
-            # What the configuration says need not be kept.
-            self.record.output_format = None
 
-    @property
-    def output_format(self) -> type[Any] | None:
-        """The type that answers have to be; None for any text."""
-        return self.answer_format.wanted if self.answer_format is not None else None
+def set_output_format(
+    agent: ChatAgent,
+    output_type: type[Any] | None,
+    force_tools: bool | None = None,
+    use: bool | None = None,
+    handle: bool | None = None,
+    instructions: bool | None = None,
+) -> None:
+    """Let the model answer with objects of this class only, from its next call on; None for any text again.
 
-    def set_output_format(
-        self,
-        output_type: type[Any] | None,
-        force_tools: bool | None = None,
-        use: bool | None = None,
-        handle: bool | None = None,
-        instructions: bool | None = None,
-    ) -> None:
-        """Let the model answer with objects of this class only, from its next call on; None for any text again.
+    Of a type that is no pydantic model, such as `int` or `list[str]`, the model writes an object with the field
+    `value`; the value alone is read as well.
 
-        Of a type that is no pydantic model, such as `int` or `list[str]`, the model writes an object with the field
-        `value`; the value alone is read as well.
+    A server that holds models to schemas is given the schema; any other model is told in the system message, or
+    made to call the tool where tools are functions of the API. The answer's `content_any` is the object; a tool
+    is attached to it, and enabled: `use` by the model, `handle` by the agent. `force_tools` leaves out the
+    functions of the API, so that none is called instead; `instructions` puts the schema into the system message.
+    None takes the configuration's value. An answer of another form is no answer: AGENT says what is wrong.
 
-        A server that holds models to schemas is given the schema; any other model is told in the system message, or
-        made to call the tool where tools are functions of the API. The answer's `content_any` is the object; a tool
-        is attached to it, and enabled: `use` by the model, `handle` by the agent. `force_tools` leaves out the
-        functions of the API, so that none is called instead; `instructions` puts the schema into the system message.
-        None takes the configuration's value. An answer of another form is no answer: AGENT says what is wrong.
-
-        Raises `ConfigurationError` for what is no type, or one that JSON cannot express.
-        """
-        self._forget_format()
-        if output_type is not None:
-            kind, config = checked_kind(output_type), self.config
-            name = kind.name() if issubclass(kind, ToolMessage) else ""
-            self.answer_format = OutputFormat(
-                kind=kind,
-                instructions=_given(instructions, config.instructions_output_format),
-                force_tools=_given(force_tools, config.use_tools_on_output_format),
-                defaults=config.output_format_include_defaults,
-                usable=name in self.toolbox.usable,
-                handled=name in self.toolbox.handled,
-            )
-            self._enable_format(
-                use=_given(use, config.use_output_format), handle=_given(handle, config.handle_output_format)
-            )
-        self.record.output_format = self._format_record()
-
-    def __getitem__(self, output_type: type[Any] | None) -> Self:
-        """A copy of the agent that answers in this format and continues from the same conversation by itself.
-
-        What its model uses counts as the agent's own. It shares `state` and other attributes with the agent.
-        """
-        self.read_attributes()
-        other = copy(self)
-        other.copied_from = self
-        other.record = self.record.model_copy(deep=True)
-        other.toolbox = self.toolbox.copy()
-        other.callbacks = copy(self.callbacks)
-        other.usage = LLMTokenUsage()
-        other._history = MessageHistory(self.message_history, fitted=self.history().fitted)
-        other.set_output_format(output_type)
-        return other
-
-    def restore_format(self, registry: dict[str, type[ToolMessage]]) -> None:
-        """Take over the format that the record names; raises `ConfigurationError` if there is no such class here."""
-        kept = self.record.output_format
-        if kept is None:
-            return
-        self.answer_format = None
-        if kept.kind:
-            kind = registry[kept.tool] if kept.tool in registry and kept.tool else _found(kept.kind, type(self))
-            self.answer_format = OutputFormat(kind=kind, **kept.model_dump(exclude={"tool", "kind"}))
-
-    def _forget_format(self) -> None:
-        before = self.answer_format
-        if before is not None and before.tool is not None:
-            self.toolbox.enable(before.tool, use=before.usable, handle=before.handled)
-        self.answer_format = None
-
-    def _enable_format(self, *, use: bool, handle: bool) -> None:
-        output = self.answer_format
-        if output is not None and output.tool is not None:
-            self.toolbox.enable(
-                output.tool,
-                use=use or output.usable,
-                handle=handle or output.handled,
-                include_defaults=output.defaults,
-            )
-
-    def _format_record(self) -> FormatRecord:
-        output = self.answer_format
-        if output is None:
-            return FormatRecord()
-        return FormatRecord(
-            kind=f"{output.wanted.__module__}:{type_name(output.wanted)}",
-            tool=output.tool.name() if output.tool is not None else "",
-            instructions=output.instructions,
-            force_tools=output.force_tools,
-            defaults=output.defaults,
-            usable=output.usable,
-            handled=output.handled,
+    Raises `ConfigurationError` for what is no type, or one that JSON cannot express.
+    """
+    _forget_format(agent)
+    if output_type is not None:
+        kind, config = checked_kind(output_type), agent.config
+        name = kind.name() if issubclass(kind, ToolMessage) else ""
+        agent.answer_format = OutputFormat(
+            kind=kind,
+            instructions=_given(instructions, config.instructions_output_format),
+            force_tools=_given(force_tools, config.use_tools_on_output_format),
+            defaults=config.output_format_include_defaults,
+            usable=name in agent.toolbox.usable,
+            handled=name in agent.toolbox.handled,
         )
+        _enable_format(
+            agent, use=_given(use, config.use_output_format), handle=_given(handle, config.handle_output_format)
+        )
+    agent.record.output_format = _format_record(agent)
+
+
+def in_format(agent: A, output_type: type[Any] | None) -> A:
+    """A copy of the agent that answers in this format and continues from the same conversation by itself.
+
+    What its model uses counts as the agent's own. It shares `state` and other attributes with the agent.
+    """
+    agent.read_attributes()
+    other = copy(agent)
+    other.copied_from = agent
+    other.record = agent.record.model_copy(deep=True)
+    other.toolbox = agent.toolbox.copy()
+    other.callbacks = copy(agent.callbacks)
+    other.usage = LLMTokenUsage()
+    other.history = agent.history.continued()
+    other.set_output_format(output_type)
+    return other
+
+
+def restore_format(agent: ChatAgent, registry: dict[str, type[ToolMessage]]) -> None:
+    """Take over the format that the record names; raises `ConfigurationError` if there is no such class here."""
+    kept = agent.record.output_format
+    if kept is None:
+        return
+    agent.answer_format = None
+    if kept.kind:
+        kind = registry[kept.tool] if kept.tool in registry and kept.tool else _found(kept.kind, type(agent))
+        agent.answer_format = OutputFormat(kind=kind, **kept.model_dump(exclude={"tool", "kind"}))
+
+
+def _forget_format(agent: ChatAgent) -> None:
+    before = agent.answer_format
+    if before is not None and before.tool is not None:
+        agent.toolbox.enable(before.tool, use=before.usable, handle=before.handled)
+    agent.answer_format = None
+
+
+def _enable_format(agent: ChatAgent, *, use: bool, handle: bool) -> None:
+    output = agent.answer_format
+    if output is not None and output.tool is not None:
+        agent.toolbox.enable(
+            output.tool,
+            use=use or output.usable,
+            handle=handle or output.handled,
+            include_defaults=output.defaults,
+        )
+
+
+def _format_record(agent: ChatAgent) -> FormatRecord:
+    output = agent.answer_format
+    if output is None:
+        return FormatRecord()
+    return FormatRecord(
+        kind=f"{output.wanted.__module__}:{type_name(output.wanted)}",
+        tool=output.tool.name() if output.tool is not None else "",
+        instructions=output.instructions,
+        force_tools=output.force_tools,
+        defaults=output.defaults,
+        usable=output.usable,
+        handled=output.handled,
+    )
 
 
 def check_lasting(kept: FormatRecord | None, registry: dict[str, type[ToolMessage]]) -> None:

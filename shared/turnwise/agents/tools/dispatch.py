@@ -11,6 +11,7 @@ from turnwise.agents.human.answer_display import show_agent_answer, tell_error
 from turnwise.agents.output.output_format import take_in
 from turnwise.agents.tools.handler_calls import made, on_copied_state
 from turnwise.agents.tools.handler_lookup import declared_by, effect_of, handler_of
+from turnwise.agents.tools.reading import found_in
 from turnwise.base.sync_async import Effect, Steps, finished
 from turnwise.base.value_text import value_as_text
 from turnwise.messages.api_results import match_results
@@ -62,7 +63,7 @@ def _answered(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]
 def handled(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
     """Return what the tools in `doc` come to, not yet matched to API calls."""
     agent.tools_handled = []
-    found = agent.found(doc)
+    found = found_in(agent, doc)
     calls = [call for call in doc.oai_tool_calls or [] if call.function]
     if len(calls) > 1 and found.attempted:
         result = yield from _many_calls(agent, doc, found)
@@ -286,7 +287,7 @@ def _format_fault(agent: ChatAgent, doc: ChatDocument) -> str:
     """
     if agent.answer_format is None or doc.metadata.sender != Entity.LLM or doc.metadata.usage is None:
         return ""
-    return take_in(agent.answer_format, doc, agent.found(doc).tools)
+    return take_in(agent.answer_format, doc, found_in(agent, doc).tools)
 
 
 def _fallback(agent: ChatAgent, doc: ChatDocument) -> Steps[Any]:
@@ -309,7 +310,7 @@ def default_fallback(agent: ChatAgent, doc: ChatDocument) -> Any:
     action = agent.config.handle_llm_no_tool
     if action is None or doc.metadata.sender != Entity.LLM or doc.oai_tool_calls or doc.function_call:
         return None
-    found = agent.found(doc)
+    found = found_in(agent, doc)
     if found.tools or found.faults:
         return None
     if isinstance(action, ToolMessage):

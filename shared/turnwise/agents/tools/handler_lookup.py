@@ -63,6 +63,23 @@ def handler_of(agent: ChatAgent, tool: ToolMessage) -> Handler | None:
     return Handler(method, twin, (tool,))
 
 
+def method_named(agent: ChatAgent, name: str) -> Callable[..., Any] | None:
+    """Return the agent's own method of that name, None if it has none; a handler in a tool's class is not its own.
+
+    Asked for each call of a tool, mostly for names that the agent does not have.
+    """
+    kind, unread = type(agent), agent.__dict__.get("_unread")
+    if (
+        name in agent.__dict__
+        or hasattr(kind, name)
+        or not kind.inherits("__getattr__")
+        or (unread is not None and unread.has_for(agent, name))
+    ):
+        found = getattr(agent, name, None)
+        return found if callable(found) and not isinstance(found, BroughtHandler) else None
+    return None
+
+
 def _brought(agent: ChatAgent, tool: ToolMessage) -> Handler | None:
     """The handler in the tool's own class."""
     for called in ("handle", "response"):

@@ -116,7 +116,7 @@ class PassTool(ToolMessage):
 
     def response(self, agent: HandlingAgent, chat_doc: ChatDocument) -> ChatDocument:
         """A copy of the message to hand on; it keeps every mark of where the text came from."""
-        doc = handed_on(type(self), chat_doc, lambda message: agent.found(message).tools)
+        doc = handed_on(type(self), chat_doc, lambda message: agent.get_tool_messages(message, True))
         copy = ChatDocument.deepcopy(doc)
         # As from AGENT it would be trusted, if it was not said here that it is not.
         copy.metadata.tainted = untrusted(doc)
@@ -148,7 +148,7 @@ class DonePassTool(PassTool):
     ) -> AgentDoneTool:
         """An AgentDoneTool that carries the text and the tools of the message."""
         passed = super().response(agent, chat_doc)
-        done = AgentDoneTool(content=passed.content, tools=list(agent.found(passed).tools))
+        done = AgentDoneTool(content=passed.content, tools=agent.get_tool_messages(passed, True))
         done._tainted = passed.metadata.tainted
         return done
 

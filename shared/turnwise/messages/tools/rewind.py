@@ -32,7 +32,7 @@ class RewindTool(ToolMessage):
         if index < 0:
             return f"Could not rewind: there is no message {self.n} of yours yet."
         old = agent.message_history[index]
-        source = agent.lookup(old.chat_document_id)
+        source = agent.history.find(old.chat_document_id)
         since, before = _since(agent.message_history[:index], chat_doc)
         agent.clear_history(index)
         doc = agent.create_llm_response(self.content)

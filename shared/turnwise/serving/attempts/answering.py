@@ -118,7 +118,7 @@ class Answering:
         if claim.run.model is not None:
             self._models.give(served.agent, claim.run.model)
             served.model = served.agent.llm
-        served.agent.lookup_in(find)
+        served.agent.history.finder = find
         model = served.agent.llm
         if model is not None and (text_wanted if model.config.stream is None else model.config.stream):
             served.agent.token_watcher = on_token

@@ -10,9 +10,10 @@ from typing import Any
 from turnwise.agents.attributes import saving
 from turnwise.agents.attributes.unread import Unread
 from turnwise.agents.chat_agent import ChatAgent
+from turnwise.agents.history.agent_history import AgentHistory
 from turnwise.agents.history.history import MessageHistory
 from turnwise.agents.kept_state import AgentMemory
-from turnwise.agents.output.format_setting import check_lasting
+from turnwise.agents.output.format_setting import check_lasting, restore_format
 from turnwise.agents.own_attributes import template_of
 from turnwise.errors import ConfigurationError
 from turnwise.messages.tool_message import ToolMessage
@@ -33,6 +34,7 @@ def over_template(
 ) -> ServedAgent:
     """An agent in the state `saved`; its history is read by `load_history` when someone looks at it."""
     agent = copy.copy(template)
+    agent.history = AgentHistory(lambda: _history(agent, saved, load_history))
     # A copy through JSON takes a third of the time of a deep one.
     record = AgentMemory.model_validate(template.record.dump() if saved.record is None else saved.record)
     settings = _take_over(agent, template, record, registry)
@@ -40,8 +42,6 @@ def over_template(
     agent.usage, agent.other_model = LLMTokenUsage(), None
     if template.State is not None:  # else the name is the program's
         agent.load_state(saved.state)
-    agent.history_source = lambda: _history(agent, saved, load_history)
-    agent.message_history_unread()
     return ServedAgent(agent, template, saved, registry, settings, agent.llm)
 
 
@@ -49,14 +49,14 @@ def _take_over(agent: ChatAgent, template: ChatAgent, record: AgentMemory, regis
     """Give the agent this record, with the attributes, the tools and the format that it names; returns its settings."""
     agent.record = record
     known = template_of(template, registry)
-    saving.begin(agent, known, record.attributes or {}, agent.lookup)
+    saving.begin(agent, known, record.attributes or {}, agent.history.find)
     agent.config = copy.copy(template.config)
     settings = saving.begin_settings(agent.config, known.settings, record.settings or {})
     _ = template.toolbox.sets  # made once, and shared by all copies until one changes its tools
     agent.toolbox = template.toolbox.copy()
     if record.tools is not None:
         agent.toolbox.load(record.tools, registry)
-    agent.restore_format(registry)
+    restore_format(agent, registry)
     return settings
 
 
@@ -95,7 +95,7 @@ class ServedAgent:
         check_lasting(agent.record.output_format, self.registry)
         if agent.toolbox.sets is not self.template.toolbox.sets:
             _check_tools(agent, self.registry)
-        history = agent.held_history()
+        history = agent.history.held
         if history is not None:
             agent.record.fitted = history.fitted
         tools = agent.toolbox.dump()
@@ -135,8 +135,8 @@ class ServedAgent:
         agent.answer_format = self.template.answer_format
         self.settings = _take_over(agent, self.template, AgentMemory.model_validate(changes["record"]), self.registry)
         if changes["keep"] is not None or changes["history"]:
-            agent.message_history_unread()
-            history = agent.history()
+            agent.history.reread()
+            history = agent.history.messages
             system = 1 if history and history[0].role == Role.SYSTEM else 0
             if changes["keep"] is not None:
                 del history[system + changes["keep"] :]
@@ -144,7 +144,7 @@ class ServedAgent:
 
     def history_changes(self) -> tuple[int | None, tuple[NewHistory, ...]]:
         """Return how many saved rows to keep (None: all), and the rows to append."""
-        history = self.agent.held_history()
+        history = self.agent.history.held
         if history is None:
             return None, ()
         system = 1 if history and history[0].role == Role.SYSTEM else 0

@@ -54,7 +54,7 @@ class ServedTasks:
             task = self._tasks[path] = copy.copy(template)
             task.agent = served.agent
             saved = (served.agent.record.tasks or {}).get(path, {})
-            saving.begin(task, template_of(template, self._registry), saved, served.agent.lookup)
+            saving.begin(task, template_of(template, self._registry), saved, served.agent.history.find)
         return task
 
     def _agent(self, key: str) -> ServedAgent:
@@ -64,7 +64,7 @@ class ServedTasks:
             served = over_template(
                 self._tree.agents[key], saved, self._registry, lambda: self._history(key, saved.history_len)
             )
-            served.agent.lookup_in(self._documents.find)
+            served.agent.history.finder = self._documents.find
             self._agents[key] = served
         return served
 

@@ -1,0 +1,78 @@
+"""The conversation of an agent with its model: the messages, and the documents that they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from weakref import ref
+
+from turnwise.agents.history.history import MessageHistory
+from turnwise.messages.document import ChatDocument
+from turnwise.models.base import LLMMessage
+
+Finder = Callable[[str], ChatDocument | None]
+
+
+class AgentHistory:
+    """Messages to and from a model, and the documents that they came from, by id.
+
+    With a `source` the messages are read when someone looks at them, as in a served run. It knows no agent, so that a
+    copy of an agent has a copy of it.
+    """
+
+    def __init__(self, source: Callable[[], MessageHistory] | None = None) -> None:
+        # The messages, None while they are unread.
+        self.held: MessageHistory | None = MessageHistory() if source is None else None
+        self._source = source
+        # Finds documents of earlier turns where they are not in this process.
+        self.finder: Finder | None = None
+        # Elsewhere all are found from the last one; weak, as they are large.
+        self._last: ref[ChatDocument] | None = None
+        # The ids of documents that are no longer found here.
+        self.forgotten: frozenset[str] = frozenset()
+
+    @property
+    def messages(self) -> MessageHistory:
+        """The messages; the first one is the system message, once the model was asked."""
+        if self.held is None:
+            self.held = self._source() if self._source is not None else MessageHistory()
+        return self.held
+
+    def replace(self, messages: Iterable[LLMMessage]) -> None:
+        """Put these messages in the place of all."""
+        self.held = self.messages.replaced_by(messages)
+
+    def reread(self) -> None:
+        """Let the next look at the messages read them from the source."""
+        self.held = None
+
+    def forget(self) -> None:
+        """Begin anew, without a message."""
+        self.held = MessageHistory()
+
+    def continued(self) -> AgentHistory:
+        """Return a conversation that goes on from the same messages by itself."""
+        other = copy(self)
+        other.held = MessageHistory(self.messages, fitted=self.messages.fitted)
+        return other
+
+    def ends_with(self, document: ChatDocument) -> None:
+        """Note the document that was said last, from which those before it are found."""
+        self._last = ref(document)
+
+    def documents(self, seen: set[int] | None = None) -> Iterator[ChatDocument]:
+        """Yield the last document, what it answers, and so on; none whose identity is in `seen`, which grows."""
+        seen = set() if seen is None else seen
+        document = self._last() if self._last is not None else None
+        while document is not None and id(document) not in seen:
+            seen.add(id(document))
+            yield document
+            document = document.linked_parent
+
+    def find(self, document_id: str) -> ChatDocument | None:
+        """Return a document of this conversation by id, wherever it is kept; None if it is gone."""
+        # In a served run not one that happens to be alive here: it may belong to another's transaction.
+        if self.finder is not None:
+            return self.finder(document_id)
+        own = next((each for each in self.documents() if each.metadata.id == document_id), None)
+        return own if own is not None else ChatDocument.from_id(document_id)
