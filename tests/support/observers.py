@@ -1,4 +1,4 @@
-"""An observer that writes down what it was told, and one that fails at everything."""
+"""A run that is observed, an observer that writes down what it was told, and observers that fail."""
 
 from __future__ import annotations
 
@@ -7,9 +7,39 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.serving.observer import HOOKS, Observer
 
 Calls = list[str]
+
+# The life of a run of `observed_app`.
+FIRST_MOVE = ["around_move (", "move_began", "move_made", "run_started", "run_moved", ")"]
+LATER_MOVE = ["around_move (", "move_began", "move_made", "step_ended", "run_moved", ")"]
+LAST_MOVE = ["around_move (", "move_began", "move_made", "step_ended", "run_ended", "run_moved", ")"]
+CLAIM = ["ask_claimed"]
+ANSWER = ["around_attempt (", "attempt_ended", "reply_stored", ")"]
+LIFE = [FIRST_MOVE, CLAIM, ANSWER, LATER_MOVE, CLAIM, ANSWER, LAST_MOVE]
+
+
+class Look(ToolMessage):
+    request: str = "look"
+    purpose: str = "To look."
+
+    def handle(self) -> str:
+        return "DONE nothing there"
+
+
+def observed_app() -> App:
+    """An application whose task asks its model, which calls a tool, which ends the run."""
+    app = App("observed")
+
+    @app.task
+    def desk() -> Task:
+        agent = ChatAgent(ChatAgentConfig(name="Desk", llm=MockLMConfig(default_response='{"request": "look"}')))
+        agent.enable_message(Look)
+        return Task(agent, interactive=False)
+
+    return app
 
 
 class Seen(Observer):

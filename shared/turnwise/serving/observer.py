@@ -89,7 +89,7 @@ class Observer:
         """An ask is deferred, after an attempt of so many seconds."""
 
     def ask_released(self, claim: Claim, release: Release, worked: float, *, late: bool) -> None:
-        """An attempt was cut short after so many seconds; `late`: the ask was another worker's by then."""
+        """An attempt was cancelled after so many seconds; `late`: the ask was another worker's by then."""
 
     def ask_parked(self, claim: Claim, parking: Parking) -> None:
         """An ask waits for a person's decision."""
@@ -149,7 +149,7 @@ def _told(hook: str, calls: Sequence[Callable[..., None]]) -> Callable[..., None
                 call(*moment, **more)
             except passes:
                 raise
-            except Exception as error:  # noqa: BLE001 - an observer may raise anything, and the turn goes on
+            except Exception as error:  # noqa: BLE001 - an observer may raise anything, and the turn continues
                 _log_failure(hook, call, error)
 
     return tell

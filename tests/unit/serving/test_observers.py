@@ -11,11 +11,20 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 from tests.support.databases import fresh_sqlite
-from tests.support.observers import Failing, FailingLater, Seen
+from tests.support.observers import (
+    ANSWER,
+    CLAIM,
+    FIRST_MOVE,
+    LAST_MOVE,
+    LIFE,
+    Failing,
+    FailingLater,
+    Seen,
+    observed_app,
+)
 from tests.support.served_parts import Desk
 from tests.support.store_parts import asked_run, new_worker
 
-from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.bus.in_process import InProcessBus
 from turnwise.errors import BrokerUnavailableError, DatabaseUnavailableError
 from turnwise.processes import observers as shipped
@@ -26,11 +35,6 @@ from turnwise.serving.observer import HOOKS, NO_OBSERVERS, Observer, Observers
 
 ROOT = Path(__file__).parents[3]
 
-FIRST_MOVE = ["around_move (", "move_began", "move_made", "run_started", "run_moved", ")"]
-LATER_MOVE = ["around_move (", "move_began", "move_made", "step_ended", "run_moved", ")"]
-LAST_MOVE = ["around_move (", "move_began", "move_made", "step_ended", "run_ended", "run_moved", ")"]
-ANSWER = ["around_attempt (", "attempt_ended", "reply_stored", ")"]
-
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
@@ -39,39 +43,18 @@ def store(tmp_path: Path) -> Iterator[Store]:
     database.close()
 
 
-class Look(ToolMessage):
-    request: str = "look"
-    purpose: str = "To look."
-
-    def handle(self) -> str:
-        return "DONE nothing there"
-
-
-def an_app() -> App:
-    app = App("observed")
-
-    @app.task
-    def desk() -> Task:
-        agent = ChatAgent(ChatAgentConfig(name="Desk", llm=MockLMConfig(default_response='{"request": "look"}')))
-        agent.enable_message(Look)
-        return Task(agent, interactive=False)
-
-    return app
-
-
 def test_hooks_are_called_in_the_order_of_a_runs_life(store: Store) -> None:
     seen = Seen()
-    with Desk(store, an_app(), observers=[seen]) as desk:
+    with Desk(store, observed_app(), observers=[seen]) as desk:
         run = desk.go_on(desk.submit("desk"))
 
     assert run.status == "completed"
-    claimed = ["ask_claimed"]
-    assert seen.work == [FIRST_MOVE, claimed, ANSWER, LATER_MOVE, claimed, ANSWER, LAST_MOVE]
+    assert seen.work == LIFE
 
 
 def test_a_move_that_is_made_with_the_reply_is_told_of_within_the_attempt(store: Store) -> None:
     seen = Seen()
-    with Desk(store, an_app(), observers=[seen], move_with_reply=True) as desk:
+    with Desk(store, observed_app(), observers=[seen], move_with_reply=True) as desk:
         moved = desk.coordinator.move(desk.submit("desk"))
         assert desk.answer(moved)
 
@@ -82,7 +65,7 @@ def test_a_move_that_is_made_with_the_reply_is_told_of_within_the_attempt(store:
 
 def test_a_move_that_has_nothing_to_do_begins_nothing(store: Store) -> None:
     seen = Seen()
-    with Desk(store, an_app(), observers=[seen]) as desk:
+    with Desk(store, observed_app(), observers=[seen]) as desk:
         run = desk.go_on(desk.submit("desk"))
         seen.work.clear()
         desk.coordinator.move(run.id)
@@ -91,13 +74,13 @@ def test_a_move_that_has_nothing_to_do_begins_nothing(store: Store) -> None:
 
 
 def test_an_observer_that_raises_is_logged_and_changes_nothing(store: Store, caplog: pytest.LogCaptureFixture) -> None:
-    with Desk(store, an_app(), observers=[Failing(), FailingLater()]) as desk:
+    with Desk(store, observed_app(), observers=[Failing(), FailingLater()]) as desk:
         run = desk.go_on(desk.submit("desk"))
 
     assert (run.status, (run.result or {})["content"]) == ("completed", "nothing there")
     failed: list[Any] = [line for line in caplog.records if getattr(line, "action", "") == "observer_failed"]
     told = {line.hook for line in failed}
-    assert told == {hook for call in (*FIRST_MOVE, *ANSWER, *LAST_MOVE, "ask_claimed") if (hook := call.strip(" ()"))}
+    assert told == {hook for call in (*FIRST_MOVE, *CLAIM, *ANSWER, *LAST_MOVE) if (hook := call.strip(" ()"))}
     assert {line.levelno for line in failed} == {logging.ERROR}
     assert "The observer Failing failed at run_ended" in caplog.text
     assert "RuntimeError: run_ended is of no use" in caplog.text
@@ -147,7 +130,7 @@ def test_a_hook_that_no_observer_has_is_not_called_through_the_list() -> None:
 
 
 def test_every_hook_has_an_observer_and_a_moment() -> None:
-    ours = observers_of(an_app(), InProcessBus(), Metrics(CollectorRegistry()))
+    ours = observers_of(observed_app(), InProcessBus(), Metrics(CollectorRegistry()))
     called = {
         node.func.attr
         for folder in ("shared", "services")
@@ -176,7 +159,7 @@ def test_asks_that_a_sweep_takes_over_are_counted(store: Store) -> None:
     asked_run(quick, "llm")
     assert quick.claim("llm", new_worker(quick, "llm")) is not None
     seen = Seen()
-    with Desk(quick, an_app(), observers=[seen]) as desk:
+    with Desk(quick, observed_app(), observers=[seen]) as desk:
         while not seen.work:
             desk.coordinator._sweeper.sweep()
 

@@ -1,0 +1,58 @@
+"""Observers of whole installations: each process tells of its part of a run, in the order of the run's life."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.contract.brokers import broker
+from tests.support.databases import fresh_sqlite
+from tests.support.observers import ANSWER, CLAIM, FIRST_MOVE, LAST_MOVE, LATER_MOVE, LIFE, Seen, observed_app
+
+from turnwise.cli.embedded import EmbeddedServer
+from turnwise.client import Client
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.wire import encode_document
+from turnwise.processes.bootstrap import open_parts
+from turnwise.processes.settings import load_settings
+from turnwise.record.runs.records import NewRun
+from turnwise_coordinator.coordinator import Coordinator
+from turnwise_responders.responders import Responders
+
+
+def test_an_embedded_server_tells_its_observers_of_a_run(tmp_path: Path) -> None:
+    seen = Seen()
+    settings = load_settings(database_url=f"sqlite:///{tmp_path / 'runs.db'}", bind="127.0.0.1:0")
+    with EmbeddedServer(settings, observed_app(), observers=[seen]) as server, Client(server.url) as client:
+        run = client.submit("desk", "hello", wait=30)
+
+    assert run.status == "completed"
+    assert seen.work == LIFE
+
+
+@pytest.mark.parametrize("kind", ["rabbitmq", "redis"])
+def test_processes_of_a_distributed_set_tell_their_observers_of_a_run(tmp_path: Path, kind: str) -> None:
+    # given a coordinator and a worker, each with parts of its own
+    fresh_sqlite(tmp_path / "runs.db").close()
+    moving, answering = Seen(), Seen()
+    with broker(kind) as url:
+        settings = load_settings(database_url=f"sqlite:///{tmp_path / 'runs.db'}", broker_url=url)
+        ours = open_parts(settings, app=observed_app(), observers=[moving])
+        theirs = open_parts(settings, app=observed_app(), observers=[answering])
+        coordinator = Coordinator(ours.store, ours.bus, ours.app, settings, ours.observers)
+        worker = Responders(theirs.store, theirs.bus, theirs.app, settings, theirs.observers)
+        worker.start()
+
+        # when a run is served
+        hello = encode_document(ChatDocument(content="hello"))
+        run, _ = ours.store.submit(NewRun(id="run_1", task="desk", version="1", message=hello))
+        while (ask := (moved := coordinator.move(run.id)).ask) is not None:
+            worker.answer(ask)
+        worker.stop()
+        ours.close()
+        theirs.close()
+
+    # then
+    assert moved.run.status == "completed"
+    assert moving.work == [FIRST_MOVE, LATER_MOVE, LAST_MOVE]
+    assert answering.work == [CLAIM, ANSWER, CLAIM, ANSWER]
