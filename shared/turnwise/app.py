@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
+from turnwise.base.garbage import collections_paused
 from turnwise.errors import ApplicationError, UnknownTaskError
 from turnwise.tasks.own_attributes import survey
 from turnwise.tasks.task import Task
@@ -94,7 +95,8 @@ def load_app(target: str | None) -> App:
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        module = importlib.import_module(module_name)
+        with collections_paused():
+            module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
             raise ApplicationError(

@@ -1,12 +1,30 @@
-"""Settings of Python's garbage collector for a process that serves for weeks."""
+"""Settings of Python's garbage collector: while a process loads, and for one that serves for weeks."""
 
 from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 # Seconds between two full collections, each of which takes about 0.3 ms for a thousand objects that are not set apart.
 _EVERY = 30.0
+
+
+@contextmanager
+def collections_paused() -> Iterator[None]:
+    """Collect nothing until the end of the `with` block, for short work that leaves little garbage.
+
+    A service that loads makes 200,000 objects, all of which it keeps: looking through them again and again takes a
+    sixth of the processor time of its start.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def keep_memory_tidy(every: float = _EVERY) -> None:

@@ -6,6 +6,7 @@ import importlib
 from types import ModuleType
 from typing import Literal
 
+from turnwise.base.garbage import collections_paused
 from turnwise.errors import ConfigurationError
 
 Service = Literal["gateway", "coordinator", "responders"]
@@ -15,7 +16,8 @@ def load_service(service: Service, module: str = "service") -> ModuleType:
     """The module `turnwise_<service>.<module>`; raises `ConfigurationError` naming the extra that is not installed."""
     name = f"turnwise_{service}.{module}"
     try:
-        return importlib.import_module(name)
+        with collections_paused():
+            return importlib.import_module(name)
     except ModuleNotFoundError as error:
         # A module of ours that is missing within an installed service is a fault, not a missing extra.
         if error.name is not None and error.name.startswith(f"turnwise_{service}."):

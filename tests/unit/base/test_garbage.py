@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+
+from turnwise.app import load_app
+from turnwise.base.garbage import collections_paused
 
 # Holds 800,000 objects as a service holds its modules, then drops 400,000 that hold themselves, as errors and their
 # frames hold each other; each after it has been used for so long that only a full collection finds it.
@@ -47,6 +54,17 @@ weakref.finalize(Knot(), gone.set)
 print(gone.wait(10))
 """
 
+_APPLICATION = """
+import gc
+from turnwise import App, ChatAgent, Task
+app = App("told")
+enabled = gc.isenabled()
+
+@app.task(name="talk")
+def talk():
+    return Task(ChatAgent())
+"""
+
 
 def _printed(program: str, *arguments: str) -> str:
     command = [sys.executable, "-c", program, *arguments]
@@ -59,3 +77,31 @@ def test_little_is_left_lying_about_once_what_is_loaded_is_set_apart() -> None:
 
 def test_what_is_left_is_found_after_a_while_even_if_it_is_little() -> None:
     assert _printed(_ONE) == "True"
+
+
+def test_nothing_is_collected_while_collections_are_paused_and_again_afterwards() -> None:
+    with pytest.raises(ValueError, match="within"), collections_paused():
+        assert not gc.isenabled()
+        raise ValueError("within")
+
+    assert gc.isenabled()
+
+
+def test_a_pause_leaves_collections_off_that_were_off_before() -> None:
+    gc.disable()
+    try:
+        with collections_paused():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_an_application_is_loaded_while_collections_are_paused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "told_of_collections.py").write_text(_APPLICATION)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    load_app("told_of_collections")
+
+    assert not sys.modules["told_of_collections"].enabled
+    assert gc.isenabled()

@@ -37,10 +37,12 @@ def up(app: AppOption = None, bind: BindOption = None, database: DatabaseOption 
     Example: turnwise up --app office:app
     """
     settings = settings_of(app=app, bind=bind, database_url=database)
-    from turnwise.app import load_app
-    from turnwise.base.garbage import keep_memory_tidy
-    from turnwise.cli.embedded import EmbeddedServer
-    from turnwise.cli.signals import wait_for_stop
+    from turnwise.base.garbage import collections_paused, keep_memory_tidy
+
+    with collections_paused():
+        from turnwise.app import load_app
+        from turnwise.cli.embedded import EmbeddedServer
+        from turnwise.cli.signals import wait_for_stop
 
     loaded = load_app(settings.app)
     if settings.broker_url is not None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -15,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from turnwise.app import App
+from turnwise.base.garbage import collections_paused
 from turnwise.processes.settings import ServiceSettings
 from turnwise.testing.simulator.clients import Conversation, Human, Operator, does_it_again, says_yes
 from turnwise.testing.simulator.comparison import differences
@@ -178,7 +177,7 @@ class Simulator:
     ) -> Outcome:
         taking_part = {number: _undisturbed(self._all[number]) if quiet else self._all[number] for number in numbers}
         self.scenario.before()
-        with _no_collections():
+        with collections_paused():  # garbage is collected between schedules, not in the middle of one
             return simulate(
                 self._installation,
                 taking_part,
@@ -214,18 +213,6 @@ class Simulator:
 def _undisturbed(conversation: Conversation) -> Conversation:
     limits = {name: value for name, value in (conversation.limits or {}).items() if name != "deadline"}
     return replace(conversation, cancel=False, limits=limits or None)
-
-
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """Garbage is collected between schedules, not in the middle of one."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def _told(outcome: Outcome, repeat: str) -> str:
