@@ -9,10 +9,9 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Literal
 
-from tests.e2e.processes import APP, Process, environment, free_port, run_command
+from tests.e2e.processes import APP, Process, environment, free_port
 from tests.support.brokers import BrokerMissing
-from tests.support.databases import NoPostgresError, fresh_postgres
-from tests.support.services import missing
+from tests.support.services import migrated_postgres, missing
 
 Role = Literal["gateway", "coordinator", "llm", "agent", "worker"]
 EACH_APART: tuple[Role, ...] = ("gateway", "coordinator", "llm", "agent")
@@ -135,14 +134,13 @@ def distributed_on(
 ) -> Iterator[Distributed]:
     """Services on a fresh database and broker; skips the test where one of them is missing."""
     try:
-        with fresh_postgres() as database, fresh_broker() as broker:
-            done = run_command(["migrate"], environment(database_url=database), folder)
-            assert done.returncode == 0, done.stderr
+        # Migrated in this process: a command would take a second to start, each time.
+        with migrated_postgres() as database, fresh_broker() as broker:
             installation = Distributed(database, broker, folder, app, roles=roles, **settings)
             try:
                 installation.start()
                 yield installation
             finally:
                 installation.stop()
-    except (BrokerMissing, NoPostgresError) as error:
+    except BrokerMissing as error:
         missing(str(error))

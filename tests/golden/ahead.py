@@ -24,7 +24,13 @@ from .model_server import ScriptedModels
 from .record import Observation
 
 # A slow machine must not look like a dead worker, whose work another takes over: that would be another call of a model.
-_SETTINGS: dict[str, Any] = {"lease_seconds": "60", "max_turns": str(DEFAULT_TURN_LIMIT)}
+# And nothing is killed here, so there is little to beat and sweep for.
+_SETTINGS: dict[str, Any] = {
+    "lease_seconds": "60",
+    "beat_seconds": "5",
+    "sweep_seconds": "3",
+    "max_turns": str(DEFAULT_TURN_LIMIT),
+}
 _AT_ONCE = 4
 
 
