@@ -21,7 +21,7 @@ from turnwise.record.database import driver
 from turnwise.record.database.columns import ONE, Document, Seconds, now, word
 from turnwise.record.database.rows import AGENT, ASK, RUN, agent_of, ask_of, run_of
 from turnwise.record.database.schema import agent_states, asks, documents, runs, workers
-from turnwise.record.database.status_statements import change_asks, change_runs, status_in
+from turnwise.record.database.status_statements import change_asks, change_one, change_runs, require_one, status_in
 from turnwise.record.events.ask_events import AskDeferred, AskReleased, attempt_at
 from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.outcomes import CallUsage, Deferral
@@ -43,7 +43,7 @@ _TAKE = (
     )
     .returning(asks.c.attempts, asks.c.token, asks.c.claimed_at)
 )
-_GIVE_BACK = (
+_RELEASE = (
     change_asks(AskStatus.RUNNABLE, AskStatus.LEASED)
     .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
     .values(
@@ -56,8 +56,7 @@ _GIVE_BACK = (
     )
 )
 
-
-_PUT_OFF = (
+_DEFER = (
     change_asks(AskStatus.RUNNABLE, AskStatus.LEASED)
     .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
     .values(
@@ -206,7 +205,7 @@ class Claims(StoreBase):
                     due_at, given["new_due_at"] = transaction.now + look_in, None
             elif wait is not None:  # not the time counts, but that the provider has room
                 given |= {"new_due_at": None, "new_bucket": wait.target.provider.id, "new_tokens": wait.tokens}
-            transaction.connection.execute(_PUT_OFF, given)
+            change_one(transaction.connection, _DEFER, given, AskStatus.RUNNABLE)
             if ask.responder == "agent":
                 transaction.forget_begun(ask.id)
             waiting_for = wait_of(redacted(deferral.waiting_for.as_json()) | {"due_at": due_at})
@@ -256,7 +255,8 @@ class Claims(StoreBase):
         attempts, token, claimed_at = taken[0]
         if run.status == RunStatus.WAITING:  # it was deferred, and continues now
             waiting_for = ResponderWait(responder=ask.responder, agent=ask.agent_name, queue=ask.queue)
-            driver.run(connection, _GO_ON, [{"of_run": run.id, "new_waiting_for": waiting_for.as_json()}])
+            going_on = {"of_run": run.id, "new_waiting_for": waiting_for.as_json()}
+            require_one(driver.run_one(connection, _GO_ON, going_on).rowcount, RunStatus.RUNNING, run.id)
             run = replace(run, status=passed(run.status, RunStatus.RUNNING), waiting_for=waiting_for)
         leased = passed(ask.status, AskStatus.LEASED)
         ask = replace(ask, status=leased, attempts=attempts, token=token, worker_id=worker_id, claimed_at=claimed_at)
@@ -276,6 +276,6 @@ def _give_back(
 ) -> None:
     give_back(transaction, ask, ask.token)
     given = {"of_run": ask.run_id, "of_ask": ask.id, "doubts": int(in_doubt)}
-    transaction.connection.execute(_GIVE_BACK, given)
+    change_one(transaction.connection, _RELEASE, given, AskStatus.RUNNABLE)
     told = AskReleased(reason=reason, attempt=attempt_at(ask, ask.worker_id, work))
     transaction.event(told, ask.place)

@@ -15,7 +15,7 @@ from turnwise.record.budgets.reservations import count, give_back
 from turnwise.record.database.columns import ONE, Document, word
 from turnwise.record.database.rows import ASK, RECEIPT, ask_of, receipt_of
 from turnwise.record.database.schema import asks, events, receipts, workers
-from turnwise.record.database.status_statements import change_asks
+from turnwise.record.database.status_statements import change_asks, change_one
 from turnwise.record.events.ask_events import AskParked, AskResolved, attempt_at
 from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.kept_errors import CodedError, KeptError, RunError
@@ -130,7 +130,8 @@ def park_ask(transaction: RunTransaction, ask: AskRecord, parking: Parking, *, l
     passed(ask.status, AskStatus.PARKED)
     given = {"of_run": ask.run_id, "of_ask": ask.id}
     kept = redacted(_why(transaction, ask, parking, _tries(transaction, ask, lost_now)).as_json())
-    transaction.connection.execute(_PARK, given | {"why": kept, "at": transaction.now})
+    parked = given | {"why": kept, "at": transaction.now}
+    change_one(transaction.connection, _PARK, parked, AskStatus.PARKED)
     why = parked_reason(kept)
     # Of one whose holder was lost, the take-over has told it.
     held = None if lost_now else attempt_at(ask, ask.worker_id, parking.work)
@@ -234,7 +235,7 @@ def _again(transaction: RunTransaction, ask: AskRecord, why: ParkedReason, resol
 
 def _reopen(transaction: RunTransaction, ask: AskRecord, why: ParkedReason, resolution: Resolution) -> None:
     given = _resolved(transaction, ask, why, resolution) | {"new_traceparent": resolution.traceparent}
-    transaction.connection.execute(_REOPEN, given)
+    change_one(transaction.connection, _REOPEN, given, AskStatus.RUNNABLE)
     wait = ResponderWait(responder=ask.responder, agent=ask.agent_name, queue=ask.queue)
     transaction.change(status=RunStatus.RUNNING, waiting_for=wait)
 

@@ -19,7 +19,7 @@ from turnwise.record.budgets.reservations import Reservations, settle_lost
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks, runs, sweep_leases, workers
-from turnwise.record.database.status_statements import change_asks, status_in
+from turnwise.record.database.status_statements import change_asks, change_one, status_in
 from turnwise.record.events.ask_events import AskExpired, attempt_at
 from turnwise.record.runs.kept_errors import CodedError
 from turnwise.record.runs.outcomes import Parking
@@ -250,7 +250,7 @@ def _tell_lost(lost: Sequence[Any]) -> None:
 
 def _retake(transaction: RunTransaction, ask: AskRecord) -> AskRecord:
     given = {"of_run": ask.run_id, "of_ask": ask.id}
-    transaction.connection.execute(_RETAKE, given)
+    change_one(transaction.connection, _RETAKE, given, AskStatus.RUNNABLE)
     settle_lost(transaction, ask.id, ask.token, ask)
     _expired(transaction, ask, parked=False)
     return ask

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
@@ -29,6 +29,15 @@ def fetch(connection: Connection, statement: sa.Executable, values: Values) -> R
     return rows if dialect is not _SQLITE else prepared.read(rows)
 
 
+class Changed(Protocol):
+    """The rows that a statement has changed; known once its pipeline, if it was in one, is closed."""
+
+    @property
+    def rowcount(self) -> int:
+        """Return how many they are."""
+        ...
+
+
 def run(connection: Connection, statement: sa.Executable, rows: Sequence[Values]) -> None:
     """Execute a statement that gives no rows, once for each of `rows`; nothing for none."""
     if not rows:
@@ -43,6 +52,14 @@ def run(connection: Connection, statement: sa.Executable, rows: Sequence[Values]
         cursor.execute(prepared.text, prepared.bound(rows[0]))
     else:
         cursor.executemany(prepared.text, [prepared.bound(row) for row in rows])
+
+
+def run_one(connection: Connection, statement: sa.Executable, values: Values) -> Changed:
+    """Execute a statement that gives no rows once."""
+    driver, dialect = _driver(connection)
+    prepared = _prepared(statement, dialect, ())
+    changed: Changed = driver.cursor().execute(prepared.text, prepared.bound(values))
+    return changed
 
 
 class _Prepared:

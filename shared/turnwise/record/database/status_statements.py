@@ -1,12 +1,19 @@
-"""UPDATE statements that change a status: each names the states that it changes, and is checked when it is made."""
+"""UPDATE statements that change a status: each names the states that it changes, and is checked when it is made.
+
+A row in another state is left as it is. Where another process may have been faster (`claim`, a claim of the `sweep`),
+the caller looks at the rows that come back. Where the row was read under its run's lock, one that is left as it is
+would be a bug, and `change_one` and `require_one` raise. Ending a run cancels as many asks as there are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
+from turnwise.errors import IllegalTransitionError
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import asks, runs
 from turnwise.record.states import AskStatus, RunStatus, Status, all_passed, sources
@@ -26,6 +33,21 @@ def change_runs(target: RunStatus, *froms: RunStatus) -> sa.Update:
 def change_asks(target: AskStatus, *froms: AskStatus) -> sa.Update:
     """An UPDATE of asks from one of `froms` (any that may go there) to `target`; the caller adds the rest."""
     return sa.update(asks).where(_from(asks.c.status, target, froms)).values(status=target.value)
+
+
+def change_one(connection: Connection, statement: sa.Update, given: Mapping[str, Any], target: Status) -> None:
+    """Change the status of the one row that was read under its run's lock; raise `IllegalTransitionError` otherwise."""
+    changed = connection.execute(statement, given).rowcount
+    require_one(changed, target, str(given.get("of_ask") or given.get("of_run")))
+
+
+def require_one(changed: int, target: Status, id: str) -> None:
+    """Raise `IllegalTransitionError` unless a statement has changed the status of one row."""
+    if changed != 1:
+        raise IllegalTransitionError(
+            f"{id} was to become {target}, and {changed} rows were changed, not 1: its status is another one than its "
+            "transaction has read, or it is gone; read it again under its run's lock"
+        )
 
 
 def _from(column: sa.ColumnElement[Any], target: Status, froms: tuple[Status, ...]) -> sa.ColumnElement[bool]:

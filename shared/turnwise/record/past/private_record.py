@@ -142,7 +142,8 @@ def _answer(transaction: RunTransaction, row: Json, document: Json | None) -> No
         transaction.put_document(row["document_id"], document, (document.get("metadata") or {}).get("parent_id"))
     known = {field.name for field in fields(ReplyRecord)}
     kept = {name: value for name, value in row.items() if name in known}
-    # The replies were given to workers; here the ask has none, and goes by the same statuses.
+    # The replies were given to workers; here the ask has none, and goes by the same statuses. One that is open, as a
+    # human's is and the first of a stretch, stays so: nothing is changed then.
     transaction.connection.execute(_CLAIM, {"of_ask": row["ask_id"]})
     accepted = {"run_id": transaction.run.id, "accepted": True, "reason": None, "cost": None}
     accepted["error"] = kept_error(row["error"])

@@ -11,7 +11,7 @@ from turnwise.base.waits import HumanWait, ResponderWait, RunWait
 from turnwise.errors import ConflictError
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import agent_states, asks, events, histories, replies
-from turnwise.record.database.status_statements import change_asks
+from turnwise.record.database.status_statements import change_asks, change_one
 from turnwise.record.events.event import EventPlace
 from turnwise.record.events.run_events import RunRetried
 from turnwise.record.past.export import read_run
@@ -211,7 +211,8 @@ def _reopened(transaction: RunTransaction, past: Past, record: ExportedRecord, t
     ask = record.ask(past.awaiting)
     token = max(last, ask["token"]) + 1
     status = passed(AskStatus(ask["status"]), AskStatus.OPEN if ask["responder"] == "user" else AskStatus.RUNNABLE)
-    transaction.connection.execute(_REOPEN[status], given | {"new_token": token, "new_traceparent": traceparent})
+    reopened = given | {"new_token": token, "new_traceparent": traceparent}
+    change_one(transaction.connection, _REOPEN[status], reopened, status)
     return True
 
 

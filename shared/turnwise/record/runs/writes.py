@@ -22,9 +22,9 @@ from turnwise.record.database.schema import (
     receipts,
     replies,
 )
-from turnwise.record.database.status_statements import change_asks
+from turnwise.record.database.status_statements import change_asks, require_one
 from turnwise.record.runs.records import Json
-from turnwise.record.states import UNANSWERED, AskStatus
+from turnwise.record.states import UNANSWERED, AskStatus, RunStatus
 
 _param = sa.bindparam
 _CLOSE = {
@@ -92,6 +92,7 @@ class Writes:
         self.histories: dict[str, list[Json]] = {}
         self.counts: dict[tuple[int, str], int] = {}
         self.usage: list[Json] = []
+        self._changed: list[tuple[driver.Changed, AskStatus | RunStatus, str]] = []
 
     def flush(self, connection: Connection, now: float, run_values: Json) -> None:
         """Write everything; `run_values` are the run's changed columns."""
@@ -105,9 +106,15 @@ class Writes:
             self._insert(connection, events, self.events)
             if run_values:
                 values = {f"new_{name}": value for name, value in run_values.items()}
-                driver.run(connection, _update_run(frozenset(run_values)), [values | {"of_run": self._run_id}])
+                of_run = values | {"of_run": self._run_id}
+                changed = driver.run_one(connection, _update_run(frozenset(run_values)), of_run)
+                if "status" in run_values:
+                    self._changed.append((changed, run_values["status"], self._run_id))
             # Other runs of the tenant write these rows, too, so they are locked last.
             driver.run(connection, add_usage(self._database.insert), self.usage)
+        # The rows were read under the run's lock, so each has changed; in the pipeline no one knew yet.
+        for changed, status, id in self._changed:
+            require_one(changed.rowcount, status, id)
 
     def _flush_agents(self, connection: Connection) -> None:
         for key, keep, epoch in self.cuts:
@@ -130,7 +137,9 @@ class Writes:
 
     def _flush_asks(self, connection: Connection, now: float) -> None:
         for ask_id, status in self.closed_asks.items():
-            driver.run(connection, _CLOSE[status], [{"of_run": self._run_id, "of_ask": ask_id, "at": now}])
+            of_ask = {"of_run": self._run_id, "of_ask": ask_id, "at": now}
+            closed = driver.run_one(connection, _CLOSE[status], of_ask)
+            self._changed.append((closed, status, ask_id))
         if self.close_open_asks:
             driver.run(connection, _CLOSE_OPEN, [{"of_run": self._run_id, "at": now}])
         self._insert(connection, asks, self.asks)
