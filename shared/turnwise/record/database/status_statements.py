@@ -35,13 +35,13 @@ def change_asks(target: AskStatus, *froms: AskStatus) -> sa.Update:
     return sa.update(asks).where(_from(asks.c.status, target, froms)).values(status=target.value)
 
 
-def change_one(connection: Connection, statement: sa.Update, given: Mapping[str, Any], target: Status) -> None:
-    """Change the status of the one row that was read under its run's lock; raise `IllegalTransitionError` otherwise."""
+def change_one(connection: Connection, statement: sa.Update, given: Mapping[str, Any], target: AskStatus) -> None:
+    """Change the status of the one ask that was read under its run's lock; raise `IllegalTransitionError` otherwise."""
     changed = connection.execute(statement, given).rowcount
-    require_one(changed, target, str(given.get("of_ask") or given.get("of_run")))
+    require_one(changed, target, str(given["of_ask"]))
 
 
-def require_one(changed: int, target: Status, id: str) -> None:
+def require_one(changed: int, target: AskStatus | RunStatus, id: str) -> None:
     """Raise `IllegalTransitionError` unless a statement has changed the status of one row."""
     if changed != 1:
         raise IllegalTransitionError(
