@@ -7,8 +7,8 @@ chosen in `turnwise.processes.observers`. What a run cannot do without, as permi
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any
 
@@ -158,40 +158,41 @@ def _told(hook: str, calls: Sequence[Callable[..., None]]) -> Callable[..., None
 def _around(
     hook: str, calls: Sequence[Callable[..., AbstractContextManager[object]]]
 ) -> Callable[..., AbstractContextManager[object]]:
-    @contextmanager
-    def around(*moment: Any) -> Iterator[None]:
-        with ExitStack() as stack:
-            for call in calls:
-                stack.enter_context(_Guarded(hook, call, moment))
-            yield
-
-    return around
+    return lambda *moment: _Around(hook, calls, moment)
 
 
-class _Guarded:
-    """The context of one observer; an error of its own neither reaches the work within nor hides that of the work."""
+class _Around:
+    """The contexts of all observers; an error of their own neither reaches the work within nor hides that of the work.
 
-    def __init__(self, hook: str, call: Callable[..., AbstractContextManager[object]], moment: tuple[Any, ...]) -> None:
-        self._hook, self._call, self._moment = hook, call, moment
-        self._context: AbstractContextManager[object] | None = None
+    A class, because one is around every move and every answer, and a generator over a stack costs three times as much.
+    """
+
+    __slots__ = ("_calls", "_hook", "_moment", "_open")
+
+    def __init__(
+        self, hook: str, calls: Sequence[Callable[..., AbstractContextManager[object]]], moment: tuple[Any, ...]
+    ) -> None:
+        self._hook, self._calls, self._moment = hook, calls, moment
+        self._open: list[tuple[Callable[..., object], AbstractContextManager[object]]] = []
 
     def __enter__(self) -> None:
-        try:
-            context = self._call(*self._moment)
-            context.__enter__()
-            self._context = context
-        except Exception as error:  # noqa: BLE001 - as for any hook
-            _log_failure(self._hook, self._call, error)
+        for call in self._calls:
+            try:
+                context = call(*self._moment)
+                context.__enter__()
+            except Exception as error:  # noqa: BLE001 - as for any hook
+                _log_failure(self._hook, call, error)
+            else:
+                self._open.append((call, context))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._context is None:
-            return
-        try:
-            self._context.__exit__(kind, error, trace)
-        except Exception as error:  # noqa: BLE001 - as for any hook
-            _log_failure(self._hook, self._call, error)
+        for call, context in reversed(self._open):
+            try:
+                context.__exit__(kind, error, trace)
+            except Exception as failure:  # noqa: BLE001 - as for any hook
+                _log_failure(self._hook, call, failure)
 
 
 def _log_failure(hook: str, call: Callable[..., object], error: Exception) -> None:
