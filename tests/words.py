@@ -1,4 +1,4 @@
-"""Checks the words of pages, docstrings and comments: `python -m tests.words`, a part of `make check`.
+"""Checks the words of pages, docstrings, comments, errors and help: `python -m tests.words`, a part of `make check`.
 
 The list is the mechanical part of the project's English. Each entry is a pattern and the words to use instead.
 """
@@ -21,6 +21,9 @@ WORDS = {
     r"nobody": "no one, or the passive",
     r"somebody": "someone",
     r"anybody": "anyone",
+    r"any more(?= *[.;,:)\"]|$)": "no longer, before the verb",
+    r"in the place of": "in place of, or instead of",
+    r"(?:to|can|could|may|might) be had": "available",
     r"waits? in a circle": "deadlock",
     r"put(?:s|ting)? off": "defer",
     r"put(?:s|ting)? aside": "reserve",
@@ -72,9 +75,22 @@ def in_page(path: str, text: str) -> Iterator[Fault]:
         yield from in_text(path, number, line)
 
 
+def _shown(node: ast.AST) -> Iterator[ast.Constant]:
+    """Yield the strings that a user reads: texts of raised errors, help of commands and options."""
+    parts: list[ast.AST] = []
+    if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+        parts = [*node.exc.args]
+    elif isinstance(node, ast.Call):
+        parts = [keyword.value for keyword in node.keywords if keyword.arg == "help"]
+    for part in parts:
+        yield from (item for item in ast.walk(part) if isinstance(item, ast.Constant) and isinstance(item.value, str))
+
+
 def in_module(path: str, text: str) -> Iterator[Fault]:
-    """Find faults of a module's docstrings and comments."""
+    """Find faults of a module's docstrings and comments, and of the errors and the help that it shows."""
     for node in ast.walk(ast.parse(text)):
+        for shown in _shown(node):
+            yield from in_text(path, shown.lineno, str(shown.value))
         if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         docstring = ast.get_docstring(node, clean=False)

@@ -132,7 +132,7 @@ class HelmLibrary:
 
 
 def find_engine() -> Engine:
-    """Helm, however it can be had; skips the test where it can not."""
+    """Helm, however it can be had; skips the test where it cannot."""
     if program := shutil.which("helm"):
         return HelmProgram(program)
     try:

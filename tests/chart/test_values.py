@@ -127,7 +127,7 @@ def test_the_chart_and_the_distribution_have_one_version() -> None:
         ),
         (
             {"autoscaling": {"kind": "hpa"}, "workerDefaults": {"scaling": {"minReplicas": 0}}},
-            "a HorizontalPodAutoscaler can not do",
+            "a HorizontalPodAutoscaler cannot do",
         ),
         (
             {

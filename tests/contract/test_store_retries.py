@@ -192,7 +192,7 @@ def test_a_run_of_a_session_goes_on_with_what_it_had_added_unless_the_session_we
     later = stage.play("one more", session_id=session)
 
     # then
-    with pytest.raises(ConflictError, match=f"has gone on with the run {later.id}") as caught:
+    with pytest.raises(ConflictError, match=f"has continued with the run {later.id}") as caught:
         store.retry(other.id)
     assert caught.value.code == "session_went_on"
 

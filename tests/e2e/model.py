@@ -94,7 +94,7 @@ _LINES: Mapping[str, Sequence[str | Answer]] = {
         "__SEND__:Bob one more question",
         "DONE asked them all",
     ),
-    "alice": ("DONE there are 12 chairs", "DONE I can not read that", "DONE I have said it"),
+    "alice": ("DONE there are 12 chairs", "DONE I cannot read that", "DONE I have said it"),
     "bob": ("DONE there are 3 tables", "DONE ask away"),
     "asker": ("TO[User]: Which colour do you want?", "TO[User]: And which size?", "DONE it is ordered"),
     "talker": ("Hello, what is it about?", "I see. Go on.", "Good to know."),

@@ -1,4 +1,4 @@
-"""A service that can not start says why in one line, tells what to do, and exits with 2."""
+"""A service that cannot start says why in one line, tells what to do, and exits with 2."""
 
 from __future__ import annotations
 

@@ -279,7 +279,7 @@ BROKEN: list[tuple[str, Broken, str, str, str]] = [
         "CA that is not there",
         {"BROKER_URL": redis(scheme="rediss"), "BROKER_CA": "missing.pem"},
         "broker",
-        "can not be used",
+        "cannot be used",
         "expected files in PEM",
     ),
     (

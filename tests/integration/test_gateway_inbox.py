@@ -130,7 +130,7 @@ def test_what_can_not_be_resolved_is_refused_with_the_reason(gateway: Served, cl
     with pytest.raises(InvalidRequestError, match="again or fail"):
         client.resolve(model, "happened", "x")
     call = _park(gateway)
-    with pytest.raises(InvalidRequestError, match="goes with the outcome happened"):
+    with pytest.raises(InvalidRequestError, match="is for the outcome happened"):
         client.resolve(call, "again", "x")
     for unknown in ("run_none.1.1.1", "no such thing", f"{call}.1", "../runs"):
         with pytest.raises(NotFoundError):

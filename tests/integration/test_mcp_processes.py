@@ -132,7 +132,7 @@ def test_a_server_over_http_may_be_restarted_between_calls(over_http: HTTPServer
         agent = agent_with(server)
         before = ask(agent, '{"request": "process"}')
         over_http.stop()
-        with pytest.raises(ToolServerUnavailableError, match="can not be reached"):
+        with pytest.raises(ToolServerUnavailableError, match="cannot be reached"):
             ask(agent, '{"request": "process"}')
         over_http.start()
         after = ask(agent, '{"request": "process"}')

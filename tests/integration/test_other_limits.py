@@ -118,7 +118,7 @@ def test_an_unknown_run_and_bad_usage_are_told(server: EmbeddedServer, terminal:
 
     assert patch(server, unknown, {"limits": {"max_tokens": 5}}).status_code == 404
     assert "give --max-cost, --max-tokens or both" in terminal.run("raise", unknown, "--url", server.url, code=2)
-    assert "is no amount in US dollars" in terminal.run(
+    assert "is not an amount in US dollars" in terminal.run(
         "raise", unknown, "--max-cost", "much", "--url", server.url, code=2
     )
     assert "there is no run" in terminal.refused("raise", unknown, "--max-tokens", "5", "--url", server.url)

@@ -80,8 +80,8 @@ def test_old_runs_are_counted_then_deleted(store: Store, terminal: Terminal) -> 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--older-than", "soon"), "'soon' is no duration; expected for instance 30d"),
-        (("--older-than", "-1d"), "no duration"),
+        (("--older-than", "soon"), "'soon' is not a duration; expected for instance 30d"),
+        (("--older-than", "-1d"), "is not a duration"),
         (("--older-than", "1d", "--status", "running"), "only runs that have ended are deleted"),
     ],
 )

@@ -33,7 +33,7 @@ class Leak(ToolMessage):
     purpose: str = "To fail with everything that it knows."
 
     def handle(self) -> str:
-        raise RuntimeError(f"can not sign in with {TOKEN} or {WIRE_KEY} at amqp://app:{BROKER_PASSWORD}@mq:5672//")
+        raise RuntimeError(f"cannot sign in with {TOKEN} or {WIRE_KEY} at amqp://app:{BROKER_PASSWORD}@mq:5672//")
 
 
 def _app(base_url: str) -> App:

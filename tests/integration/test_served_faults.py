@@ -175,7 +175,7 @@ def test_whatever_a_handler_returns_or_raises_the_run_ends(
         assert desk.store.events(run.id)[-1].type in ("run.completed", "run.failed")
 
 
-@pytest.mark.postgres  # SQLite lets in one writer at a time: there two moves can not meet
+@pytest.mark.postgres  # SQLite lets in one writer at a time: there two moves cannot meet
 def test_rules_of_an_application_see_the_run_that_they_are_asked_about(postgres_url: str) -> None:
     database = Database(postgres_url)
     both = threading.Barrier(2, timeout=5)
@@ -271,7 +271,7 @@ def test_a_run_that_can_not_move_keeps_no_other_from_being_swept(database: Datab
         def move(run_id: str) -> None:
             moves.append(run_id)
             if run_id == sick:
-                raise ValueError("this one can not be written")
+                raise ValueError("this one cannot be written")
 
         desk.coordinator._sweeper._move = move
 

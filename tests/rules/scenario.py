@@ -49,7 +49,7 @@ class Scenario:
 
 
 def not_over_http(scenario: Scenario) -> str | None:
-    """Why the scenario can not be played over HTTP; None if it can."""
+    """Why the scenario cannot be played over HTTP; None if it can."""
     for way in (HTTP, SERVED, RUN):
         if way in scenario.never:
             return scenario.never[way]

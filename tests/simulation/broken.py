@@ -1,6 +1,6 @@
 """The protections, each taken away: what the simulator has to notice.
 
-Not here, because one SQLite file with one writer at a time can not show it, and left to the chaos run on real servers:
+Not here, because one SQLite file with one writer at a time cannot show it, and left to the chaos run on real servers:
 
 - no lock of the run's row, or locks in another order: on SQLite a transaction is alone, so nothing is missed;
 - a claim that does not skip what others have locked, for the same reason;

@@ -243,7 +243,7 @@ class Watch:
         except ValueError:
             assert [self._dumped(frame.state) for frame in given] == before, "an illegal answer changed the state"
         else:
-            raise AssertionError(f"{illegal} was taken in the place of {answer}")
+            raise AssertionError(f"{illegal} was taken in place of {answer}")
         used = given
         if self.through_json:
             used = tuple(f._replace(state=self._loaded(text)) for f, text in zip(given, before, strict=True))

@@ -108,7 +108,7 @@ class Coordinator:
         if self._paused():
             return None
         self.hearing.heard()
-        self._incarnation.note_deaf(False)  # a sweep finds nothing any more that would say so
+        self._incarnation.note_deaf(False)  # no sweep finds more that would say so
         return self.move(run_id)
 
     def _swept(self, run_id: str) -> Moved:

@@ -48,7 +48,7 @@ def _said(value: str) -> str:
 
 def _plain(value: str) -> str:
     if _CONTROL.search(value):
-        raise ValueError("control characters are not possible here")
+        raise ValueError("control characters are not allowed here")
     return value
 
 
@@ -128,7 +128,7 @@ class Fork(_Body):
         None, description="Answers the question that is open there; before the run began: its first message."
     )
     model: Annotated[str, AfterValidator(_plain)] | None = Field(
-        None, min_length=1, max_length=200, description="For all agents that have a model, in the place of their own."
+        None, min_length=1, max_length=200, description="For all agents that have a model, in place of their own."
     )
     version: str | None = Field(
         None, min_length=1, max_length=200, description="Of the application; the server's own if left out."
@@ -159,7 +159,7 @@ class Retry(_Body):
 
 
 class OtherLimits(_Body):
-    """Limits in the place of a run's own; what is left out stays."""
+    """Limits in place of a run's own; what is left out stays."""
 
     max_cost: Money = Field(None, description="US dollars, a decimal string; 0 is no limit.", examples=["2.00"])
     max_tokens: int | None = Field(None, ge=0, lt=2**53, description="0 is no limit.")
@@ -281,7 +281,7 @@ class PauseRequest(_Body):
 
 
 class TenantChange(_Body):
-    """A tenant's own limits, in the place of the installation's settings; these hold for what is left out."""
+    """A tenant's own limits, in place of the installation's settings; these hold for what is left out."""
 
     day_max_cost: Money = Field(None, description="US dollars, a decimal string; 0 is no limit.", examples=["5.00"])
     day_max_tokens: int | None = Field(None, ge=0, lt=2**53, description="0 is no limit.")

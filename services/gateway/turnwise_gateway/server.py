@@ -116,7 +116,7 @@ def listen(host: str, port: int) -> socket.socket:
                 f"{host}:{port} is in use by another process; stop that one, or set TURNWISE_BIND to a free port"
             ) from error
         raise ConfigurationError(
-            f"can not listen on {host}:{port}: {error.strerror}; set TURNWISE_BIND to an address of this machine"
+            f"cannot listen on {host}:{port}: {error.strerror}; set TURNWISE_BIND to an address of this machine"
         ) from error
     return listener
 

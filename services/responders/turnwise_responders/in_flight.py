@@ -1,4 +1,4 @@
-"""The answers that this process is working on, and the word that one of them has no use any more."""
+"""The answers that this process is working on, and the notice that one of them is no longer wanted."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class InFlight:
             logger.warning("Could not see what is still wanted: %s", error, extra={"action": "look_failed"})
 
     def look(self) -> None:
-        """Cancelled what the record says has no use any more; raises `DatabaseUnavailableError`."""
+        """Cancel the answers that, as the record says, are no longer wanted; raises `DatabaseUnavailableError`."""
         now = self._clock.monotonic()
         with self._lock:
             # What began just now needs no look: most answers are there before the next one.

@@ -234,7 +234,7 @@ class Responders:
             self._dispatcher.wake(claim.run.id)
 
     def _drop(self, claim: Claim, release: Release) -> bool | None:
-        """Give back what was cancelled, and let a coordinator see why; if it is not ours any more, keep the books.
+        """Give back what was cancelled, and let a coordinator see why; if it is no longer ours, keep the books.
 
         Whether it was ours; None if this process had to stop before it knew.
         """
@@ -320,7 +320,7 @@ class Responders:
 
 
 def _refused(claim: Claim, outcome: Outcome, error: Exception) -> Reply:
-    """The error for the record in the place of an outcome that the database refuses."""
+    """The error for the record in place of an outcome that the database refuses."""
     message = f"the reply cannot be kept: {error}"
     code = error.code if isinstance(error, TurnwiseError) else None
     kept = RaisedError(type=type(error).__name__, message=message, place=claim.ask.path, code=code)

@@ -145,7 +145,7 @@ class Streaming:
             self._some.set()
 
     def _drop(self, text: AnswerText) -> None:
-        """Forget pending text that no one watches any more: what is pending has to end where the text ends."""
+        """Forget pending text that is no longer watched: what is pending has to end where the text ends."""
         if text in self._pending:
             with self._lock:
                 self._pending.pop(text, None)

@@ -14,7 +14,7 @@ Status = Literal["queued", "running", "waiting", "completed", "failed", "cancell
 
 
 class LimitsView(View):
-    """Where the run ends at the latest."""
+    """The limits of a run."""
 
     max_cost: str | None
     max_tokens: int | None
@@ -69,7 +69,7 @@ class FrameView(View):
 
 
 class LinksView(View):
-    """Where to continue."""
+    """Links of a run."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 

@@ -29,7 +29,7 @@ class SessionTaskView(View):
 
 
 class SessionLinks(View):
-    """Where to continue."""
+    """Links of a session."""
 
     self: str
     runs: str

@@ -1,4 +1,4 @@
-"""Where a run's time went. Times are RFC 3339 in UTC, durations seconds, `start` seconds since the run began."""
+"""The timeline of a run. Times are RFC 3339 in UTC, durations seconds, `start` seconds since the run began."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class ShareView(View):
 
 
 class TimelineView(View):
-    """Where the run's time went: all of it in `summary`, `shares` and `slowest`, and a page of its `items`."""
+    """The timeline of a run: all of it in `summary`, `shares` and `slowest`, and a page of its `items`."""
 
     run: str
     task: str

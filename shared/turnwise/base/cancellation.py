@@ -38,7 +38,7 @@ class Cause(str, Enum):
 
 
 class Cancellation:
-    """Told once, from any thread, that what is done under it has no use any more.
+    """A signal, given once and from any thread, that the work under it is no longer wanted.
 
     After `seconds` (None: never) it is cancelled with the cause `late`; `what` says for errors what took so long. It
     is cancelled with its `parent`, too.
@@ -84,7 +84,7 @@ class Cancellation:
             if self._cause is None:
                 self._cause = cause
             callbacks, self._callbacks = list(self._callbacks.values()), {}
-            # Called under the lock: who has left `on_cancel` is not called any more.
+            # Called under the lock: a callback that has left `on_cancel` is no longer called.
             for callback in callbacks:
                 callback()
 
@@ -238,7 +238,7 @@ def current_cancellation() -> Cancellation | None:
 
 
 def cancelled() -> bool:
-    """Return whether the work that calls this has no use any more: its run was ended, or its time is over.
+    """Return whether the work that calls this is no longer wanted: its run was ended, or its time is over.
 
     A synchronous tool handler that takes long should look at it now and then, because no one can interrupt it. What it
     returns afterwards is thrown away.
@@ -248,7 +248,7 @@ def cancelled() -> bool:
 
 
 def check_cancelled() -> None:
-    """Raise `CallCancelledError` if the work that calls this has no use any more; see `cancelled`."""
+    """Raise `CallCancelledError` if the work that calls this is no longer wanted; see `cancelled`."""
     current = _current.get()
     if current is not None:
         current.check()

@@ -29,7 +29,7 @@ class DueCall:
         self.call: Callable[[], object] | None = call
 
     def withdraw(self) -> None:
-        """Call nothing any more; one that is being called is not waited for."""
+        """Stop calling; a call in progress is not waited for."""
         self.call = None
 
 

@@ -48,7 +48,7 @@ def fault_in(value: Any, max_depth: int = MAX_DEPTH) -> str | None:
 
 
 def is_too_deep(value: Any, text: str, max_depth: int = MAX_STORED_DEPTH) -> bool:
-    """Return whether a value is nested deeper than that; `text` is it as JSON, whose brackets settle most cases."""
+    """Return whether a value is nested deeper than that; `text` is its JSON, whose brackets settle most cases."""
     if text.count("{") + text.count("[") <= max_depth:
         return False
     level: list[Any] = [value]
@@ -69,7 +69,7 @@ def cut(value: Any, max_depth: int = MAX_STORED_DEPTH) -> Any:
 
 
 def is_unicode(text: str) -> bool:
-    """Return whether UTF-8 can express the text; half of a surrogate pair it cannot."""
+    """Return whether UTF-8 can express the text, which has no half of a surrogate pair."""
     if text.isascii():
         return True
     try:

@@ -44,7 +44,7 @@ class Bus(Protocol):
         ...
 
     def tell(self, listener: str, notice: Notice) -> None:
-        """Tell the listener with this address; the notice is gone if there is no such listener any more."""
+        """Tell the listener with this address; the notice is lost if there is no such listener."""
         ...
 
     def listen(self, callback: OnNotice, *, as_worker: bool = False) -> Subscription:

@@ -109,7 +109,7 @@ class CeleryBus:
         return self._work.use(lambda publisher: publisher.count(lane(queue, self._version)))
 
     def check(self) -> None:
-        """One round trip to the broker."""
+        """Make one round trip to the broker."""
         self._work.use(Publisher.verify)
 
     def close(self) -> None:

@@ -74,7 +74,7 @@ class InProcessBus:
             return len(self._queues[queue]) if queue in self._queues else 0
 
     def check(self) -> None:
-        """Nothing to reach: always fine."""
+        """Do nothing: queues in the process are always there."""
 
     def close(self) -> None:
         """Stop every consumer and listener; handlers that run are waited for."""

@@ -35,7 +35,7 @@ class WireKeys:
 
     @classmethod
     def of(cls, keys: Sequence[str], *, accept_unsigned: bool = False) -> WireKeys:
-        """Of the texts in the settings."""
+        """Return the keys that the settings name."""
         for n, key in enumerate(keys, 1):
             if len(key) < _SHORTEST:
                 raise ConfigurationError(

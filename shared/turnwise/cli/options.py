@@ -20,7 +20,7 @@ DatabaseOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
 SessionOption = Annotated[
-    str | None, typer.Option("--session", metavar="ID", help="Go on with the conversation of this session.")
+    str | None, typer.Option("--session", metavar="ID", help="Continue the conversation of this session.")
 ]
 UrlOption = Annotated[
     str, typer.Option("--url", envvar="TURNWISE_URL", help="The gateway.", show_default=True, show_envvar=True)
@@ -38,7 +38,7 @@ def seconds(text: str) -> float:
     except ValueError:
         found = -1.0
     if not 0 <= found < float("inf"):
-        raise typer.BadParameter(f"{text!r} is no duration; expected for instance 30d, 12h, 45m or 90s")
+        raise typer.BadParameter(f"{text!r} is not a duration; expected for instance 30d, 12h, 45m or 90s")
     return found
 
 
@@ -48,5 +48,5 @@ def usd(text: str | None) -> Decimal | None:
         return None
     amount = parse_usd(text)
     if amount is None:
-        raise typer.BadParameter(f"{text!r} is no amount in US dollars; expected for instance 0.50")
+        raise typer.BadParameter(f"{text!r} is not an amount in US dollars; expected for instance 0.50")
     return amount

@@ -42,9 +42,7 @@ def write_log(client: Client, run_id: str, form: str, output: Path | None) -> No
         with output.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(pieces)
     except OSError as error:
-        raise ConfigurationError(
-            f"the log can not be written to {str(output)!r}: {error}; name another file"
-        ) from error
+        raise ConfigurationError(f"the log cannot be written to {str(output)!r}: {error}; name another file") from error
 
 
 def _form(client: Client, run_id: str, name: str, output: Path | None) -> TranscriptForm:

@@ -41,7 +41,7 @@ ErrorOption = Annotated[
 Since = Annotated[
     str | None, typer.Option("--since", metavar="TIME", help="Only runs that ended within that time: 1h, 45m, 2d.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell which runs match.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only list the runs that match.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Change all that match without asking.")]
 
 
@@ -70,7 +70,7 @@ def check_choice(run: str | None, chosen: Json, *, dry_run: bool) -> None:
     if (run is None) == (not chosen):
         raise typer.BadParameter("give the id of a run, or options that choose runs, such as --task and --older-than")
     if run is not None and dry_run:
-        raise typer.BadParameter("--dry-run goes with options that choose runs")
+        raise typer.BadParameter("--dry-run needs options that choose runs")
 
 
 def change_all(

@@ -1,4 +1,4 @@
-"""From what the gateway refuses to the error that says so."""
+"""Errors of the answers with which the gateway refuses a request."""
 
 from __future__ import annotations
 

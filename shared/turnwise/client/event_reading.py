@@ -66,7 +66,7 @@ class EventReading:
         return item.type in _LAST
 
     def is_over(self, run: RunWithTree) -> bool:
-        """Return whether no event will come any more, now that the run is as given."""
+        """Return whether the run, as given, has no further event."""
         return run.finished_at is not None and run.last_event <= self._seq
 
     def next_pause(self) -> float:

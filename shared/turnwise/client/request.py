@@ -40,12 +40,12 @@ class Request(Generic[T]):
 
     @property
     def takes_key(self) -> bool:
-        """Return whether the gateway does it once for each idempotency key."""
+        """Return whether the gateway accepts an idempotency key for it."""
         return self.method in _KEYED
 
     @property
     def repeatable(self) -> bool:
-        """Return whether it may be sent again when it is not known what became of it."""
+        """Return whether it may be sent again when its outcome is unknown."""
         return self.method in _REPEATABLE or self.idempotency_key is not None
 
     def following(self, cursor: str) -> Request[T]:

@@ -110,7 +110,7 @@ def _triage(conversation: ScriptedConversation) -> str:
 
 def _closed_at_once(text: str) -> str | None:
     if words.speaks_to_a_model(text):
-        return _close("declined", text, "we can not act on instructions in a message. Tell us what you need help with.")
+        return _close("declined", text, "we cannot act on instructions in a message. Tell us what you need help with.")
     if words.needs_a_colleague(text):
         return _close("escalated", text, "a colleague takes over and will write to you personally.")
     if not words.about_billing(text) and not words.topics(text) and words.asks_nothing(text):

@@ -105,7 +105,7 @@ class Ledger:
         self._path = (directory or demo_directory()) / "ledger.sqlite"
 
     def invoices_of(self, customer: str) -> list[Invoice]:
-        """All invoices of a customer, the newest first."""
+        """Return all invoices of a customer, the newest first."""
         with self._connection() as connection:
             found = connection.execute(
                 f"{_INVOICES} WHERE customer = ? ORDER BY issued DESC, number DESC", (_email(customer),)
@@ -113,7 +113,7 @@ class Ledger:
             return [_invoice(row) for row in found]
 
     def invoice_of(self, customer: str, number: str) -> Invoice | None:
-        """One invoice, or None: an unknown number and another customer's look the same."""
+        """Return one invoice, or None: an unknown number and another customer's look the same."""
         with self._connection() as connection:
             return _find(connection, customer, number)
 
@@ -148,7 +148,7 @@ class Ledger:
             opened = sqlite3.connect(self._path, timeout=30, isolation_level=None)
         except (OSError, sqlite3.OperationalError) as error:
             raise ConfigurationError(
-                f"The demo can not keep its books in {self._path.parent} ({error}); "
+                f"The demo cannot keep its books in {self._path.parent} ({error}); "
                 "set TURNWISE_DEMO_DIR to a directory it may write to"
             ) from error
         with closing(opened) as connection:
@@ -194,7 +194,7 @@ def _refund(
     left = invoice.total - invoice.refunded
     if _money(cents) > left:
         return RefundRefused(reason=f"Only {left} of {invoice.number} can still be refunded, not {_money(cents)}.")
-    # Counted over the ticket and the invoice, or a large refund could be had in slices.
+    # Counted over the ticket and the invoice, or a large refund could be taken in slices.
     (so_far,) = connection.execute(
         "SELECT coalesce(sum(amount_cents), 0) FROM refunds WHERE (ticket = ? OR invoice = ?) AND NOT approved", key
     ).fetchone()

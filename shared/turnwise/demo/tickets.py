@@ -53,7 +53,7 @@ def load_tickets(path: Path | None = None) -> list[Ticket]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InvalidRequestError(f"{path} can not be read: {error.strerror}; name a JSONL file of tickets") from error
+        raise InvalidRequestError(f"{path} cannot be read: {error.strerror}; name a JSONL file of tickets") from error
     except UnicodeDecodeError as error:
         raise InvalidRequestError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8") from error
     return _parse(text, str(path))
@@ -104,7 +104,7 @@ def _parse(text: str, name: str) -> list[Ticket]:
         tickets.append(ticket)
     if faults:
         shown = _few(faults)
-        raise InvalidRequestError(f"{name} holds lines that are no tickets; expected {_EXPECTED} on each:\n{shown}")
+        raise InvalidRequestError(f"{name} has lines that are not tickets; expected {_EXPECTED} on each:\n{shown}")
     if not tickets:
         raise InvalidRequestError(f"{name} holds no ticket; expected {_EXPECTED} on each line")
     return tickets

@@ -18,9 +18,9 @@ TurnwiseError
 │   ├── NotFoundError             no such run, question, ...
 │   ├── ConflictError             the thing exists, but not in a state that allows this
 │   │   └── RepeatedRequestError  ... because the same request was done before
-│   ├── UnauthorizedError         no one knows who asks: no key or token, or not a valid one
-│   ├── PermissionDeniedError     who asks is known, and may not do this
-│   └── QuotaExceededError        a tenant asks more often, or for more at a time, than it may
+│   ├── UnauthorizedError         the caller is unknown: no key or token, or not a valid one
+│   ├── PermissionDeniedError     the caller is known, and may not do this
+│   └── QuotaExceededError        a tenant sends more requests, or has more runs, than it may
 ├── EnvironmentFault              the surroundings': start or repair something, then try again
 │   ├── DatabaseUnavailableError
 │   ├── VectorStoreUnavailableError
@@ -38,7 +38,7 @@ TurnwiseError
 │   ├── InfiniteLoopException     a task repeats itself
 │   ├── ContextOverflowError      it is longer than its model can read
 │   ├── LimitReachedError         a model call would go over its run's limit
-│   └── CallCancelledError        a call was cancelled: its run was ended, or no one waits for it any more
+│   └── CallCancelledError        a call was cancelled: its run was ended, or it is no longer wanted
 │       └── CallTimeoutError      ... or this one answer, or tool, took longer than it may
 └── ModelError                    the model provider's
     ├── ModelUnavailableError     no connection, a 5xx, or an answer that is none
@@ -170,7 +170,7 @@ class RepeatedRequestError(ConflictError):
 
 
 class UnauthorizedError(UsageError):
-    """No one knows who asks: there is no key or token, or it is forged, expired or revoked."""
+    """The caller is unknown: there is no key or token, or it is forged, expired or revoked."""
 
     code = "unauthorized"
 
@@ -182,7 +182,7 @@ class PermissionDeniedError(UsageError):
 
 
 class QuotaExceededError(UsageError):
-    """A tenant asks more often, or for more at a time, than it may; `retry_after` is in seconds where it is known."""
+    """A tenant sends more requests, or has more runs, than it may; `retry_after` is in seconds where it is known."""
 
     code = "quota_exceeded"
 
@@ -254,8 +254,7 @@ class ToolServerUnavailableError(EnvironmentFault):
 class ToolOutcomeUnknownError(ToolServerUnavailableError):
     """A server of tools went away during a call: no one knows whether it was carried out.
 
-    A handler that learns nothing of what it has sent may raise it, too. A served run whose handler may not be called
-    twice (`_effect`) then waits for a person.
+    Handlers may raise it, too. A served run whose handler may not be called twice (`_effect`) then waits for a person.
     """
 
     code = "tool_outcome_unknown"
@@ -280,10 +279,7 @@ class AlreadyServedError(EnvironmentFault):
 
 
 class IllegalTransitionError(TurnwiseError):
-    """A run or an ask was about to go to a status that it cannot have next: a mistake of Turnwise's own.
-
-    Nothing is written of the transaction in which it is raised.
-    """
+    """A run or an ask cannot have that status next: a bug of Turnwise. Its transaction is rolled back."""
 
     code = "illegal_transition"
 
@@ -309,9 +305,8 @@ class ContextOverflowError(ConversationError):
 class LimitReachedError(ConversationError):
     """A model call that would go over a limit (`limit` is "cost" or "tokens") was not made.
 
-    `scope` says whose limit it is: run, session, tenant_day or tenant_month. `value` is the limit, `used` what was used
-    of it (USD, or tokens), `why` what the call would have needed. The run ends with it, so only a handler that calls
-    models itself gets to see it. `purse` is the gate that refused.
+    `scope` is run, session, tenant_day or tenant_month. `value` is the limit, `used` its used part (USD or tokens),
+    `why` the need of the call, `purse` the gate that refused it. Only a handler that calls models sees it.
     """
 
     code = "limit_reached"
@@ -336,10 +331,7 @@ class LimitReachedError(ConversationError):
 
 
 class CallCancelledError(ConversationError):
-    """A call was cancelled, because its run was ended, its run's time is over, or the work is another's by now.
-
-    `origin` is the `Cancellation` that was cancelled. Whoever runs the task makes its end of it.
-    """
+    """A call was cancelled: its run was ended or is out of time, or another worker has the work. `origin`: by whom."""
 
     code = "cancelled"
 

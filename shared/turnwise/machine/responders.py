@@ -34,7 +34,7 @@ def known_recipient(spec: TaskSpec, recipient: str) -> bool:
 
 
 def may_answer(spec: TaskSpec, responder: str, pending: ChatDocument | None, pending_sender: str, facts: Facts) -> bool:
-    """Return whether the responder is asked at all.
+    """Return whether the rules let the responder be asked.
 
     No one answers his own message, one addressed to another, or one that blocks his entity. Entities are named in any
     case, tasks in exactly theirs; a task's own name is open to its own entities, not to its sub-tasks.
@@ -60,7 +60,7 @@ def may_answer(spec: TaskSpec, responder: str, pending: ChatDocument | None, pen
 
 
 def human_wanted(spec: TaskSpec, pending: ChatDocument | None, facts: Facts) -> bool:
-    """Return whether the human has a say: the task is interactive, or the message is for him and is no tool attempt."""
+    """Return whether the human may answer: the task is interactive, or the message is for the human, without a tool."""
     # WHO-6
     if spec.interactive:
         return True
@@ -101,7 +101,7 @@ def model_may_answer(agent: AgentFacts, pending: ChatDocument | None) -> bool:
 
 
 def handler_is_silent(agent: AgentFacts, pending: ChatDocument | None) -> bool:
-    """Return whether the tool handler certainly answers nothing, so that no one has to be sent for."""
+    """Return whether the tool handler certainly answers nothing, so that no worker has to be asked."""
     if pending is None:
         return True
     return agent.silent and not find_tools(pending, agent).attempted

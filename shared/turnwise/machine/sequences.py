@@ -169,7 +169,7 @@ def _parse_event(part: str, whole: str) -> AgentEvent:
         return AgentEvent(event_type=_WORDS[part.upper()])
     # SEQ-6
     raise ValueError(
-        f"done-sequence {whole!r}: {part!r} is no event; expected T, T[tool], L, A, U, N or C[regex], "
+        f"done-sequence {whole!r}: {part!r} is not an event; expected T, T[tool], L, A, U, N or C[regex], "
         "separated by commas"
     )
 
@@ -184,5 +184,7 @@ def compile_sequence(text: str | DoneSequence) -> CompiledSequence:
                 re.compile(event.content_pattern, re.IGNORECASE) if event.content_pattern is not None else None
             )
         except re.error as error:
-            raise ValueError(f"done-sequence: {event.content_pattern!r} is no regular expression: {error}") from error
+            raise ValueError(
+                f"done-sequence: {event.content_pattern!r} is not a regular expression: {error}"
+            ) from error
     return CompiledSequence(events=events, patterns=tuple(patterns))

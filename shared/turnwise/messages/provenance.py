@@ -16,7 +16,7 @@ from turnwise.messages.toolset import ToolSets
 
 
 def untrusted(doc: ChatDocument) -> bool:
-    """Return whether tools in the message may be a human's doing."""
+    """Return whether tools in the message may come from a human."""
     meta = doc.metadata
     return meta.tainted or (not meta.tools_from_agent and meta.sender == Entity.USER)
 
@@ -27,13 +27,13 @@ def steers(tool: ToolMessage) -> bool:
 
 
 def unpacked(answer: ChatDocument, handled: Iterable[ToolMessage], tools: ToolSets) -> bool:
-    """Return whether the answer holds a tool that came out of one of the `handled` ones, and that no model may use."""
+    """Return whether the answer has a tool that was inside one of the `handled` ones, and that no model may use."""
     forbidden = [tool for tool in answer.tool_messages if tool.request not in tools.usable]
     return bool(forbidden) and any(inner in forbidden for tool in handled for inner in _within(tool))
 
 
 def _within(value: Any) -> Iterator[ToolMessage]:
-    """All tools in the fields of a tool, however deep."""
+    """Yield all tools in the fields of a tool, however deep."""
     inner: Iterable[Any] = ()
     if isinstance(value, ToolMessage):
         inner = [*(getattr(value, name) for name in type(value).model_fields), *(value.model_extra or {}).values()]

@@ -65,7 +65,7 @@ class StopReason:
         return f"stopped: {text}; {self.why}" if self.why else f"stopped: {text}"
 
     def as_json(self) -> dict[str, Any]:
-        """As the API shows it: money as text; `message` is the whole line."""
+        """Return it as the API shows it: money as text; `message` is the whole line."""
         values = {name: _json(value) for name, value in (("value", self.value), ("used", self.used))}
         return {"limit": self.limit, "scope": self.scope, **values, "why": self.why or None, "message": str(self)}
 

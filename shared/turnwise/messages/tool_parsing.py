@@ -49,7 +49,7 @@ class Found:
 
     @property
     def attempted(self) -> bool:
-        """Return whether someone tried to use a tool of this agent, well or badly."""
+        """Return whether the message tries to use a tool of this agent, correctly or not."""
         return bool(self.mine or self.faults)
 
 

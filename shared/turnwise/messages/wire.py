@@ -128,7 +128,7 @@ def encode_value(value: Any, place: str, depth: int = MAX_DEPTH, *, named: bool 
             "value": encode_value(value.value, place, depth - 1),
         }
     if isinstance(value, float) and not math.isfinite(value):
-        raise TypeError(f"{place} holds {value}, which JSON can not express; return None or a text in its place")
+        raise TypeError(f"{place} holds {value}, which JSON cannot express; return None or a text in its place")
     if isinstance(value, int) and not -MAX_NUMBER < value < MAX_NUMBER:
         raise TypeError(f"{place} holds a number of more than 308 digits; return it as text")
     if value is None or isinstance(value, (str, bool, int, float)):
@@ -151,7 +151,7 @@ def encode_value(value: Any, place: str, depth: int = MAX_DEPTH, *, named: bool 
         plain = _any_json.dump_python(value, mode="json")
     except Exception as error:
         raise TypeError(
-            f"{place} holds a {type(value).__name__}, which can not cross a process: {error}; "
+            f"{place} holds a {type(value).__name__}, which cannot cross a process: {error}; "
             "return what JSON can express, or a pydantic model"
         ) from error
     body = encode_value(plain, place, depth - 1)

@@ -1,4 +1,4 @@
-"""From settings to a client."""
+"""Clients of models, made of their settings."""
 
 from __future__ import annotations
 

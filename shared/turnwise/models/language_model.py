@@ -67,7 +67,7 @@ class LanguageModel(ABC):
         return None
 
     def get_stream(self) -> bool:
-        """Return whether pieces of an answer are asked for in any case, also when no one watches."""
+        """Return whether answers are streamed in any case, also without a watcher."""
         return bool(self.config.stream)
 
     def set_stream(self, stream: bool) -> bool:
@@ -113,7 +113,7 @@ class LanguageModel(ABC):
 
     @property
     def supports_json_schema(self) -> bool:
-        """Return whether the model can be held to a `ResponseFormat`."""
+        """Return whether the server can enforce a `ResponseFormat`."""
         return False
 
     def close(self) -> None:  # noqa: B027 - a client without connections has nothing to do
@@ -141,7 +141,7 @@ class LanguageModel(ABC):
         return self.config.chat_context_length or UNLIMITED_CONTEXT
 
     def tokenizer(self) -> Callable[[str], int] | None:
-        """Return what counts the tokens of a text exactly, or None where only an estimate can be had."""
+        """Return what counts the tokens of a text exactly, or None where only an estimate is available."""
         return None
 
     def count_tokens(self, text: str) -> int:

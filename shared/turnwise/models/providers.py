@@ -146,7 +146,7 @@ def _parts(chat_model: str, api_base: str | None) -> tuple[ProviderPreset, str]:
 
 
 def _own(provider: ProviderPreset, api_base: str) -> bool:
-    """Return whether the address can be that of the provider's own server."""
+    """Return whether the address may belong to the provider's own server."""
     return not provider.needs_key or not provider.address or _host(api_base) == _host(provider.address)
 
 

@@ -83,7 +83,7 @@ class RetryPolicy(BaseModel):
     )
 
     def covers(self, kind: ErrorKind) -> bool:
-        """Return whether a failure of that kind is tried again at all."""
+        """Return whether the policy retries failures of that kind."""
         return kind in self.kinds and kind is not ErrorKind.REQUEST and self.most(kind) > 1
 
     def most(self, kind: ErrorKind) -> int:
@@ -131,7 +131,7 @@ def kind_of(error: BaseException) -> ErrorKind | None:
 
 
 def is_outage(error: BaseException) -> bool:
-    """Return whether the error says that a provider does not answer at all, and nothing of the call itself."""
+    """Return whether the error means that the provider does not answer, whatever the call is."""
     return isinstance(error, ModelUnavailableError) and error.outage
 
 

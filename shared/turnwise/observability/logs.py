@@ -133,7 +133,7 @@ def tell_uncaught() -> None:
 
 
 def _plain(_logger: Any, _name: str, line: EventDict) -> EventDict:
-    """The line as JSON can have it, without secrets; before it is text, or the text could not be parsed any more."""
+    """The line as JSON can have it, without secrets; before it is text, or the text could no longer be parsed."""
     return {name: value if name in _SAFE else _as_json(value) for name, value in line.items()}
 
 

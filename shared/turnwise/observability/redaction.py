@@ -64,7 +64,7 @@ _known = _Known()
 
 
 def hide(secret: str | None) -> None:
-    """From now on, keep this secret of the process out of logs, events and errors; a URL's secret is its password."""
+    """Keep this secret of the process out of logs, events and errors from now on; a URL's secret is its password."""
     if not secret:
         return
     if "://" in secret:

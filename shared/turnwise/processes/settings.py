@@ -184,7 +184,7 @@ class ServiceSettings(BaseSettings):
 
     @property
     def pinned(self) -> bool:
-        """Return whether runs are left to processes of the version that they began with."""
+        """Return whether only processes of a run's own version work on it."""
         return self.version_policy == "pinned"
 
     @cached_property

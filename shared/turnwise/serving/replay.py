@@ -179,7 +179,7 @@ def _lasting(agent: AgentRecord) -> Json:
 
 
 def _decision(event: Json, bodies: Mapping[str, Json] | None, names: dict[str, str]) -> Json:
-    """An event as it is compared, with its document in the place of the document's id.
+    """An event as it is compared, with its document in place of the document's id.
 
     `bodies` has the documents of recorded events; those of others come with the event, and are given the recorded ids.
     """

@@ -73,14 +73,14 @@ class TaskDefinition(Holder, Generic[R]):
         config: TaskConfig | None = None,
     ) -> None:
         if agent is not None and not isinstance(agent, ChatAgent):
-            raise ConfigurationError(f"a task is held around a ChatAgent; got {type(agent).__name__} as its agent")
+            raise ConfigurationError(f"a task needs a ChatAgent; got {type(agent).__name__} as its agent")
         if not isinstance(name, str | None):
             raise ConfigurationError(f"a task's name is a text; got {name!r} ({type(name).__name__})")
         self.agent = agent if agent is not None else ChatAgent()
         self.name = name or self.agent.config.name
         if Entity.named(self.name) is not None or "/" in self.name:
             raise ConfigurationError(
-                f"a task can not be named {self.name!r}: that is an entity's name, or holds a slash; choose another"
+                f"a task cannot be named {self.name!r}: that is an entity's name, or holds a slash; choose another"
             )
         self.config = config if config is not None else TaskConfig()
         for sequence in self.config.done_sequences or ():
@@ -132,7 +132,7 @@ class TaskDefinition(Holder, Generic[R]):
         self._restart_as_subtask.append(config.restart_as_subtask)
 
     def sub_task_entries(self) -> list[tuple[Task[Any], bool]]:
-        """Each sub-task, and whether it begins afresh at each call."""
+        """Return each sub-task, and whether it begins afresh at each call."""
         return list(zip(self.sub_tasks, self._restart_as_subtask, strict=True))
 
     def sub_task_named(self, name: str) -> Task[Any] | None:
@@ -177,7 +177,7 @@ class TaskDefinition(Holder, Generic[R]):
         self.color_log = enable
 
     def tree(self) -> TaskTree:
-        """This task with all below it, as values; raises `ApplicationError` if it contains itself."""
+        """Return this task with all below it, as values; raises `ApplicationError` if it contains itself."""
         return build_tree(self)  # type: ignore[arg-type]  # a definition is always that of a Task
 
 
@@ -186,7 +186,7 @@ def _entities(given: Sequence[Entity | str]) -> list[Entity]:
     for item in given:
         entity = Entity.named(str(item.value if isinstance(item, Entity) else item))
         if entity is None:
-            raise ConfigurationError(f"{item!r} is no entity; expected LLM, Agent or User")
+            raise ConfigurationError(f"{item!r} is not an entity; expected LLM, Agent or User")
         entities.append(entity)
     return entities
 

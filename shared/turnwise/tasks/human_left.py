@@ -33,7 +33,7 @@ def without_leaving(result: ChatDocument, spec: TaskSpec, state: TaskState, fact
 
 
 def _leaves(doc: ChatDocument) -> bool:
-    """Return whether it says nothing but that the human leaves; of DONE the result has an empty text."""
+    """Return whether the text only ends the task; of DONE the result has an empty text."""
     text = doc.content.strip()
     return doc.metadata.sender is Entity.USER and not doc.tool_messages and (not text or text in USER_QUIT_STRINGS)
 

@@ -22,7 +22,7 @@ def _itself(path: str, task: Task) -> Task:
 class TaskOverrides:
     """Lets the machine ask the tasks that override a rule; the others are None to it.
 
-    `taken` returns the object that is asked in the place of a task.
+    `taken` returns the object that is asked in place of a task.
     """
 
     def __init__(self, tasks: dict[str, Task], base: type[Task], taken: Callable[[str, Task], Task] = _itself) -> None:

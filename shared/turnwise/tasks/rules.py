@@ -47,7 +47,7 @@ class TaskRules(TaskDefinition[R]):
         return task_done(spec, state, facts, result, r)
 
     def valid(self, result: ChatDocument | None, r: str) -> bool:
-        """Return whether the answer `result` of responder `r` counts."""
+        """Return whether the answer `result` of responder `r` is taken."""
         spec, _, _ = self._seen()
         return (result is not None and self.done(result, r)[0]) or answer_valid(spec, result)
 

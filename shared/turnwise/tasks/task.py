@@ -50,7 +50,7 @@ class Task(TaskRules[R]):
     - `max_stalled_steps`: end after so many steps without an answer; `allow_null_result`: continue with DO-NOT-KNOW
       instead of an empty step.
     - `erase_substeps`: at the end, drop what lay between question and result from the history.
-    - `default_return_type`: what `run` returns in the place of a `ChatDocument`, as with `task[T]`.
+    - `default_return_type`: what `run` returns in place of a `ChatDocument`, as with `task[T]`.
     - `config`: what is needed less often, see `TaskConfig`.
 
     `done`, `valid` and `result` may be overridden. Raises `ConfigurationError` for a name that cannot be one,
@@ -62,7 +62,7 @@ class Task(TaskRules[R]):
     stop_reason: StopReason | None = None
 
     def __getitem__(self, return_type: type[T]) -> Task[T]:
-        """This task (the same agent, the same sub-tasks), whose `run` returns a `return_type` or None."""
+        """Return this task (the same agent, the same sub-tasks), whose `run` returns a `return_type` or None."""
         other: Task[Any] = copy.copy(self)
         other.default_return_type = return_type
         return other

@@ -56,7 +56,7 @@ def _spec(
     path = f"{above}/{task.name}" if above else task.name
     if task in callers:
         raise ApplicationError(
-            f"task {task.name!r} contains itself (at {path!r}); a task can not be its own sub-task, "
+            f"task {task.name!r} contains itself (at {path!r}); a task cannot be its own sub-task, "
             "make a second Task over the same agent instead"
         )
     key = keys.setdefault(id(task.agent), path)

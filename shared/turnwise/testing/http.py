@@ -21,7 +21,7 @@ class Response:
 
 
 def request(api: Asgi, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Response:
-    """One request, on an event loop of its own."""
+    """Send one request, on an event loop of its own."""
     loop = asyncio.new_event_loop()
     try:
         return loop.run_until_complete(_request(api, method, path, body, headers or {}))

@@ -58,7 +58,7 @@ class Pacing:
             world.step("a model call")
             seconds = world.random.choice(_SLOW if world.happens("model_slow") else _USUAL)
             current = current_cancellation()
-            if current is not None:  # as a client on its socket, which is closed when no one wants the answer any more
+            if current is not None:  # as a client on its socket, which is closed when the answer is no longer wanted
                 current.wait(seconds)
             else:
                 world.schedule.wait(seconds)

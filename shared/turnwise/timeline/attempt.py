@@ -118,7 +118,7 @@ def _number(value: object) -> float:
 
 
 def _where(attempt: AttemptSpan) -> str:
-    """The worker's host and process, or its id where that is not known any more."""
+    """The worker's host and process, or its id where that is no longer known."""
     if attempt.host:
         return f"{attempt.host} (pid {attempt.pid})"
     return attempt.worker or ""

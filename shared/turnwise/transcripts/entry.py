@@ -53,5 +53,5 @@ class Entry:
 
     @property
     def mark(self) -> bool:
-        """Return whether the message was taken."""
+        """Return the mark of a message that was taken, or an empty one."""
         return self.kind in ("taken", "passed", "null")

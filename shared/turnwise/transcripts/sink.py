@@ -99,7 +99,7 @@ class FolderSink:
     def _give_up(self, ending: str, error: OSError) -> None:
         file = self._files.pop(ending)
         logger.warning(
-            "The run goes on without %s, which can not be written: %s",
+            "The run continues without %s, which cannot be written: %s",
             file.name,
             error,
             extra={"action": "run_log_failed", "file": file.name},

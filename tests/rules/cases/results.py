@@ -466,11 +466,11 @@ class Parents(ToolMessage):
 
 class BadTeams(ToolMessage):
     request: str = "bad_teams"
-    purpose: str = "To make teams that can not be."
+    purpose: str = "To make teams that cannot be."
 
     def handle(self) -> str:
         for name in ("llm", "User", "a/b"):
-            with pytest.raises(ConfigurationError, match="can not be named"):
+            with pytest.raises(ConfigurationError, match="cannot be named"):
                 Task(name=name)
         root = Task(name="root")
         root.add_sub_task(Task(name="one"))

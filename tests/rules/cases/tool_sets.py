@@ -40,14 +40,14 @@ def a_tool_that_is_only_used_is_not_handled(cast: Cast) -> Task:
 @scenario(
     "TOOL-4 WHO-5",
     """
-    Boss LLM: DONE I can not add
+    Boss LLM: DONE I cannot add
     Boss = DONE
-    => I can not add
+    => I cannot add
     """,
     says=[tool("add", a=1)],
 )
 def a_known_tool_that_is_not_handled_is_text_for_the_model(cast: Cast) -> Task:
-    agent = cast.agent("Boss", "DONE I can not add")
+    agent = cast.agent("Boss", "DONE I cannot add")
     agent.enable_message(Add, handle=False)
     return cast.task(agent)
 

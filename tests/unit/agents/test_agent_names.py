@@ -363,9 +363,9 @@ def test_an_answer_becomes_a_message_and_its_calls_a_text() -> None:
 def test_what_is_no_tool_class_is_refused(given: Any) -> None:
     agent = ChatAgent(ChatAgentConfig(llm=None))
     for method in (agent.enable_message, agent.enable_message_handling):
-        with pytest.raises(ConfigurationError, match=r"is no tool; give a subclass of ToolMessage"):
+        with pytest.raises(ConfigurationError, match=r"is not a tool; give a subclass of ToolMessage"):
             method(given)
-    with pytest.raises(ConfigurationError, match="is no tool"):
+    with pytest.raises(ConfigurationError, match="is not a tool"):
         agent.disable_message_use(given)
 
 

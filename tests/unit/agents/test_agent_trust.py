@@ -150,7 +150,7 @@ def test_text_given_to_run_never_launches(text: str, accept: bool, model_answers
 @pytest.mark.parametrize("text", typed)
 @pytest.mark.parametrize("own_responder", [True, False])
 def test_what_the_human_answers_within_a_run_never_launches(text: str, own_responder: bool) -> None:
-    # given a human in the place of the root's user, by the callback or by an application's own responder
+    # given a human in place of the root's user, by the callback or by an application's own responder
     root = team(["hello", *[tool("pass_tool")] * 9], ["__PASS__"] * 3)
     root.interactive = True
     answers = [text, tool("forward_tool", agent="Sub"), "__PASS__"]

@@ -183,7 +183,7 @@ def test_an_unreachable_gateway_is_told_with_what_to_start(
 
 
 def test_a_limit_that_is_no_amount_is_bad_usage(terminal: Terminal) -> None:
-    assert "no amount in US dollars" in terminal.run("submit", "triage", "hello", "--max-cost", "cheap", code=2)
+    assert "is not an amount in US dollars" in terminal.run("submit", "triage", "hello", "--max-cost", "cheap", code=2)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def test_a_bad_line_of_tickets_is_told_with_its_number(terminal: Terminal) -> No
 
 
 def test_a_missing_file_of_tickets_is_told(terminal: Terminal) -> None:
-    assert "none.jsonl can not be read" in terminal.refused("demo", "--input", "none.jsonl")
+    assert "none.jsonl cannot be read" in terminal.refused("demo", "--input", "none.jsonl")
 
 
 def test_a_bad_script_is_told_with_its_line(terminal: Terminal) -> None:

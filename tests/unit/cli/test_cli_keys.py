@@ -70,7 +70,7 @@ def test_what_a_command_does_is_in_the_audit_log(migrated: Terminal) -> None:
     ("words", "said"),
     [
         (["create", "--scope", "everything"], "expected some of runs:read, runs:write, admin"),
-        (["create", "--tenant", "a/b"], "'a/b' can be no tenant"),
+        (["create", "--tenant", "a/b"], "'a/b' is not a valid tenant"),
         (["revoke", "key_0"], "there is no key 'key_0'"),
         (["rotate", "key_0"], "there is no key 'key_0'"),
     ],

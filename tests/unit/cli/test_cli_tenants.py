@@ -64,9 +64,9 @@ def test_what_is_set_is_in_the_audit_log(migrated: Terminal) -> None:
 def test_what_is_no_amount_is_refused_and_changes_nothing(migrated: Terminal, amount: str) -> None:
     told = migrated.run("tenants", "set", "acme", "--day-max-cost", amount, code=2)
 
-    assert f"{amount!r} is no amount in US dollars" in told
+    assert f"{amount!r} is not an amount in US dollars" in told
     assert json.loads(migrated.run("tenants", "list", "--json")) == []
 
 
 def test_a_name_that_no_tenant_can_have_is_told_in_a_line(migrated: Terminal) -> None:
-    assert "'a/b' can be no tenant" in migrated.refused("tenants", "set", "a/b", "--day-max-tokens", "1")
+    assert "'a/b' is not a valid tenant" in migrated.refused("tenants", "set", "a/b", "--day-max-tokens", "1")

@@ -71,7 +71,7 @@ def called(function: Callable[..., Any]) -> Any:
 
 
 def fields(document: Json, schema: Json) -> set[str]:
-    """Return the names of the fields of a body; those of its limits in the place of `limits`."""
+    """Return the names of the fields of a body; those of its limits in place of `limits`."""
     for part in (schema, *schema.get("anyOf", ()), *schema.get("allOf", ())):
         if "$ref" in part:
             schema = document["components"]["schemas"][part["$ref"].rpartition("/")[2]]

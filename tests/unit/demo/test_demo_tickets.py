@@ -55,7 +55,7 @@ def test_a_file_that_is_missing_empty_or_not_text_is_told_so(tmp_path: Path) -> 
     (tmp_path / "empty.jsonl").write_text("\n\n")
     (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00")
 
-    for name, told in [("none.jsonl", "can not be read"), ("empty.jsonl", "no ticket"), ("binary.jsonl", "UTF-8")]:
+    for name, told in [("none.jsonl", "cannot be read"), ("empty.jsonl", "no ticket"), ("binary.jsonl", "UTF-8")]:
         with pytest.raises(InvalidRequestError, match=told):
             load_tickets(tmp_path / name)
 

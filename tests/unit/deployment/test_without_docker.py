@@ -274,7 +274,7 @@ def test_a_program_that_can_not_be_started_ends_all(tmp_path: Path) -> None:
     services = {"one": Service(image=""), "two": Service(image="")}
     nothing = Program(command=[str(tmp_path / "nothing")], environment={}, folder=tmp_path)
 
-    with pytest.raises(ComposeError, match=r"nothing can not be started in .*: No such file"):
+    with pytest.raises(ComposeError, match=r"nothing cannot be started in .*: No such file"):
         play(services, {"one": python(FOREVER, tmp_path), "two": nothing}, "never")
 
 

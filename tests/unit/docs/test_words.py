@@ -31,8 +31,13 @@ def test_docstrings_and_comments_are_looked_at(text: str) -> None:
     assert len(list(in_module("module.py", text))) == 1
 
 
-def test_strings_are_not() -> None:
-    assert list(in_module("module.py", 'x = "it can not"\n')) == []
+@pytest.mark.parametrize("text", ['raise Fault(f"{x} can not be")\n', 'Option("--x", help="Nobody reads it.")\n'])
+def test_errors_and_help_are_looked_at(text: str) -> None:
+    assert len(list(in_module("module.py", text))) == 1
+
+
+def test_other_strings_are_not() -> None:
+    assert list(in_module("module.py", 'x = "it can not"\nraise Fault(x)\n')) == []
 
 
 def test_the_glossary_is_sorted_and_defines_each_word_once() -> None:

@@ -179,7 +179,7 @@ def test_settings_that_do_not_fit_the_server_are_refused(server: str, settings: 
 
 @pytest.mark.parametrize("server", ["no-such-program --serve", "http://127.0.0.1:9/mcp?key=secret"])
 def test_a_server_that_is_not_there_is_named_with_the_cause(server: str) -> None:
-    with pytest.raises(ToolServerUnavailableError, match="can not be reached") as raised:
+    with pytest.raises(ToolServerUnavailableError, match="cannot be reached") as raised:
         MCPTools(server).tools()
 
     assert "secret" not in str(raised.value)

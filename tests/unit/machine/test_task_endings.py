@@ -266,12 +266,12 @@ def test_a_sequence_is_read_from_words_letters_names_and_expressions() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("T, X", r"done-sequence 'T, X': 'X' is no event; expected T, T\[tool\], L, A, U, N or C\[regex\]"),
-        ("A[tool]", r"'A\[tool\]' is no event"),
-        ("T[]", r"'T\[\]' is no event"),
+        ("T, X", r"done-sequence 'T, X': 'X' is not an event; expected T, T\[tool\], L, A, U, N or C\[regex\]"),
+        ("A[tool]", r"'A\[tool\]' is not an event"),
+        ("T[]", r"'T\[\]' is not an event"),
         ("", "is empty; write for instance 'T, A'"),
         (" , ", "is empty"),
-        ("C[(]", r"'\(' is no regular expression"),
+        ("C[(]", r"'\(' is not a regular expression"),
     ],
 )
 def test_a_bad_sequence_is_refused_when_the_task_is_built(text: str, said: str) -> None:
@@ -284,7 +284,7 @@ def test_a_bad_sequence_is_refused_when_the_task_is_built(text: str, said: str) 
 
 def test_names_that_mean_something_else_or_are_taken_are_refused() -> None:
     for name in ("LLM", "user", "Agent", "a/b"):
-        with pytest.raises(ConfigurationError, match=f"can not be named '{name}'"):
+        with pytest.raises(ConfigurationError, match=f"cannot be named '{name}'"):
             Task(agent_saying(), name=name)
     root = Task(agent_saying(name="Root"))
     root.add_sub_task(Task(agent_saying(name="Sub")))
@@ -301,7 +301,7 @@ def test_a_task_that_contains_itself_is_refused() -> None:
 
 
 def test_an_unknown_entity_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="'Robot' is no entity; expected LLM, Agent or User"):
+    with pytest.raises(ConfigurationError, match="'Robot' is not an entity; expected LLM, Agent or User"):
         Task(agent_saying(), done_if_response=["Robot"])
 
 

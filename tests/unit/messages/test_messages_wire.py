@@ -196,7 +196,7 @@ def test_what_cannot_cross_is_a_type_error_that_names_the_place_and_the_type() -
     class Handle:
         pass
 
-    with pytest.raises(TypeError, match=r"content_any holds a Handle, which can not cross a process.*pydantic model"):
+    with pytest.raises(TypeError, match=r"content_any holds a Handle, which cannot cross a process.*pydantic model"):
         encode_document(ChatDocument(content_any=Handle()))
     with pytest.raises(TypeError, match=r"draw\.data holds a Handle"):
         encode_tool(Draw(data={"deep": [Handle()]}))

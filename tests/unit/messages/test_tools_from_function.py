@@ -279,13 +279,13 @@ def opaque(x: Opaque) -> None:
 @pytest.mark.parametrize(
     ("function", "complaint"),
     [
-        (anything, r"'anything': a model can not be told what to give for `\*things: 'int'`; name and annotate"),
+        (anything, r"'anything': a model cannot be told what to give for `\*things: 'int'`; name and annotate"),
         (whatever, r"'whatever'.*`\*\*things: 'int'`"),
         (untyped, r"'untyped': parameter 'x' has no type; annotate it, for instance `x: str`"),
         (unresolved, r"'unresolved': the type of parameter 'x' is not known: .*Decimal.*outside of TYPE_CHECKING"),
-        (worded, r"'worded': the annotation of parameter 'x' is no type .SyntaxError.*Annotated"),
-        (opaque, r"'opaque': a type can not be a field's: .*Opaque"),
-        (lambda: None, r"'<lambda>' can not be a tool's name.*pass name="),
+        (worded, r"'worded': the annotation of parameter 'x' is not a type .SyntaxError.*Annotated"),
+        (opaque, r"'opaque': a type cannot be that of a field: .*Opaque"),
+        (lambda: None, r"'<lambda>' cannot be a tool's name.*pass name="),
     ],
 )
 def test_a_function_that_no_model_could_be_told_of_is_refused(function: Callable[..., Any], complaint: str) -> None:

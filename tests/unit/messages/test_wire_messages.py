@@ -64,8 +64,8 @@ _AFTER = {"task": "turnwise.answer", "args": [], "kwargs": {}}
     [
         ({"content_type": "application/x-python-serialize"}, "Expected application/json"),
         ({"content_type": None}, "Expected application/json"),
-        ({"body": b"\x80\x04K\x01."}, "no JSON"),
-        ({"body": "[" * 100_000}, "no JSON"),
+        ({"body": b"\x80\x04K\x01."}, "is not JSON"),
+        ({"body": "[" * 100_000}, "is not JSON"),
         ({"body": b"x" * (MAX_MESSAGE_BYTES + 1)}, "more than the"),
         ({"body": json.dumps([[_GOOD, 1], {}, {}])}, "one argument"),
         ({"body": json.dumps([[], {}, {}])}, "one argument"),
@@ -91,9 +91,9 @@ def test_whatever_is_no_work_of_ours_is_refused(change: dict[str, Any], said: st
     ("change", "said"),
     [
         ({"content_type": "application/x-yaml"}, "Expected application/json"),
-        ({"body": b"{"}, "no JSON"),
+        ({"body": b"{"}, "is not JSON"),
         ({"body": " " * (MAX_MESSAGE_BYTES + 1)}, "more than the"),
-        ({"body": MOVE.model_dump_json()}, "Work arrived among the notices"),
+        ({"body": MOVE.model_dump_json()}, "A work message arrived on the channel of notices"),
         ({"body": '{"v": 1, "kind": "cancel"}'}, "Not an envelope"),
     ],
 )

@@ -120,7 +120,7 @@ def test_standard_input_goes_to_standard_output(terminal: Terminal) -> None:
 
 
 def test_standard_input_goes_alone(terminal: Terminal) -> None:
-    assert "- goes alone" in terminal.run("port", "-", "chat.py", code=2, input=PROGRAM)
+    assert "- takes no other path" in terminal.run("port", "-", "chat.py", code=2, input=PROGRAM)
 
 
 def test_standard_input_that_is_no_program_is_refused(terminal: Terminal) -> None:

@@ -297,7 +297,7 @@ def test_models_and_handlers_of_an_agent_answer_items() -> None:
 def test_a_method_must_be_the_agents() -> None:
     async def stranger(_: Any) -> None: ...
 
-    with pytest.raises(ValueError, match="no method of ChatAgent"):
+    with pytest.raises(ValueError, match="is not a method of ChatAgent"):
         run_batch_agent_method(ChatAgent(), stranger, [1])
 
 

@@ -281,7 +281,7 @@ def test_an_agent_that_can_not_be_made_from_its_configuration_says_so() -> None:
             super().__init__(config)
             self.key = key
 
-    with pytest.raises(ConfigurationError, match=r"Special can not be cloned.*override clone"):
+    with pytest.raises(ConfigurationError, match=r"Special cannot be cloned.*override clone"):
         Task(Special(ChatAgentConfig(), "secret")).clone(1)
 
 

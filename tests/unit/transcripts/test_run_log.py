@@ -277,7 +277,7 @@ def test_a_disk_that_fails_later_ends_the_log_and_not_the_run(
 
     assert result is not None
     assert result.content == "It was a heron."
-    assert [record.message for record in caplog.records if "can not be written" in record.message]
+    assert [record.message for record in caplog.records if "cannot be written" in record.message]
     assert "It was a heron." in (tmp_path / "lead.log").read_text()
 
 

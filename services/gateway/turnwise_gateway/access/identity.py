@@ -101,7 +101,7 @@ class Keys:
         found = self._store.find_key(key.prefix)
         if found is None or not key.has_hash(found.hash):
             if found is None:
-                self._known.pop(key.prefix, None)  # no one is let in with it any more
+                self._known.pop(key.prefix, None)  # it no longer lets anyone in
             raise UnauthorizedError("the API key is unknown, revoked or expired")
         trusted = TRUSTED_SECONDS if found.seconds_left is None else min(TRUSTED_SECONDS, found.seconds_left)
         record = found.key

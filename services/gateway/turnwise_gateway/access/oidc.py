@@ -89,7 +89,7 @@ class Oidc:
     def _key(self, token: str) -> jwt.PyJWK:
         kid = jwt.get_unverified_header(token).get("kid")
         if not isinstance(kid, str):
-            raise UnauthorizedError("the token does not say by which key it is signed (kid)")
+            raise UnauthorizedError("the token does not name the key that signed it (kid)")
         if time.monotonic() < self._left_alone_until:
             raise self._unavailable("it did not answer a moment ago")
         try:

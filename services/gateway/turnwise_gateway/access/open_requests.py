@@ -29,7 +29,7 @@ LOOK_SECONDS = 2.0
 
 @dataclass(eq=False, slots=True)
 class Admitted:
-    """A request that stays open; `ended` once its caller may not have the answer any more."""
+    """A request that stays open; `ended` once its caller may no longer have the answer."""
 
     caller: Caller
     scope: Scope
@@ -37,7 +37,7 @@ class Admitted:
     ended: bool = False
 
     def require(self) -> None:
-        """Raise `UnauthorizedError` if the caller may not have the answer any more."""
+        """Raise `UnauthorizedError` if the caller may no longer have the answer."""
         if self.ended:
             raise UnauthorizedError("the key or token was revoked, has expired, or has lost a scope meanwhile")
 
@@ -88,7 +88,7 @@ class Admission:
             await asyncio.gather(*(self._look(identity, token) for token in list(self._open)))
 
     async def _look(self, identity: Identity, token: str) -> None:
-        """Ask about one token, and end what it does not let in any more."""
+        """Ask about one token, and end the requests that it no longer lets in."""
         caller: Caller | None = None
         try:
             caller = await identity.caller(token, self._look_seconds)

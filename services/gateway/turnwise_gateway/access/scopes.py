@@ -32,7 +32,7 @@ def caller_of(request: Request) -> Caller:
     """Return who asks; raises `UnauthorizedError` where no one has looked."""
     found = request.scope.get(CALLER)
     if not isinstance(found, Caller):
-        raise UnauthorizedError("nobody knows who asks")
+        raise UnauthorizedError("the request has no credentials")
     return found
 
 

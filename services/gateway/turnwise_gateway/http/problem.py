@@ -132,7 +132,7 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     faults = error.errors()
     if faults and faults[0]["type"] == "json_invalid":
-        reason = faults[0].get("ctx", {}).get("error", "it can not be read")
+        reason = faults[0].get("ctx", {}).get("error", "it cannot be read")
         at = faults[0]["loc"][-1]
         return problem(400, "invalid_json", f"the body is not JSON: {reason} at character {at}")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -56,7 +56,7 @@ def retry_runs(body: BulkRetry, gateway: Here) -> BulkView:
     Repeated, it retries those that have failed again; with the same `Idempotency-Key`, only those not retried yet.
     """
     if body.filter.status not in (None, RunStatus.FAILED):
-        raise InvalidRequestError(f"only failed runs are retried, and the filter asks for {body.filter.status} ones")
+        raise InvalidRequestError(f"only failed runs are retried, but the filter has the status {body.filter.status}")
     given = body.limits
     limits = RetryLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
 

@@ -39,7 +39,7 @@ async def watch_events(
     """Server-sent events: `id` is the event's number, `event` its type; closes after the run's last event. A run that
     is retried continues behind that: a new stream has the rest.
 
-    The stream also ends within 5 s once the key or token that it was asked for with does not allow it any more.
+    The stream also ends within 5 s once the key or token that it was asked for with no longer allows it.
 
     `llm.delta` shows an answer while it is written. It has no number, is never sent twice, and may be lost. Models send
     it whose settings say that they stream; with `text`, also those whose settings leave that open.

@@ -56,7 +56,7 @@ def resolve(item_id: str, body: Resolved, gateway: Here) -> RunView:
     if body.outcome == "happened":
         _check_result(gateway, gateway.store.parked_ask(run_id, item_id), body.result)
     elif body.result is not None:
-        raise InvalidRequestError(f"a result goes with the outcome happened, not with {body.outcome}")
+        raise InvalidRequestError(f"a result is for the outcome happened, not for {body.outcome}")
     said = Resolution(outcome=body.outcome, result=as_result(body.result), traceparent=current_traceparent())
     ask = gateway.store.resolve(run_id, item_id, said)
     link_current_to(ask.traceparent)
@@ -73,7 +73,7 @@ def _run_of(item_id: str) -> str:
     try:
         return known_form(item_id.partition(".")[0])
     except NotFoundError as error:
-        raise NotFoundError(f"nothing is parked as {item_id!r}; list the inbox to see what is") from error
+        raise NotFoundError(f"there is no parked ask {item_id!r}; list the inbox to see what is") from error
 
 
 def _check_result(gateway: Gateway, ask: AskRecord, result: Any) -> None:
@@ -86,7 +86,7 @@ def _check_result(gateway: Gateway, ask: AskRecord, result: Any) -> None:
     except (KeyError, ApplicationError):  # asked by another version of the application
         return
     if not may_return_nothing(agent, tool):
-        raise InvalidRequestError(f"the handler of {tool!r} always returns something; say what, as result")
+        raise InvalidRequestError(f"the handler of {tool!r} always returns something; send that as the result")
 
 
 def _publish(gateway: Gateway, ask: AskRecord) -> None:

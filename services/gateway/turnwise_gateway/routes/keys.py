@@ -40,7 +40,7 @@ def create_key(body: KeyRequest, gateway: Administered, caller: Who) -> NewKeyVi
 
 @router.get("", dependencies=[ADMINISTERS], responses=problems(422, 503))
 def list_keys(gateway: Administered, cursor: After = None, limit: Limit = 100) -> Page[KeyView]:
-    """Keys, newest first, also those that cannot be used any more."""
+    """Keys, newest first, also those that can no longer be used."""
     found = gateway.store.api_keys(cursor, limit + 1)
     return Page(
         items=[KeyView.model_validate(_fields(key)) for key in found[:limit]],
@@ -60,9 +60,9 @@ def rotate_key(
     caller: Who,
     body: Annotated[Rotation, Body()] = Rotation(),  # noqa: B008
 ) -> NewKeyView:
-    """Make a key in the place of another: same tenant, name and scopes, and as long a lifetime.
+    """Make a key in place of another: same tenant, name and scopes, and as long a lifetime.
 
-    The old one works for `overlap` seconds more. 409 `key_ended` if it does not work any more, or was replaced before.
+    The old one works for `overlap` seconds more. 409 `key_ended` if it no longer works, or was replaced before.
     """
     _refuse_where_unused(gateway)
     return _with_secret(*gateway.store.rotate_key(key_id, overlap=body.overlap, created_by=caller.name))
@@ -78,7 +78,7 @@ def _refuse_where_unused(gateway: Gateway) -> None:
     # Whoever can reach a server without authentication would otherwise keep his way in when it gets one.
     if gateway.settings.auth == "none":
         raise ConflictError(
-            "this server asks for no keys, so it makes none; set TURNWISE_AUTH=keys, or use `turnwise keys create`",
+            "this server does not use keys, so it makes none; set TURNWISE_AUTH=keys, or use `turnwise keys create`",
             code="keys_not_used",
         )
 

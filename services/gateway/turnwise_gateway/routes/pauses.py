@@ -49,7 +49,7 @@ def set_pause(
 
 @router.delete("/{kind}/{name}", dependencies=[ADMINISTERS, OPERATES], responses=problems(404, 422, 503))
 def end_pause(kind: PauseKind, name: str, gateway: Administered) -> PauseView:
-    """End a pause: what it held continues at once. Returns the pause as it was."""
+    """End a pause: the held work continues at once. Returns the pause as it was."""
     if not _NAME.fullmatch(name):
         raise NotFoundError(f"there is no {kind} {name!r}")
     ended = gateway.store.resume(kind, name)
@@ -63,7 +63,7 @@ def _require_known(gateway: Gateway, kind: PauseKind, name: str) -> None:
         raise NotFoundError(f"there is no {kind} {name!r}")
     if kind == "tenant":
         if not is_tenant(name):
-            raise NotFoundError(f"there is no tenant {name!r}, and there can be none of that name")
+            raise NotFoundError(f"there is no tenant {name!r}: its name is not valid")
         return
     if kind == "task":
         known = gateway.app.tasks

@@ -26,7 +26,7 @@ router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 def known_form(session_id: str) -> str:
     """The id, if it can be one: no database is asked about anything else."""
     if not re.fullmatch(SESSION_ID, session_id):
-        raise NotFoundError(f"there is no session {session_id!r}, and there can be none of that name")
+        raise NotFoundError(f"there is no session {session_id!r}: its name is not valid")
     return session_id
 
 

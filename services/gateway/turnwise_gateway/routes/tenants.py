@@ -26,7 +26,7 @@ router = APIRouter(prefix="/v1/tenants", tags=["access"])
 def known_form(tenant_id: str) -> str:
     """The tenant's name, if a tenant can be called so."""
     if not is_tenant(tenant_id):
-        raise NotFoundError(f"there is no tenant {tenant_id!r}, and there can be none of that name")
+        raise NotFoundError(f"there is no tenant {tenant_id!r}: its name is not valid")
     return tenant_id
 
 
@@ -54,7 +54,7 @@ def show_tenant(tenant_id: Named, gateway: Administered) -> TenantView:
 
 @router.put("/{tenant_id}", dependencies=[ADMINISTERS, OPERATES], responses=problems(400, 404, 413, 415, 422, 503))
 def set_tenant(tenant_id: Named, body: TenantChange, gateway: Administered) -> TenantView:
-    """Give a tenant limits of its own, in the place of those that it had; in force everywhere within 5 s."""
+    """Give a tenant limits of its own, in place of those that it had; in force everywhere within 5 s."""
     limits = TenantLimits(**{name: getattr(body, name) for name in type(body).model_fields})
     return _view(gateway.store.set_tenant_limits(tenant_id, limits), gateway.settings)
 

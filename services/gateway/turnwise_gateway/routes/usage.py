@@ -39,7 +39,7 @@ def show_usage(
     until = last or datetime.now(UTC).date()
     since = first or until.replace(day=1)
     if not 0 <= (until - since).days < _MOST_DAYS:
-        raise InvalidRequestError(f"{since} to {until} is no time of 1 to {_MOST_DAYS} days")
+        raise InvalidRequestError(f"{since} to {until} is not a time of 1 to {_MOST_DAYS} days")
     whose = tenant or caller.tenant
     rows = gateway.store.of(whose).usage(since, until)
     return UsageReport(tenant=whose, first=since, last=until, total=_sums(rows), items=[_view(row) for row in rows])

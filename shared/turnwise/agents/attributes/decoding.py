@@ -137,7 +137,7 @@ class Decoder:
     def _named_tuple(self, kept: Any) -> Any:
         kind = self._class(kept[0], tuple)
         if not hasattr(kind, "_fields"):
-            raise TypeError(f"{kept[0]!r} is no named tuple")
+            raise TypeError(f"{kept[0]!r} is not a named tuple")
         return kind._make(self._items(kept[1]))
 
     def _document(self, body: Any) -> ChatDocument:
@@ -169,7 +169,7 @@ class Decoder:
     def _dataclass(self, kept: Any) -> Any:
         kind = self._class(kept[0], object)
         if not hasattr(kind, "__dataclass_fields__"):
-            raise TypeError(f"{kept[0]!r} is no dataclass")
+            raise TypeError(f"{kept[0]!r} is not a dataclass")
         made = self._numbered(object.__new__(kind))
         fields = self._fields(kept[1])
         if "__class__" in fields or "__dict__" in fields:
@@ -194,7 +194,7 @@ class Decoder:
 
     def _given_one(self, name: str) -> Any:
         if name not in self._given:
-            raise LookupError(f"the factory makes no {name!r} any more")
+            raise LookupError(f"the factory no longer makes {name!r}")
         return self._given[name]
 
 

@@ -32,7 +32,7 @@ class Unread:
         return self.values is None and self._may_hold(name)
 
     def has_for(self, asker: Any, name: str) -> bool:
-        """Return whether the attribute may be had by reading; `asker` is the owner or a shallow copy of it."""
+        """Return whether the attribute can be read; `asker` is the owner or a shallow copy of it."""
         return self._may_hold(name) and (asker is not self._owner or self.values is None)
 
     def read(self, asker: Any) -> None:

@@ -19,7 +19,7 @@ from turnwise.models.tokens.estimate import estimated_tokens, shortened
 
 @lru_cache(maxsize=4096)
 def retains(sets: ToolSets) -> bool:
-    """Return whether little is kept of the results of any of the tools."""
+    """Return whether any of the tools limits how much of its results is kept."""
     return any(_limit(tool) is not None for tool in sets.known.values())
 
 

@@ -105,7 +105,7 @@ class SharedTerminal:
                     self.lines(out, "".join(kept))
 
     def close_line(self, writer: object, out: TextIO, text: str) -> bool:
-        """Add `text` to the last line of the answer and end it; False if the line is not the last one any more."""
+        """Add `text` to the last line of the answer and end it; False if the line is no longer the last one."""
         with self._lock:
             if self._open is not writer:
                 return False

@@ -88,12 +88,12 @@ def checked_kind(kind: Any) -> type[BaseModel]:
 def _wrapping(kind: Any) -> type[Wrapped]:
     try:
         if not (isinstance(kind, type) or get_origin(kind) is not None):
-            raise TypeError(f"a {type(kind).__name__} is no type")
+            raise TypeError(f"a {type(kind).__name__} is not a type")
         made = create_model("Answer", __base__=Wrapped, value=(kind, ...))
         made.model_json_schema()
     except (TypeError, PydanticUserError) as error:
         raise ConfigurationError(
-            f"an answer can not be {kind!r} ({str(error).splitlines()[0]}): expected a ToolMessage, another pydantic "
+            f"an answer cannot be {kind!r} ({str(error).splitlines()[0]}): expected a ToolMessage, another pydantic "
             "model, or a type that JSON can express, such as int or list[str]"
         ) from error
     made._kind = kind

@@ -104,7 +104,7 @@ def said(agent: ChatAgent, entity: Entity, value: Any) -> ChatDocument | None:
 
 
 def _forbidden(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> bool:
-    """Return whether the tool grew out of what a human typed, and is none that may come of it."""
+    """Return whether the tool derives from a text that a human typed, and the model may not use it."""
     return untrusted(doc) and tool.request not in agent.toolbox.usable
 
 

@@ -125,7 +125,7 @@ class _Numbering:
 
 
 def inner_calls() -> HandlerCalls:
-    """For a run within this program: its keys are those of the handler that runs it, or its own."""
+    """Return the calls of a run within this program: its keys are those of the handler that runs it, or its own."""
     running = _running.get()
     return HandlerCalls(within=running[1].next("", "once") if running is not None else None)
 
@@ -199,7 +199,7 @@ def _undo(agent: ChatAgent) -> tuple[Snapshot, ...]:
 
 
 def _leaves_unknown(error: Exception, *, timed: bool) -> bool:
-    """Return whether no one knows what the handler has done outside; an error that it chose to raise leaves no doubt.
+    """Return whether the handler's outside effect is unknown; an error that it chose to raise leaves no doubt.
 
     `timed`: its call had a time limit. One that it ran into cut it short wherever it was, and it is remembered of the
     error, for a handler around this one.
@@ -231,7 +231,7 @@ def _copy(agent: ChatAgent, state: Any) -> Any:
         return state.model_copy(deep=True)
     except Exception as error:
         raise ConfigurationError(
-            f"the state of agent {agent.config.name!r} can not be copied ({error}); keep in it only what JSON can "
+            f"the state of agent {agent.config.name!r} cannot be copied ({error}); keep in it only what JSON can "
             "express, and the rest (connections, locks) in the module or on the class"
         ) from error
 

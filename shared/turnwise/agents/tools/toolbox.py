@@ -93,7 +93,7 @@ class Toolbox:
         }
 
     def load(self, names: dict[str, list[str]], registry: dict[str, type[ToolMessage]]) -> None:
-        """Take over the sets written by `dump`; a name that no one knows any more is left out."""
+        """Take over the sets written by `dump`; a name that is no longer known is left out."""
         for name in names.get("known", []):
             if name not in self.known and name in registry:
                 self.enable(registry[name], use=False, handle=False)

@@ -112,7 +112,7 @@ class Publisher:
             return 0
 
     def verify(self) -> None:
-        """One round trip: opens a channel of its own, and on Redis asks for an answer."""
+        """Make one round trip: opens a channel of its own, and on Redis asks for an answer."""
         channel = self._connection.channel()
         try:
             if not self._broker.is_rabbitmq:

@@ -47,7 +47,7 @@ class TLSFiles:
                 context.load_cert_chain(self.cert, self.key)
         except OSError as error:  # SSLError is one
             raise ConfigurationError(
-                f"TURNWISE_BROKER_CA, _CERT or _KEY can not be used ({error}); expected files in PEM"
+                f"TURNWISE_BROKER_CA, _CERT or _KEY cannot be used ({error}); expected files in PEM"
             ) from error
 
 
@@ -91,7 +91,7 @@ class BrokerURL:
 
     @property
     def is_rabbitmq(self) -> bool:
-        """Return whether quorum queues, confirms and `mandatory` are to be had."""
+        """Return whether the broker is RabbitMQ, with quorum queues, confirms and `mandatory`."""
         return self.kind == "rabbitmq"
 
     @property

@@ -46,7 +46,7 @@ def notice_in(message: Arrived, keys: WireKeys) -> Notice:
     keys.check("notice", "", text, message.headers)
     envelope = parse_envelope(_parse(text))
     if isinstance(envelope, AskEnvelope | MoveEnvelope):
-        raise InvalidRequestError("Work arrived among the notices; nothing was done")
+        raise InvalidRequestError("A work message arrived on the channel of notices; nothing was done")
     return envelope
 
 
@@ -67,7 +67,7 @@ def _parse(text: bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidRequestError(f"The message is no JSON ({type(error).__name__}); nothing was done") from error
+        raise InvalidRequestError(f"The message is not JSON ({type(error).__name__}); nothing was done") from error
 
 
 def _only_argument(body: Any) -> Any:

@@ -169,7 +169,7 @@ def run_worker(
     """Run a Celery worker in this process until it is told to stop.
 
     A warm shutdown (SIGTERM) takes no more messages and waits for what it works on. With `autoscale` the number of
-    prefork children follows the messages in hand, in the place of `concurrency`. Exits with Celery's code if that is
+    prefork children follows the messages in hand, in place of `concurrency`. Exits with Celery's code if that is
     an error's.
     """
     # Not by Celery's command line: that imports every plugin that is installed, for seconds and 20 MB.

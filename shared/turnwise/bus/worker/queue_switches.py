@@ -36,7 +36,7 @@ class QueueSwitches:
         self._paused[self._places[queue]] = 0
 
     def paused(self, queue: str) -> bool:
-        """Return whether the queue is left alone."""
+        """Return whether a remote command has switched the queue off."""
         place = self._places.get(queue)
         return place is not None and self._paused[place] == 1
 
@@ -47,7 +47,7 @@ class QueueSwitches:
 
 
 def switches_of(app: Any) -> QueueSwitches:
-    """Those of an application that `make_celery` made."""
+    """Return the switches of an application that `make_celery` made."""
     found = app.turnwise_switches
     assert isinstance(found, QueueSwitches)
     return found

@@ -116,7 +116,7 @@ def _add_consumer(state: Any, queue: object, **_: Any) -> Reply:
 
 
 def _cancel_consumer(state: Any, queue: object, **_: Any) -> Reply:
-    """Claim nothing of the queue any more; this process continues with what it has in hand."""
+    """Stop claiming from the queue; this process finishes the asks that it holds."""
     switches, name = switches_of(state.app), _queue_name(queue)
     if name not in switches.served:
         return {"ok": f"nothing to do: this process does not consume from {name!r}"}

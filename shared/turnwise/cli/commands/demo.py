@@ -18,14 +18,14 @@ def demo(
         Path | None, typer.Option("--input", metavar="FILE", help="Your own tickets: JSONL, one ticket per line.")
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Approve every question; so it is also without a terminal.")
+        bool, typer.Option("--yes", "-y", help="Approve every question; the default without a terminal.")
     ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Work on the first tickets only.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="Tickets at a time.")] = 4,
 ) -> None:
     """Watch a support desk of several agents work through a file of tickets.
 
-    Without OPENAI_API_KEY a local stand-in answers for the model. Nothing is kept, except for the desk's books where
+    Without OPENAI_API_KEY a scripted model answers. Nothing is kept, except for the desk's books where
     TURNWISE_DEMO_DIR names a directory for them.
 
     Example: turnwise demo --limit 5

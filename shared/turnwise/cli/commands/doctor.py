@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(app: AppOption = None, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
-    """Look at this installation, and say what is wrong with it and how to mend it. Calls no model.
+    """Check this installation, and report faults with their remedies. Calls no model.
 
     Looks at settings, application, database, broker, processes and model servers. Exits with 1 if there is a fault;
     warnings do not count.

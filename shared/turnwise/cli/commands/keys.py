@@ -19,7 +19,7 @@ _DAY = 86_400.0
 _Key = Annotated[str, typer.Argument(metavar="KEY", help="The key's id, as `turnwise keys list` shows it.")]
 
 group = typer.Typer(
-    help="Make, list, replace and take back API keys, in the database itself.\n\n"
+    help="Create, list, rotate and revoke API keys, in the database itself.\n\n"
     "Example: turnwise keys create --scope admin",
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -71,7 +71,7 @@ def list_keys(
     as_json: JsonOption = False,
     database: DatabaseOption = None,
 ) -> None:
-    """List keys, newest first, also those that do not work any more.
+    """List keys, newest first, also those that no longer work.
 
     Example: turnwise keys list --tenant acme --json
     """
@@ -97,7 +97,7 @@ def rotate(
     as_json: JsonOption = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Make a key in the place of another, and print it; the old one works for a while longer.
+    """Replace a key, and print the new one; the old one works for a while longer.
 
     Example: turnwise keys rotate key_01j... --overlap-hours 1
     """
@@ -109,7 +109,7 @@ def rotate(
 
 @group.command()
 def revoke(key: _Key, as_json: JsonOption = False, database: DatabaseOption = None) -> None:
-    """Take a key back for good; gateways refuse it within 5 s.
+    """Revoke a key for good; gateways refuse it within 5 s.
 
     Example: turnwise keys revoke key_01j...
     """
@@ -117,7 +117,7 @@ def revoke(key: _Key, as_json: JsonOption = False, database: DatabaseOption = No
 
     with open_record(database, "default", "revoke_key") as store:
         revoked = store.revoke_key(key)
-    typer.echo(json.dumps(_as_json(revoked), indent=2) if as_json else f"{key} does not work any more.")
+    typer.echo(json.dumps(_as_json(revoked), indent=2) if as_json else f"{key} no longer works.")
 
 
 def _tell_secret(key: KeyRecord, secret: ApiKey, as_json: bool) -> None:

@@ -74,7 +74,7 @@ def workers(
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
-    """List coordinators and workers: what they serve, how they are, and how much they have in hand.
+    """List coordinators and workers: their queues, their state, and the asks that they hold.
 
     Live ones take work. Draining ones were told to end, deaf ones hear nothing from the broker, gone ones fell silent.
 
@@ -94,7 +94,7 @@ def workers(
 
 
 def queues(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
-    """List queues: how much waits in them and how long, what is held by pauses, and how many processes serve them.
+    """List queues: their waiting asks and the age of these, paused asks, and the number of processes that serve them.
 
     Example: turnwise queues
     """

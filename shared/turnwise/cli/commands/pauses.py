@@ -37,7 +37,7 @@ def pause(
 ) -> None:
     """Pause a queue, a task or a tenant: nothing of it is begun or claimed until `turnwise resume`.
 
-    What is under way is answered. Runs are still accepted, cancelled, and ended by their deadlines.
+    Work in progress is finished. Runs are still accepted, cancelled, and ended by their deadlines.
 
     Example: turnwise pause queue llm --reason "the provider is away"
     """
@@ -49,7 +49,7 @@ def pause(
 
 
 def resume(kind: _Kind, name: _Name, as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
-    """End a pause: what it held continues at once.
+    """End a pause: the held work continues at once.
 
     Example: turnwise resume queue llm
     """
@@ -61,7 +61,7 @@ def resume(kind: _Kind, name: _Name, as_json: JsonOption = False, url: UrlOption
 
 
 def pauses(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
-    """List what is paused, since when, by whom and why.
+    """List the pauses: since when, by whom and why.
 
     Example: turnwise pauses
     """

@@ -60,7 +60,7 @@ def _port_stream(paths: list[str], *, native: bool, check: bool, diff: bool, as_
     from turnwise.porting.codemod.source import Source
 
     if len(paths) > 1:
-        raise typer.BadParameter("- goes alone: one program comes in, and one goes out")
+        raise typer.BadParameter("- takes no other path: it reads one program from standard input")
     decoded = Source.decode(sys.stdin.buffer.read())
     report = port_text(decoded.text, "<stdin>", native=native, written=not (check or diff))
     if not (check or diff or as_json):

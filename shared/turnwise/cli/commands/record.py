@@ -43,9 +43,9 @@ def purge(
     database: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete runs that ended long ago, with everything that hangs on them. Can be stopped and begun again.
+    """Delete runs that ended long ago, with everything that belongs to them. Can be interrupted and repeated.
 
-    Runs that have not ended stay, and what sessions and budgets still need of the others.
+    Runs that have not ended stay, as does the data that sessions and budgets still need.
 
     Example: turnwise purge --older-than 30d --status completed,failed --dry-run
     """
@@ -65,7 +65,7 @@ def purge(
 
 
 def export(run: RunArgument, output: _Output = None, database: DatabaseOption = None) -> None:
-    """Write a run with all that is kept of it as JSON: events, documents, asks, replies, receipts, usage, histories.
+    """Write the whole record of a run as JSON: events, documents, asks, replies, receipts, usage, histories.
 
     `turnwise replay FILE.json` reads such a file.
 

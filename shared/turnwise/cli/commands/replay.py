@@ -42,7 +42,7 @@ def replay(
     database: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Decide recorded runs again with today's code, and say where it would decide otherwise. Asks no one anything.
+    """Decide recorded runs again with today's code, and report the differences. Calls no model.
 
     Exits with 0 if every decision is the same, with 1 if one differs or could not be compared.
 
@@ -93,7 +93,7 @@ def _read(file: Path) -> dict[str, Any]:
     try:
         return checked(json.loads(file.read_text()))
     except (OSError, ValueError) as error:
-        raise InvalidRequestError(f"{file} can not be read as an exported run: {error}") from error
+        raise InvalidRequestError(f"{file} cannot be read as an exported run: {error}") from error
 
 
 def _chosen(store: Store, task: str | None, since: datetime | None, limit: int) -> list[str]:

@@ -66,9 +66,9 @@ def retry(
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
-    """Have a run that failed, or all failed runs that match, continue from where they failed.
+    """Continue a failed run, or all failed runs that match, from where they failed.
 
-    What came before is not done again.
+    Earlier work is not repeated.
 
     Example: turnwise retry run_01j... --wait
 
@@ -92,7 +92,7 @@ def retry(
     )
     check_choice(run, chosen, dry_run=dry_run)
     if wait and run is None:
-        raise typer.BadParameter("--wait goes with the id of one run")
+        raise typer.BadParameter("--wait needs the id of one run")
     with connect(url) as client:
         if run is None:
             change = partial(client.retry_runs, max_cost=cost, max_tokens=max_tokens, deadline=deadline)
@@ -104,11 +104,13 @@ def retry(
 
 def fork(
     run: RunArgument,
-    at: Annotated[int, typer.Option(metavar="EVENT", min=1, help="The event after which the fork goes its own way.")],
+    at: Annotated[
+        int, typer.Option(metavar="EVENT", min=1, help="The event after which the fork continues by itself.")
+    ],
     message: Annotated[
         str | None, typer.Option(help="Answers the question that is open there; at event 1, the first message.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="For all its agents, in the place of their own.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model of all its agents, in place of their own.")] = None,
     session: Annotated[str | None, typer.Option(metavar="ID", help="A new session that begins with the fork.")] = None,
     wait: _Wait = False,
     max_cost: _MaxCost = None,
@@ -118,7 +120,7 @@ def fork(
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
-    """Make a run of another's past up to an event, and print its id. Nothing before is asked, done or paid again.
+    """Make a run that continues another one from an event, and print its id. Nothing earlier is called or paid again.
 
     Example: turnwise fork run_01j... --at 12 --model gpt-5-mini
     """

@@ -108,12 +108,10 @@ def chat(
         str | None, typer.Argument(metavar="[MESSAGE]", help="The first message; asked for if left out.")
     ] = None,
     session: SessionOption = None,
-    run: Annotated[
-        str | None, typer.Option("--run", metavar="RUN", help="Go on with a run that has not ended.")
-    ] = None,
+    run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="Continue a run that has not ended.")] = None,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
-    """Talk with a task: its questions are asked here, and a task that keeps its conversation is told more and more.
+    """Talk with a task: answer its questions, and send more messages to one that keeps its conversation.
 
     Answers appear while they are written. Leave with q, x, Ctrl-D or Ctrl-C: the run stays as it is, and the command
     to come back is shown.
@@ -141,7 +139,7 @@ def show(
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
-    """Print a run, what was said in it, and its result; or all of its log, also of what was rejected.
+    """Print a run, its messages and its result; or its whole log, rejected messages included.
 
     Example: turnwise show run_01j... --html -o run.html
     """
@@ -151,7 +149,7 @@ def show(
     forms = [name for name, wanted in (("html", html), ("text", text), ("tsv", tsv)) if wanted]
     if len(forms) + (as_json or timeline) > 1 or (output is not None and not forms):
         raise typer.BadParameter(
-            "give one of --html, --text, --tsv and --timeline; --output goes with the first three, --json with the last"
+            "give one of --html, --text, --tsv and --timeline; --output is for the first three, --json for the last"
         )
     with connect(url) as client:
         if forms:
@@ -207,7 +205,7 @@ def cancel(
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
-    """End a run, or all unfinished runs that match; what they said so far is kept.
+    """End a run, or all unfinished runs that match; their messages are kept.
 
     Example: turnwise cancel run_01j...
 
@@ -276,7 +274,9 @@ def resolve(
     result: Annotated[
         str | None, typer.Argument(metavar="[RESULT]", help="With --happened: what the handler returned.")
     ] = None,
-    happened: Annotated[bool, typer.Option("--happened", help="It has done its work; it is not called again.")] = False,
+    happened: Annotated[
+        bool, typer.Option("--happened", help="The call has had its effect; it is not made again.")
+    ] = False,
     again: Annotated[bool, typer.Option("--again", help="Call it again, with the same idempotency key.")] = False,
     fail: Annotated[bool, typer.Option("--fail", help="End the run with an error.")] = False,
     as_json: JsonOption = False,
@@ -291,7 +291,7 @@ def resolve(
     outcomes: dict[Literal["happened", "again", "fail"], bool] = {"happened": happened, "again": again, "fail": fail}
     chosen = [name for name, wanted in outcomes.items() if wanted]
     if len(chosen) != 1 or (result is not None and not happened):
-        raise typer.BadParameter("give one of --happened, --again and --fail; a result goes with --happened")
+        raise typer.BadParameter("give one of --happened, --again and --fail; a result is for --happened")
     with connect(url) as client:
         run = client.resolve(item, chosen[0], result)
     typer.echo(_json(json_of(run)) if as_json else f"{run.id} goes on: {chosen[0]}.")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BindOption = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where to listen; default: TURNWISE_BIND.")]
-ConcurrencyOption = Annotated[int | None, typer.Option(min=1, help="How many at a time.")]
+ConcurrencyOption = Annotated[int | None, typer.Option(min=1, help="Number of concurrent tasks.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -82,7 +82,7 @@ def gateway(app: AppOption = None, bind: BindOption = None) -> None:
 
 
 def coordinator(app: AppOption = None, concurrency: ConcurrencyOption = 4) -> None:
-    """Make the moves of runs and look after what got lost, as a Celery worker.
+    """Make the moves of runs, and recover lost work, as a Celery worker.
 
     Example: turnwise coordinator --app office:app --concurrency 8
     """
@@ -102,11 +102,11 @@ def worker(
     ] = "llm,agent",
     concurrency: ConcurrencyOption = 16,
     pool: Annotated[
-        Literal["threads", "prefork", "solo"], typer.Option(help="How Celery runs them; prefork for work on the CPU.")
+        Literal["threads", "prefork", "solo"], typer.Option(help="Celery's pool; prefork for work on the CPU.")
     ] = "threads",
     autoscale: Annotated[
         str | None,
-        typer.Option(metavar="MAX,MIN", help="Prefork children, by the messages in hand; instead of --concurrency."),
+        typer.Option(metavar="MAX,MIN", help="Most and fewest prefork children; instead of --concurrency."),
     ] = None,
 ) -> None:
     """Answer for models and tools, as a Celery worker.
@@ -172,7 +172,7 @@ def fake_llm(
     """Serve scripted answers as an OpenAI-compatible server, for tests and demos.
 
     It answers /v1/embeddings as well: the same text has the same vector, texts with common words have near ones.
-    Calls beyond a limit are answered with 429, and what is left of it is announced in OpenAI's headers.
+    Calls beyond a limit are answered with 429, and the remainder is announced in OpenAI's headers.
 
     Example: turnwise fake-llm rules.json --bind 127.0.0.1:8090 --requests 60 --concurrency 4
     """

@@ -41,7 +41,7 @@ def set_limits(
     as_json: JsonOption = False,
     database: DatabaseOption = None,
 ) -> None:
-    """Give a tenant limits in the place of those that it had: what is left out is as the settings say, 0 is no limit.
+    """Replace a tenant's own limits: one that is left out follows the settings, 0 is no limit.
 
     Example: turnwise tenants set acme --day-max-cost 5.00 --requests-per-minute 600
     """

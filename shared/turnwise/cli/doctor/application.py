@@ -16,12 +16,12 @@ def load(settings: ServiceSettings) -> App:
 
 
 def loaded(app: App) -> Finding:
-    """That it could be loaded."""
+    """Report that it could be loaded."""
     return ok("application", f"{app.name}, version {app.version!r}, with the tasks {', '.join(app.tasks)}")
 
 
 def check_versions(app: App, store: Store, settings: ServiceSettings) -> Iterator[Finding]:
-    """Return whether unfinished runs began with a version for which there is a process, and workers are of one
+    """Check that unfinished runs began with a version for which there is a process, and workers are of one
     version.
     """
     alive = {worker.version for worker in store.workers("alive")}

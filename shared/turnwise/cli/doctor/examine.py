@@ -1,4 +1,4 @@
-"""All checks, in the order in which one needs what the other has found."""
+"""All checks, in the order of their dependencies."""
 
 from __future__ import annotations
 

@@ -26,22 +26,22 @@ class Finding:
 
 
 def ok(check: str, said: str) -> Finding:
-    """All is well."""
+    """Report that all is well."""
     return Finding(check=check, level="ok", said=said)
 
 
 def note(check: str, said: str) -> Finding:
-    """This does not matter here, or could not be looked at."""
+    """Report something that does not matter here, or could not be checked."""
     return Finding(check=check, level="note", said=said)
 
 
 def warning(check: str, said: str, mend: str) -> Finding:
-    """It works, but not for ever, or not for all."""
+    """Report something that works, but not for ever, or not for all."""
     return Finding(check=check, level="warning", said=said, mend=mend)
 
 
 def fault(check: str, said: str, mend: str = "") -> Finding:
-    """It does not work; an error's own text may say how to mend it."""
+    """Report something that does not work; an error's own text may have the remedy."""
     return Finding(check=check, level="fault", said=said, mend=mend)
 
 

@@ -16,7 +16,7 @@ _SECONDS = 5.0
 
 
 def check(app: App, settings: ServiceSettings) -> Iterator[Finding]:
-    """Each model and each server once; asks a server for its list of models, which costs nothing."""
+    """Check each model and each server once; asks a server for its list of models, which costs nothing."""
     found: dict[tuple[str, str], OpenAIGPTConfig] = {}
     for config in _configs(app):
         try:

@@ -16,7 +16,7 @@ _LATE = 86_400.0
 
 
 def check_retention(store: Store, settings: ServiceSettings) -> Iterator[Finding]:
-    """Return whether what is to be deleted is deleted; raises `DatabaseUnavailableError`."""
+    """Check that runs are deleted when they are due; raises `DatabaseUnavailableError`."""
     if settings.retention is None:
         yield note("retention", "TURNWISE_RETENTION is not set: runs are kept until `turnwise purge` deletes them")
         return
@@ -34,7 +34,7 @@ def check_retention(store: Store, settings: ServiceSettings) -> Iterator[Finding
 
 
 def check_metrics() -> Iterator[Finding]:
-    """Return whether the children of prefork workers can count."""
+    """Check that the children of prefork workers can write their metrics."""
     folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     check = "prefork metrics"
     if not folder:

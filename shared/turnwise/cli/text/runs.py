@@ -23,7 +23,7 @@ _SHORTEST_TASK = 8
 
 
 def print_runs(runs: Iterable[Json]) -> None:
-    """One run per line, on a narrow terminal with a second line for what it waits for."""
+    """Print one run per line, on a narrow terminal with a second line for what it waits for."""
     out = console()
     for line, look in _lines(list(runs), out.width):
         out.print(Text(line, style=look), soft_wrap=True)

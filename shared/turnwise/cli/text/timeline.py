@@ -50,7 +50,7 @@ def whole(client: Client, run_id: str) -> TimelineView:
 
 
 def print_timeline(view: TimelineView) -> None:
-    """All of it, as wide as the terminal, at most 120 columns."""
+    """Print all of it, as wide as the terminal, at most 120 columns."""
     out = console()
     width = min(out.width, _WIDEST)
     for line in timeline_lines(view, width):

@@ -38,7 +38,7 @@ def keys(*, cursor: str | None = None, limit: int = 100) -> Request[Page[KeyView
 
 
 def rotate_key(key_id: str, *, overlap: float = 86_400.0, idempotency_key: str | None = None) -> Request[NewKeyView]:
-    """Make a key in the place of another, which works for `overlap` seconds more. Returns it with its `secret`."""
+    """Make a key in place of another, which works for `overlap` seconds more. Returns it with its `secret`."""
     return Request(
         method="POST",
         path=path_of("keys", key_id, "rotate"),

@@ -137,7 +137,7 @@ class Connection:
         except Exception as error:
             cause = "; ".join(str(part) or type(part).__name__ for part in _leaves(error))
             raise ToolServerUnavailableError(
-                f"the MCP server {self._address} can not be reached: {cause}; start it, or correct its address"
+                f"the MCP server {self._address} cannot be reached: {cause}; start it, or correct its address"
             ) from error
 
 
@@ -159,11 +159,11 @@ class _Session:
 
     @property
     def ended(self) -> bool:
-        """Return whether it can serve no call any more."""
+        """Return whether the connection can no longer serve a call."""
         return self._over or self._closing.is_set() or self._keeper.done()
 
     def released(self) -> None:
-        """One of its users has done."""
+        """Count one user less."""
         self.in_use -= 1
         self._last_use = time.monotonic()
 
@@ -217,7 +217,7 @@ def _says_over(error: Any) -> bool:
 
 
 def _session_forgotten(error: Any) -> bool:
-    """Return whether a server that was started anew does not know the session any more."""
+    """Return whether a restarted server has forgotten the session."""
     return str(error) in ("Session terminated", "Session not found")
 
 

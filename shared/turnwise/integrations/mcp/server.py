@@ -146,7 +146,7 @@ class MCPTools:
         await self._connections[os.getpid()].close()
 
     def _connection(self) -> Connection:
-        """This process's connection; called on the background loop only."""
+        """Return this process's connection; called on the background loop only."""
         process = os.getpid()
         if process not in self._connections:
             self._connections[process] = Connection(self._address, **self._times)

@@ -92,7 +92,7 @@ def _checked(given: Any, cwd: Any) -> Any:
     if any(hasattr(given, name) for name in ("list_tools", "get_request_handler", "command", "__aenter__")):
         return given
     raise ConfigurationError(
-        f"{given!r} ({type(given).__name__}) is no MCP server; give a URL, a command, the path of a script, or the "
+        f"{given!r} ({type(given).__name__}) is not an MCP server; give a URL, a command, the path of a script, or the "
         "server itself"
     )
 

@@ -97,7 +97,7 @@ class MCPTool(ToolMessage):
 
 
 class OpenMCPTool(MCPTool):
-    """One whose schema allows arguments that it does not list."""
+    """A tool whose schema allows arguments that it does not list."""
 
     model_config = ConfigDict(extra="allow", validate_default=True)
 

@@ -31,7 +31,7 @@ Where = Mapping[str, Scalar | Sequence[Scalar]]
 
 def _storable(text: str) -> str:
     if "\0" in text:
-        raise ValueError("holds a NUL character, which PostgreSQL can not keep; take it out")
+        raise ValueError("holds a NUL character, which PostgreSQL cannot keep; take it out")
     return text
 
 

@@ -1,4 +1,4 @@
-"""From texts to vectors."""
+"""Embedders, which make vectors of texts."""
 
 from __future__ import annotations
 

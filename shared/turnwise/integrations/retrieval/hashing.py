@@ -44,7 +44,7 @@ class HashingEmbedder(Embedder):
         return f"hashing-{self.dimension}"
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
-        """One vector of length 1 for each text; counts as no call of a model."""
+        """Return one vector of length 1 for each text; counts as no call of a model."""
         return Embeddings(vectors=[hashed_vector(text, self.dimension) for text in texts])
 
 

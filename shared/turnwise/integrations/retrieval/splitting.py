@@ -1,4 +1,4 @@
-"""From long texts to parts that can be found one by one."""
+"""The splitting of long texts into parts that can be found one by one."""
 
 from __future__ import annotations
 

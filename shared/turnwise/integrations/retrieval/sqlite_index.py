@@ -156,7 +156,7 @@ class SqliteIndex:
                 self._give_back(connection)
         except apsw.Error as error:
             raise VectorStoreUnavailableError(
-                f"the vectors in {self._path} can not be used ({type(error).__name__}: {error}); see that the "
+                f"the vectors in {self._path} cannot be used ({type(error).__name__}: {error}); see that the "
                 "directory exists and is writable, and that the file is on a local disk"
             ) from error
 

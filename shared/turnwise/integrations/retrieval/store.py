@@ -18,7 +18,7 @@ class VectorStore(Protocol):
     """
 
     def add(self, documents: Iterable[Document], *, replacing: Where | None = None) -> list[str]:
-        """Add documents, each in the place of the one with its id; returns their ids.
+        """Add documents, each in place of the one with its id; returns their ids.
 
         All become visible at once, and what `replacing` matches is gone in the same moment.
         """

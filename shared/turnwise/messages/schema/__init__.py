@@ -1,1 +1,1 @@
-"""From Python types to JSON schemas and tools."""
+"""JSON schemas and tools made of Python types."""

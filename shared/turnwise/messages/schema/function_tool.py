@@ -70,7 +70,7 @@ def tool_from_function(
     name = name or str(getattr(inner, "__name__", type(inner).__name__))
     if not _NAME.fullmatch(name):
         raise ConfigurationError(
-            f"{name!r} can not be a tool's name (letters, digits, `_` and `-`, at most 64): pass name='...'"
+            f"{name!r} cannot be a tool's name (letters, digits, `_` and `-`, at most 64): pass name='...'"
         )
     words = described(inner)
     parameters = _parameters(base, function, name, words.parameters)
@@ -105,7 +105,7 @@ def tool_class(
         try:
             return create_model(title, __base__=base, __module__=module, **definitions)
         except PydanticUserError as error:
-            raise ConfigurationError(f"tool {name!r}: a type can not be a field's: {error}") from error
+            raise ConfigurationError(f"tool {name!r}: a type cannot be that of a field: {error}") from error
 
 
 def field_names(base: type[BaseModel], arguments: Sequence[str]) -> dict[str, str]:
@@ -152,7 +152,7 @@ def _parameter(
 ) -> _Parameter:
     if item.kind in (item.VAR_POSITIONAL, item.VAR_KEYWORD):
         raise ConfigurationError(
-            f"tool {tool!r}: a model can not be told what to give for `{item}`; "
+            f"tool {tool!r}: a model cannot be told what to give for `{item}`; "
             "name and annotate every parameter (a decorator should use functools.wraps)"
         )
     positional = item.kind is item.POSITIONAL_ONLY
@@ -196,8 +196,8 @@ def _resolved(item: inspect.Parameter, function: Callable[..., Any], tool: str) 
     except Exception as error:
         # Evaluating someone's annotation may raise anything.
         raise ConfigurationError(
-            f"tool {tool!r}: the annotation of parameter {item.name!r} is no type ({type(error).__name__}: {error}); "
-            "write a type, and put words about it in Annotated[...] or in the docstring"
+            f"tool {tool!r}: the annotation of parameter {item.name!r} is not a type ({type(error).__name__}: {error});"
+            " write a type, and put words about it in Annotated[...] or in the docstring"
         ) from error
     return found | None if item.default is None and NoneType not in get_args(found) else found
 

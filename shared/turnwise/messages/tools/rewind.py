@@ -13,7 +13,7 @@ from turnwise.models.base import LLMMessage, Role
 
 
 class RewindTool(ToolMessage):
-    """Puts `content` in the place of the model's `n`-th message (from 1), and drops what came after.
+    """Puts `content` in place of the model's `n`-th message (from 1), and drops what came after.
 
     What sub-tasks heard and said since is dropped from their agents' histories, too.
     """
@@ -27,7 +27,7 @@ class RewindTool(ToolMessage):
     _steers: ClassVar[bool] = True
 
     def response(self, agent: HandlingAgent, chat_doc: ChatDocument | None = None) -> str | ChatDocument:
-        """The new message as from LLM, in the place of the old one; an error text if there is no such message."""
+        """The new message as from LLM, in place of the old one; an error text if there is no such message."""
         index = agent.nth_message_idx_with_role(Role.ASSISTANT, self.n)
         if index < 0:
             return f"Could not rewind: there is no message {self.n} of yours yet."

@@ -45,7 +45,7 @@ class Budget:
 
     @property
     def limited(self) -> bool:
-        """Return whether any call can be too much."""
+        """Return whether the budget has a limit."""
         return bool(self.max_cost or self.max_tokens)
 
     @property
@@ -81,11 +81,11 @@ class Budget:
         return self._with(reserved=_negative(held), spent=used)
 
     def correct(self, counted: Amount, used: Amount) -> Budget:
-        """Count what a call used in the place of what was counted for it."""
+        """Count what a call used in place of what was counted for it."""
         return self.spend(_negative(counted)).spend(used)
 
     def unreserved(self) -> Budget:
-        """As it would be if all calls under way came to nothing."""
+        """Return the budget as it would be without the reservations of calls in progress."""
         return replace(self, reserved_cost=Decimal(0), reserved_tokens=0)
 
     def _with(self, *, reserved: Amount = NOTHING, spent: Amount = NOTHING) -> Budget:

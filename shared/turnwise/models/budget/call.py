@@ -72,7 +72,7 @@ class BudgetRefusal:
 
     @property
     def temporary(self) -> bool:
-        """Return whether there is room once calls under way have used nothing of what was reserved for them."""
+        """Return whether there would be room if calls in progress used none of their reservations."""
         return self.budget.unreserved().lacks(self.amount) is None
 
     @property

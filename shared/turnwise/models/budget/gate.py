@@ -43,7 +43,7 @@ class Hold(Protocol):
         ...
 
     def release(self, *, answered: bool = False) -> None:
-        """Nothing was used. `answered`: the provider answered the call with an error of its own."""
+        """Release an unused reservation. `answered`: the provider answered the call with an error of its own."""
         ...
 
 

@@ -52,7 +52,7 @@ class LocalPlace:
 
     @property
     def counts(self) -> bool:
-        """Return whether anything is counted for it."""
+        """Return whether calls of the target are counted."""
         return self._lane is not None
 
     def settle(self, tokens: int, announced: RateLimits | None) -> None:

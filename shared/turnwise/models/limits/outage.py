@@ -41,12 +41,12 @@ class Outage:
 
     @property
     def away(self) -> bool:
-        """Return whether no one but those who look may call."""
+        """Return whether the provider counts as away, so that only probes may call."""
         return self.looks > 0
 
     @property
     def long(self) -> bool:
-        """Return whether it lasts long enough that some wait for minutes."""
+        """Return whether the outage lasts so long that some runs wait for minutes."""
         return self.looks >= _LONG
 
     def failed(
@@ -65,11 +65,11 @@ class Outage:
         return replace(self, looks=self.looks + 1, run=run, until=now + wait)
 
     def _apart(self, began: float, answered: float | None) -> bool:
-        """Return whether a failure has nothing to do with the last one."""
+        """Return whether a failure is unrelated to the last one."""
         return not self.run or began > self.until + _MEMORY or (answered is not None and answered > self.until)
 
     def may_look(self, now: float) -> bool:
-        """Return whether a new ask may look."""
+        """Return whether a new ask may probe the provider."""
         return now >= self.new_at + _NEW_ASK
 
     def looked(self, now: float) -> Outage:
@@ -77,12 +77,12 @@ class Outage:
         return replace(self, new_at=now)
 
     def dump(self) -> str:
-        """As text, which begins with a word that tells it from limits."""
+        """Return it as text, which begins with a word that tells it from limits."""
         return f"{_KIND} {self.looks} {self.until:.3f} {self.new_at:.3f} {self.run}"
 
     @classmethod
     def load(cls, text: str | None) -> Outage | None:
-        """From text; None for another's, or none."""
+        """Read what `dump` wrote; None for another text, or none."""
         if text is None or not text.startswith(_KIND):
             return None
         _, looks, until, new_at, run = text.split(" ", 4)

@@ -37,7 +37,7 @@ class Caps:
         return not (self.requests is None and self.tokens is None and self.concurrency is None)
 
     def over(self, other: Caps) -> Caps:
-        """These limits, and those of `other` where these have none."""
+        """Return these limits, and those of `other` where these have none."""
         return Caps(
             requests=other.requests if self.requests is None else self.requests,
             tokens=other.tokens if self.tokens is None else self.tokens,
@@ -185,14 +185,14 @@ class Window:
         return replace(self, closed_until=max(self.closed_until, until))
 
     def dump(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return it as JSON."""
         body = asdict(self)
         body["slices"] = [[piece.start, piece.requests, piece.tokens] for piece in self.slices]
         return body
 
     @classmethod
     def load(cls, body: dict[str, Any]) -> Window:
-        """From JSON."""
+        """Read what `dump` wrote."""
         slices = tuple(Slice(start=start, requests=n, tokens=tokens) for start, n, tokens in body["slices"])
         return cls(**(body | {"slices": slices, "foreign": Foreign(**body["foreign"])}))
 

@@ -102,7 +102,7 @@ class OpenAIGPT(ModelClient):
         return price(config.known_model, usage, provider=config.provider, base_url=config.base_url, overrides=own)
 
     def chat_context_length(self) -> int:
-        """By the configuration, else by what is known of the model's name; looked up once."""
+        """Return the length from the configuration, or else from the list of models; looked up once."""
         if self._context_length is None:
             config = self.config
             known = known_context_length(config.known_model, provider=config.provider, base_url=config.base_url)
@@ -132,5 +132,5 @@ def _not_passed_on(answer: Completion, response: LLMResponse) -> Iterable[tuple[
 
 
 def _most_tokens(value: LLMMessage | LLMResponse) -> int:
-    """No byte-level BPE makes more tokens than there are bytes."""
+    """Return an upper bound: no byte-level BPE makes more tokens than there are bytes."""
     return len(value.model_dump_json().encode())

@@ -143,7 +143,7 @@ class OpenAIGPTConfig(LLMConfig):
 
     @property
     def holds_to_schema(self) -> bool:
-        """Return whether answers can be held to a JSON schema: as `supports_json_schema` says, or by the model."""
+        """Return whether the server can enforce a JSON schema: as `supports_json_schema` says, or by the model."""
         if self.supports_json_schema is not None:
             return self.supports_json_schema
         return self._at_openai and not _TOO_OLD_FOR_SCHEMAS.match(self.known_model)

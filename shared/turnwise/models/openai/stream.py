@@ -36,7 +36,7 @@ class StreamAssembler:
             return list(self._feed(chunk))
         except (KeyError, TypeError, AttributeError) as error:
             raise ModelUnavailableError(
-                f"the model server streamed something that is no chunk of a chat completion: {str(chunk)[:300]}",
+                f"the model server streamed something that is not a chunk of a chat completion: {str(chunk)[:300]}",
                 may_have_cost=True,
             ) from error
 

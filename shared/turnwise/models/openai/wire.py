@@ -129,7 +129,7 @@ def parse_completion(body: object) -> LLMResponse:
     except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
         found = json.dumps(body, default=str)[:300]
         raise ModelUnavailableError(
-            f"the model server's answer is no chat completion ({type(error).__name__}: {error}): {found}; "
+            f"the model server's answer is not a chat completion ({type(error).__name__}: {error}): {found}; "
             "check OPENAI_BASE_URL or api_base, which usually ends with /v1",
             may_have_cost=True,
         ) from error

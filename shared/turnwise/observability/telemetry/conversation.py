@@ -30,7 +30,7 @@ _YES = ("true", "1", "span_only", "span_and_event")
 
 
 def captured() -> bool:
-    """Return whether spans are to hold content."""
+    """Return whether spans record the texts of messages."""
     return os.environ.get(names.CAPTURE, "").strip().lower() in _YES
 
 

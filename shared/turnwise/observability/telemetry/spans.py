@@ -22,7 +22,7 @@ _making = threading.Lock()
 
 
 def takes() -> bool:
-    """Return whether anyone takes measurements."""
+    """Return whether measurements are exported."""
     return meter() is not None
 
 
@@ -75,7 +75,7 @@ NOBODY: AbstractContextManager[None] = nullcontext()
 
 
 def listened(metric: Metric | None = None) -> bool:
-    """Return whether anyone takes spans, or measurements of that kind."""
+    """Return whether spans, or measurements of that kind, are exported."""
     return tracer() is not None or (metric is not None and takes())
 
 

@@ -1,4 +1,4 @@
-"""All that a rewritten program still needs, in the order of its lines."""
+"""The findings of a rewritten program, in the order of its lines."""
 
 from __future__ import annotations
 

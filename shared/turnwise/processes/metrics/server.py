@@ -74,7 +74,7 @@ def serve_metrics(
                 "to port 0 for any free one, or leave it out for none"
             ) from error
         raise ConfigurationError(
-            f"can not listen on {host}:{port}: {error.strerror}; set TURNWISE_METRICS_BIND to an own address"
+            f"cannot listen on {host}:{port}: {error.strerror}; set TURNWISE_METRICS_BIND to an address of this machine"
         ) from error
     server.daemon_threads = True
     return MetricsServer(server)

@@ -113,7 +113,7 @@ class ParkedAsks(StoreBase):
             ask, why = _parked(transaction, ask_id)
             if resolution.outcome == "happened" and why.call is None:
                 raise InvalidRequestError(
-                    f"the ask {ask.id} is one of a model, and no handler's: resolve it with again or fail"
+                    f"the ask {ask.id} is for a model, not for a handler: resolve it with again or fail"
                 )
             told = AskResolved(outcome=resolution.outcome, reason=why.reason, tool=why.tool)
             transaction.event(told, ask.place)
@@ -198,14 +198,14 @@ def _parked(transaction: RunTransaction, ask_id: str) -> tuple[AskRecord, Parked
             f"{ask_id} is a question; answer it with POST /v1/runs/{ask.run_id}/messages (turnwise answer)"
         )
     if ask is None or ask.parked is None:
-        raise NotFoundError(f"nothing is parked as {ask_id!r}; list the inbox to see what is")
+        raise NotFoundError(f"there is no parked ask {ask_id!r}; list the inbox to see what is")
     why = ask.parked
     if transaction.run.ended or ask.status != AskStatus.PARKED:
         outcome = why.outcome
         told = f"somebody has resolved it already ({outcome})" if outcome else "it is parked no longer"
         if transaction.run.ended and not outcome:
             told = f"its run has ended ({transaction.run.status})"
-        raise ConflictError(f"{ask_id} can not be resolved: {told}", code="already_resolved")
+        raise ConflictError(f"{ask_id} cannot be resolved: {told}", code="already_resolved")
     return ask, why
 
 

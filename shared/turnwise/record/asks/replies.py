@@ -89,7 +89,7 @@ def accept(transaction: RunTransaction, ask: AskRecord, reply: Reply, token: int
 
 
 def why_stale(transaction: RunTransaction, ask: AskRecord | None, claim: Claim) -> str | None:
-    """Return why the claim's holder may not write of the ask any more; None if he may."""
+    """Return why the claim's holder may no longer write of the ask; None if it may."""
     if transaction.run.ended:
         return "run_ended"
     if ask is None or ask.status == AskStatus.ANSWERED:

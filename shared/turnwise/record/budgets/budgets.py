@@ -133,7 +133,7 @@ class Books:
             self._now[key] = self._now[key].settle(held, used)
 
     def correct(self, keys: list[Key], counted: Amount, used: Amount) -> None:
-        """Count what was used in the place of what was counted."""
+        """Count what was used in place of what was counted."""
         for key in keys:
             self._now[key] = self._now[key].correct(counted, used)
 

@@ -233,7 +233,7 @@ class Bucket:
         return int(driver.fetch(self._connection, _UNDER_WAY, {"bucket": self.id})[0][0])
 
     def forget_the_dead(self) -> None:
-        """Delete the rows of calls that no one makes any more."""
+        """Delete the rows of calls that are no longer made."""
         driver.run(self._connection, _LEFT_BEHIND, [{"bucket": self.id}])
 
 

@@ -121,7 +121,7 @@ class Reservations(StoreBase):
         return answer
 
     def settle_orphans(self) -> int:
-        """Count reservations whose holder is gone, and whose ask waits for no one any more, as used; how many calls.
+        """Count reservations whose holder is gone, and whose ask no longer waits, as used; how many calls.
 
         Those of asks that are taken over were settled with it; these are of runs that ended meanwhile.
         """

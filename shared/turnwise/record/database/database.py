@@ -169,7 +169,7 @@ class Database:
                 return
         if found is not None and found > SCHEMA_VERSION:
             raise SchemaVersionError(
-                f"{self.name} has schema version {found}, on which this program, of version {SCHEMA_VERSION}, can not "
+                f"{self.name} has schema version {found}, on which this program, of version {SCHEMA_VERSION}, cannot "
                 "work: update it"
             )
         told = f"has schema version {found}" if found else "has no Turnwise tables yet"

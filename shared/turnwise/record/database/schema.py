@@ -45,7 +45,7 @@ runs = sa.Table(
     sa.Column("conversation_id", sa.Text),
     # Of a fork: {"run": the other one, "at": the event of it after which they part}.
     sa.Column("forked_from", Document),
-    # The model that all its agents use in the place of their own; NULL: their own.
+    # The model that all its agents use in place of their own; NULL: their own.
     sa.Column("model", sa.Text),
     sa.Column("message", Document, nullable=False),
     sa.Column("max_cost", Money),

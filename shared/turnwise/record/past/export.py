@@ -59,7 +59,7 @@ def read_run(connection: Connection, run: RunRecord) -> Json:
 def checked(found: Any) -> Json:
     """Return what was read from a file, if it is an export that this program knows; raises `InvalidRequestError`."""
     if not isinstance(found, dict) or "format" not in found or "run" not in found:
-        raise InvalidRequestError("this is no exported run; make one with `turnwise export RUN -o FILE.json`")
+        raise InvalidRequestError("this is not an exported run; make one with `turnwise export RUN -o FILE.json`")
     if found["format"] != FORMAT:
         raise InvalidRequestError(
             f"this run was exported in format {found['format']!r}; this program reads {FORMAT}: install the version "

@@ -57,7 +57,7 @@ class Forks(Submissions):
         past = _parting(record, new.at)
         if new.message is not None and past.started and not _asks_a_human(record, past):
             raise InvalidRequestError(
-                f"nobody asks a human at event {new.at} of {run_id}, so there is nothing that a message could answer; "
+                f"event {new.at} of {run_id} has no open question to a human, so a message cannot answer it; "
                 "fork at a human.asked event, or at event 1, or leave the message out"
             )
         with self.database.begin() as connection:

@@ -60,7 +60,7 @@ class PrivateRecord:
         self._directory.cleanup()
 
     def begin(self, record: ExportedRecord, past: Past, version: str) -> None:
-        """Have the run as it was at `past`, as one of that version, in the place of any other."""
+        """Have the run as it was at `past`, as one of that version, in place of any other."""
         self._run_id = record.run["id"]
         row: Json = {"version": version}
         row |= {name: own_fields(record.run)[name] for name in _GIVEN}

@@ -140,7 +140,7 @@ def write_past(connection: Connection, record: ExportedRecord, past: Past, run_i
 
 
 def write_agent(connection: Connection, run_id: str, agent: AgentRecord, rows: Sequence[Json]) -> None:
-    """Write an agent with its whole history as one of the run's own, in the place of what there was of it."""
+    """Write an agent with its whole history as one of the run's own, in place of what there was of it."""
     for table in (agent_states, histories):
         connection.execute(sa.delete(table).where(table.c.owner == run_id, table.c.key == agent.key))
     own = replace(agent, base_len=0, base_epoch=0)

@@ -145,7 +145,7 @@ def _refuse(transaction: RunTransaction) -> None:
     later = begun_after(transaction.connection, run)
     if later is not None:
         raise ConflictError(
-            f"the session {run.session_id!r} has gone on with the run {later}; submit the message of {run.id} again",
+            f"the session {run.session_id!r} has continued with the run {later}; submit the message of {run.id} again",
             "session_went_on",
         )
 

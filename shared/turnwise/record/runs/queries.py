@@ -268,5 +268,7 @@ def _decode(cursor: str) -> str:
     except (binascii.Error, ValueError):
         run_id = ""
     if not _RUN_ID.fullmatch(run_id):
-        raise InvalidRequestError(f"the cursor {cursor!r} is none of this server's; leave it out to start over")
+        raise InvalidRequestError(
+            f"invalid cursor {cursor!r}: it was not issued by this server; leave it out to start over"
+        )
     return run_id

@@ -1,7 +1,7 @@
 """The changes of a transaction to values of which a run keeps only the newest, told with its last event.
 
 Frames, agents and documents are rows that are replaced. With each mark, an event carries how they differ from before,
-so that they can be had as they were at that event: to replay a run, to fork it, to continue after a failure. That costs
+so that they can be restored as of that event: to replay a run, to fork it, to continue after a failure. That costs
 no statement more, and a long conversation is not written down again at each turn.
 
     {"from": first event that the mark is about,

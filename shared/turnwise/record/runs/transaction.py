@@ -139,7 +139,7 @@ class RunTransaction:
     def finish(
         self, status: RunStatus, status_code: str | None, result: Json | None = None, error: RunError | None = None
     ) -> None:
-        """End the run: open asks are cancelled, nothing is awaited or due any more. The event is the caller's.
+        """End the run: open asks are cancelled, nothing is awaited or due afterwards. The event is the caller's.
 
         What a `completed` run has changed of its session's conversation is kept; of any other nothing is.
         """

@@ -114,7 +114,7 @@ class ApiKeys(StoreBase):
             connection.execute(_NOTE_USE, {"of_key": key_id})
 
     def api_keys(self, after: str | None = None, limit: int = 100) -> list[KeyRecord]:
-        """Keys, newest first, also those that cannot be used any more; those before `after`, a key's id."""
+        """Keys, newest first, also those that can no longer be used; those before `after`, a key's id."""
         statement = sa.select(*KEY).order_by(api_keys.c.id.desc()).limit(limit)
         if self.tenant is not None:
             statement = statement.where(api_keys.c.tenant == self.tenant)
@@ -124,7 +124,7 @@ class ApiKeys(StoreBase):
             return [_key(row) for row in connection.execute(statement)]
 
     def rotate_key(self, key_id: str, *, overlap: float, created_by: str) -> tuple[KeyRecord, ApiKey]:
-        """Make a key in the place of another, which can be used for `overlap` seconds more.
+        """Make a key in place of another, which can be used for `overlap` seconds more.
 
         It has the tenant, name and scopes of the other, and as long a lifetime. Raises `NotFoundError`, and
         `ConflictError` (`key_ended`) for one that is revoked, expired or already replaced.

@@ -24,7 +24,8 @@ def known_tenant(name: str) -> str:
     """The name; raises `InvalidRequestError` if no tenant can be called so."""
     if not is_tenant(name):
         raise InvalidRequestError(
-            f"{name!r} can be no tenant; expected at most 64 letters, digits and ._- that begin with a letter or digit"
+            f"{name!r} is not a valid tenant; expected at most 64 letters, digits and ._- that begin with a "
+            "letter or digit"
         )
     return name
 

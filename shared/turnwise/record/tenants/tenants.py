@@ -52,7 +52,7 @@ class Tenants(StoreBase):
         return limits if self.clock.monotonic() - read_at < TRUSTED_SECONDS else None
 
     def set_tenant_limits(self, tenant: str, limits: TenantLimits) -> TenantRecord:
-        """Give a tenant limits of its own in the place of those that it had; processes know within 5 s."""
+        """Give a tenant limits of its own in place of those that it had; processes know within 5 s."""
         values = as_row(limits, updated_at=now())
         statement = self.database.insert(tenants).values({"id": tenant} | values)
         statement = statement.on_conflict_do_update(index_elements=["id"], set_=values)

@@ -62,4 +62,4 @@ def _words(error: BaseException) -> str:
     try:
         return str(error)
     except Exception as broken:  # noqa: BLE001 - an application's exception may fail to say what it is
-        return f"(its text can not be had: {type(broken).__name__})"
+        return f"(its text is not available: {type(broken).__name__})"

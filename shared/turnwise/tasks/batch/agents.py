@@ -36,7 +36,7 @@ def run_batch_agent_method(
     name = getattr(method, "__name__", "")
     if not callable(getattr(agent, name, None)):
         raise ValueError(
-            f"{method!r} is no method of {type(agent).__name__}; pass one such as agent.llm_response_async"
+            f"{method!r} is not a method of {type(agent).__name__}; pass one such as agent.llm_response_async"
         )
 
     async def job(i: int) -> Any:

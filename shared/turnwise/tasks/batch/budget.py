@@ -34,7 +34,7 @@ class BatchPurse(Purse):
 
     @property
     def used_up(self) -> bool:
-        """Return whether no item should begin any more."""
+        """Return whether the budget is used up, so that no further item begins."""
         if self.stop_reason is not None:
             return True
         budget = self._budget.unreserved()
@@ -48,7 +48,7 @@ class BatchPurse(Purse):
         return bool(nothing_left)
 
     def refused(self, error: LimitReachedError) -> bool:
-        """Return whether it was this purse that refused a call; then no item begins any more."""
+        """Return whether this purse refused a call; then no further item begins."""
         if error.purse is not self:
             return False
         if self.stop_reason is None:

@@ -59,7 +59,7 @@ class Pool:
         self.outcomes: list[Outcome] = ["not_started"] * count
 
     async def run(self, at_once: int, advance: Callable[[], None]) -> list[Any]:
-        """All results, in the order of the items; `at_once` jobs run at a time."""
+        """Return all results, in the order of the items; `at_once` jobs run at a time."""
         workers = [asyncio.create_task(self._work(advance)) for _ in range(at_once)]
         self._workers = workers
         try:

@@ -139,7 +139,7 @@ class RequestLimiter:
 
 
 def _duration(seconds: float) -> str:
-    """As OpenAI writes it: `20ms`, `1s`, `6m0s`."""
+    """Return the duration as OpenAI writes it: `20ms`, `1s`, `6m0s`."""
     milliseconds = max(0, round(seconds * 1000))
     if milliseconds < 1000:
         return f"{milliseconds}ms"

@@ -77,7 +77,7 @@ def _load_json(path: Path) -> Script:
     except json.JSONDecodeError as error:
         raise ConfigurationError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"script {path} can not be read: {error}") from error
+        raise ConfigurationError(f"script {path} cannot be read: {error}") from error
     try:
         script = _JsonScript.model_validate({"rules": value} if isinstance(value, list) else value)
     except ValidationError as error:

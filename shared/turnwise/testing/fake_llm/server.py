@@ -135,7 +135,9 @@ def _listen(host: str, port: int) -> socket.socket:
             raise AddressInUseError(
                 f"{host}:{port} is in use by another process; stop that one, or choose another port (0: any free one)"
             ) from error
-        raise ConfigurationError(f"can not listen on {host}:{port}: {error.strerror}; choose an own address") from error
+        raise ConfigurationError(
+            f"cannot listen on {host}:{port}: {error.strerror}; choose an address of this machine"
+        ) from error
     return listener
 
 

@@ -33,7 +33,7 @@ def _faults(node: dict[str, Any], place: str) -> Iterator[str]:
     for word in sorted(_UNKNOWN & set(node)):
         yield f"{place}: {word} is not permitted"
     if "$ref" in node and len(node) > 1:
-        yield f"{place}: $ref can not have keywords beside it"
+        yield f"{place}: $ref cannot have keywords beside it"
     if not {"type", "enum", "anyOf", "$ref"} & set(node):
         yield f"{place}: needs a type"
     if node.get("type") == "object":

@@ -104,7 +104,7 @@ class SimulatedBroker:
         return listening
 
     def forget(self, listening: _Listening) -> None:
-        """Pass nothing on to it any more."""
+        """Stop passing messages on to it."""
         if listening in self._listeners:
             self._listeners.remove(listening)
 
@@ -201,7 +201,7 @@ class _Listening:
         return True
 
     def close(self) -> None:
-        """Hear nothing any more."""
+        """Stop listening."""
         self._open = False
         self._broker.forget(self)
         self._schedule.wake(self._actor)

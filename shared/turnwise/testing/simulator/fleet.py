@@ -98,7 +98,7 @@ class Fleet:
 
     @property
     def at_rest(self) -> bool:
-        """Return whether every process is up, and none works on anything."""
+        """Return whether every process is up and idle."""
         now = self._world.schedule.now
         up = all(slot.host is not None and not slot.host.dead and slot.host.frozen_until <= now for slot in self.slots)
         return up and not self.working

@@ -1,4 +1,4 @@
-"""The promises of a record of runs, checked row by row once nothing works on it any more."""
+"""The promises of a record of runs, checked row by row once nothing works on it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Violation:
 def check(record: Store | History, *, quiet: bool = True) -> list[Violation]:
     """Return what a record breaks of its promises; an empty list if it keeps them.
 
-    `quiet`: nothing works on it any more, so that nothing may be held or due. Without it, only what has to be true at
+    `quiet`: nothing works on it, so that nothing may be held or due. Without it, only what has to be true at
     every moment is checked.
     """
     history = record if isinstance(record, History) else History.of(record)

@@ -17,7 +17,7 @@ Row = dict[str, Any]
 class History:
     """Every row of a record, by table.
 
-    Read it with `History.of(store)`, when nothing works on the record any more.
+    Read it with `History.of(store)`, when nothing works on the record.
     """
 
     tables: dict[str, list[Row]]

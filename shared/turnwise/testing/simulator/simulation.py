@@ -31,7 +31,7 @@ from turnwise.testing.simulator.promises import Violation
 from turnwise.testing.simulator.record_copy import History
 from turnwise.testing.simulator.world import EPOCH, World
 
-# Simulated seconds within which all has to be at rest once nothing goes wrong any more.
+# Simulated seconds within which all has to be at rest once nothing goes wrong.
 _PATIENCE = 400.0
 _LOOK = 0.5
 # Lines of errors that the application raised: they are on record, and a part of its scenario.
@@ -166,7 +166,7 @@ def _limited(conversations: Mapping[int, Conversation], settings: ServiceSetting
 
 
 def _all_given_back(store: Store) -> bool:
-    """Return whether no one holds an ask, nor what was reserved for a call; a lease has to run out before that."""
+    """Return whether no ask is leased and nothing is reserved; leases have to run out before."""
     held = any(stat.leased for stat in store.queue_stats())
     return not held and all(row["settled_at"] is not None for row in store.table("reservations"))
 
