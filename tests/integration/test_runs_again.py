@@ -140,7 +140,7 @@ def test_forks_that_can_not_be(client: Client) -> None:
     run = client.submit("named", "hello", wait=10)
     with pytest.raises(InvalidRequestError, match=f"has no event 99; name one from 1 to {run.last_event}"):
         client.fork(run.id, 99)
-    with pytest.raises(InvalidRequestError, match="event 3 of .* has no open question to a human"):
+    with pytest.raises(InvalidRequestError, match=r"event 3 of .* has no open question to a human"):
         client.fork(run.id, 3, message="hm")
     fork = client.fork(run.id, 3)
     with pytest.raises(ConflictError, match=f"happened in {run.id}, which it was forked from") as caught:
