@@ -6,7 +6,7 @@ import griffe
 
 
 class MethodsOfParts(griffe.Extension):
-    """Puts the function in the place of such an attribute, without its first parameter, which is the object."""
+    """Puts the function in place of such an attribute, without its first parameter, which is the object."""
 
     def on_package(self, *, pkg: griffe.Module, loader: griffe.GriffeLoader, **_: object) -> None:
         """Look through all classes once everything is loaded."""

@@ -87,7 +87,7 @@ class Agent(Holder):
             other = type(self)(config)
         except TypeError as error:
             raise ConfigurationError(
-                f"{type(self).__name__} can not be cloned: calling it with its configuration alone failed ({error}); "
+                f"{type(self).__name__} cannot be cloned: calling it with its configuration alone failed ({error}); "
                 "give its other parameters defaults, or override clone()"
             ) from error
         other._llm = self._llm

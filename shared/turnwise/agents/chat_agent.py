@@ -176,7 +176,7 @@ class ChatAgent(Agent):
     def message_history(self) -> list[LLMMessage]:
         """The conversation with the model; the first message is the system message. Empty before the first call.
 
-        The list may be edited, its messages are values: put another one in the place of one that is to change.
+        The list may be edited, its messages are values: put another one in place of one that is to change.
         """
         return self.history.messages
 

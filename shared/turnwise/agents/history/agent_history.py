@@ -39,7 +39,7 @@ class AgentHistory:
         return self.held
 
     def replace(self, messages: Iterable[LLMMessage]) -> None:
-        """Put these messages in the place of all."""
+        """Put these messages in place of all."""
         self.held = self.messages.replaced_by(messages)
 
     def reread(self) -> None:
@@ -51,7 +51,7 @@ class AgentHistory:
         self.held = MessageHistory()
 
     def continued(self) -> AgentHistory:
-        """Return a conversation that goes on from the same messages by itself."""
+        """Return a conversation that continues by itself from the same messages."""
         other = copy(self)
         other.held = MessageHistory(self.messages, fitted=self.messages.fitted)
         return other

@@ -30,7 +30,7 @@ def update_history(agent: ChatAgent, message: str, response: str) -> None:
 
 
 def update_last_message(agent: ChatAgent, message: str, role: Role | str = Role.USER) -> None:
-    """Put `message` in the place of the last content of that role, where there is one.
+    """Put `message` in place of the last content of that role, where there is one.
 
     For instance a question alone for a prompt that held long passages with it, once the model has answered.
     """

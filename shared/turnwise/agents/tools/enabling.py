@@ -96,4 +96,4 @@ def _tool_class(given: Any) -> type[ToolMessage]:
     if isinstance(given, type) and issubclass(given, ToolMessage):
         return given
     found = f"the class {given.__name__}" if isinstance(given, type) else f"{given!r} ({type(given).__name__})"
-    raise ConfigurationError(f"{found} is no tool; give a subclass of ToolMessage, or a list of them")
+    raise ConfigurationError(f"{found} is not a tool; give a subclass of ToolMessage, or a list of them")
