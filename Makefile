@@ -15,8 +15,10 @@ MODEL := --profile scripted
 endif
 # Newer than both files it depends on as long as the environment fits them.
 READY := $(VENV)/.ready
+# What Turnwise is measured beside has an environment of its own.
+PEERS := .venv-peers
 
-.PHONY: run test check docs up up-without-docker bench chaos chaos-real clean help
+.PHONY: run test check docs up up-without-docker bench bench-peers chaos chaos-real clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -49,6 +51,10 @@ up-without-docker: $(READY) ## the processes of docker-compose.yml without Docke
 bench: $(READY) ## measure turns per second in each way of running
 	$(BIN)/python -m bench
 
+bench-peers: $(READY) $(PEERS)/.ready ## measure beside other durable libraries, write docs/performance.md; ARGS="--rounds 5"
+	$(BIN)/python -m bench.peers --json bench/peers/findings.json $(ARGS)
+	$(BIN)/python -m bench.peers.page
+
 chaos: $(READY) ## simulate schedules in which things go wrong until one fails; ARGS="--first 5000"
 	$(BIN)/python -m turnwise.testing.simulate tests.simulation.team:scenario --endless $(ARGS)
 
@@ -56,7 +62,7 @@ chaos-real: $(READY) ## kill, cut and restart real servers and processes under 2
 	$(BIN)/python -m tests.chaos $(ARGS)
 
 clean: ## remove the virtual environment and the caches
-	rm -rf $(VENV) .nox site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) .nox site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -65,4 +71,10 @@ $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@$(HELM_ENGINE) || echo "There is no Helm engine for this machine; the chart's tests are skipped unless helm is on the path."
+	@touch $@
+
+$(PEERS)/.ready: bench/peers/requirements.txt
+	@echo "Setting up $(PEERS) (about a minute, once) ..."
+	@test -x $(PEERS)/bin/pip || $(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/pip install -q --disable-pip-version-check -r bench/peers/requirements.txt
 	@touch $@

@@ -5,24 +5,39 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench import served
 from bench.result import Result
+from turnwise.bus.base import Bus
 from turnwise.processes.bootstrap import open_parts
 from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
+from turnwise.record.store import Store
 
 WARM_UP = 10
 
 _ROOT = Path(__file__).parent.parent
-_SERVICES = (
-    ["coordinator", "--concurrency", "4"],
-    ["worker", "-Q", "llm", "--concurrency", "8"],
-    ["worker", "-Q", "agent", "--concurrency", "8"],
+# One worker for models and another for tools: each turn goes from the one to the other.
+POOLS = (
+    ("coordinator", "--concurrency", "4"),
+    ("worker", "-Q", "llm", "--concurrency", "8"),
+    ("worker", "-Q", "agent", "--concurrency", "8"),
 )
+# One worker that serves both queues.
+TOGETHER = (("coordinator", "--concurrency", "4"), ("worker", "-Q", "llm,agent", "--concurrency", "16"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """Services that run, and what this process needs to give them work and to look at it."""
+
+    store: Store
+    bus: Bus
+    pids: list[int]
 
 
 def measure(
@@ -40,6 +55,26 @@ def measure(
     `app` is the application that the processes load; `variables` are added to their environment. Before the loops they
     answer `WARM_UP` turns.
     """
+    with running(database_url, broker_url, move_with_reply=move_with_reply, app=app, variables=variables) as services:
+
+        def pids() -> list[int]:
+            return services.pids
+
+        served.measure(way, services.store, services.bus, WARM_UP, 1, pids)  # until everybody has connected
+        return [served.measure(way, services.store, services.bus, turns, n, pids) for turns, n in loops]
+
+
+@contextmanager
+def running(
+    database_url: str,
+    broker_url: str,
+    *,
+    services: Sequence[Sequence[str]] = POOLS,
+    move_with_reply: bool = True,
+    app: str = "bench.tool_loop:app",
+    variables: Mapping[str, str] | None = None,
+) -> Iterator[Running]:
+    """Start these services on an empty database and broker; `variables` are added to their environment."""
     environment = {
         **os.environ,
         **(variables or {}),
@@ -54,25 +89,22 @@ def measure(
     database.close()
     settings = load_settings(app="bench.tool_loop:app", database_url=database_url, broker_url=broker_url)
     parts = open_parts(settings)
-    with _services(environment) as processes:
-
-        def pids() -> list[int]:
-            return [process.pid for process in processes]
-
-        try:
-            served.measure(way, parts.store, parts.bus, WARM_UP, 1, pids)  # until everybody has connected
-            return [served.measure(way, parts.store, parts.bus, turns, n, pids) for turns, n in loops]
-        finally:
-            parts.close()
+    try:
+        with _services(environment, services) as processes:
+            yield Running(store=parts.store, bus=parts.bus, pids=[process.pid for process in processes])
+    finally:
+        parts.close()
 
 
 @contextmanager
-def _services(environment: dict[str, str]) -> Iterator[list[subprocess.Popen[bytes]]]:
+def _services(
+    environment: Mapping[str, str], services: Sequence[Sequence[str]] = POOLS
+) -> Iterator[list[subprocess.Popen[bytes]]]:
     processes = [
         subprocess.Popen(
             [sys.executable, "-m", "turnwise.cli.main", *command], env=environment, cwd=_ROOT, stdout=subprocess.DEVNULL
         )
-        for command in _SERVICES
+        for command in services
     ]
     try:
         yield processes

@@ -7,12 +7,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from prometheus_client import CollectorRegistry
 
 from bench import served
 from bench.result import Result
 from bench.tool_loop import app
+from turnwise.app import App
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Work
 from turnwise.bus.in_process import InProcessBus
 from turnwise.bus.routing import AGENT_QUEUE, COORDINATOR_QUEUE, LLM_QUEUE
@@ -37,12 +39,18 @@ def _own() -> list[int]:
 
 
 @contextmanager
-def server(url: str | None = None) -> Iterator[tuple[Store, InProcessBus]]:
+def server(
+    url: str | None = None,
+    *,
+    synchronous: Literal["NORMAL", "FULL"] = "NORMAL",
+    app: App = app,
+    max_turns: int | None = None,
+) -> Iterator[tuple[Store, InProcessBus]]:
     """An embedded server on a database (default: a file of its own), and threads that serve it."""
     with tempfile.TemporaryDirectory() as folder:
-        database = Database(url or f"sqlite:///{Path(folder) / 'bench.db'}")
+        database = Database(url or f"sqlite:///{Path(folder) / 'bench.db'}", synchronous=synchronous)
         database.migrate()
-        store, bus, settings = Store(database), InProcessBus(), load_settings()
+        store, bus, settings = Store(database), InProcessBus(), load_settings(max_turns=max_turns)
         metrics = Metrics(CollectorRegistry())
         observers = observers_of(app, bus, metrics)
         coordinator = Coordinator(store, bus, app, settings, observers)

@@ -8,8 +8,9 @@ import itertools
 import statistics
 import time
 
+from bench.counting import first_message, turns_of
 from bench.result import Result
-from bench.tool_loop import first_message, loop, turns_of
+from bench.tool_loop import loop
 
 
 def measure(turns: int, repeats: int = 5) -> Result:

@@ -19,8 +19,9 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -87,17 +88,39 @@ def two_hop_ping_pong(broker_url: str, n: int, concurrency: int, *, guarded: boo
 
     Raises `TimeoutError` if the players do not start or do not finish.
     """
+    with players(broker_url, guarded=guarded) as game:
+        rounds = [n // concurrency + (chain < n % concurrency) for chain in range(concurrency)]
+        return n / game.play(rounds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Game:
+    """Two players that are ready; `play` sends chains of so many rounds each and returns the seconds that they took."""
+
+    pids: list[int]
+    play: Callable[[list[int]], float]
+
+
+@contextmanager
+def players(broker_url: str, *, guarded: bool = False) -> Iterator[Game]:
+    """Start both players, which have connected and published once; raises `TimeoutError` if they do not start."""
     run = uuid.uuid4().hex[:8]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         app = make_app(broker_url, run, folder, guarded=guarded)
+
+        def play(rounds: list[int]) -> float:
+            began = time.perf_counter()
+            _play(app, run, folder, rounds)
+            return time.perf_counter() - began
+
         try:
-            with _player(broker_url, run, folder, 0, guarded), _player(broker_url, run, folder, 1, guarded):
-                _play(app, run, folder, [1, 1])  # both have connected and published once
-                rounds = [n // concurrency + (chain < n % concurrency) for chain in range(concurrency)]
-                began = time.perf_counter()
-                _play(app, run, folder, rounds)
-                return n / (time.perf_counter() - began)
+            with (
+                _player(broker_url, run, folder, 0, guarded) as ping,
+                _player(broker_url, run, folder, 1, guarded) as pong,
+            ):
+                play([1, 1])
+                yield Game(pids=[ping, pong], play=play)
         finally:
             _delete_queues(app)
             app.close()
@@ -116,7 +139,7 @@ def _play(app: Any, run: str, folder: Path, rounds: list[int]) -> None:
 
 
 @contextmanager
-def _player(broker_url: str, run: str, folder: Path, which: int, guarded: bool) -> Iterator[None]:
+def _player(broker_url: str, run: str, folder: Path, which: int, guarded: bool) -> Iterator[int]:
     log = folder / f"player-{which}.log"
     arguments = [sys.executable, __file__, "--player", str(which), "--run", run, "--folder", str(folder), broker_url]
     arguments += ["--guarded"] if guarded else []
@@ -128,7 +151,7 @@ def _player(broker_url: str, run: str, folder: Path, which: int, guarded: bool) 
             if time.monotonic() > deadline or process.poll() is not None:
                 raise TimeoutError(f"A player did not start:\n{log.read_text()}")
             time.sleep(0.05)
-        yield
+        yield process.pid
     finally:
         process.terminate()
         with suppress(subprocess.TimeoutExpired):

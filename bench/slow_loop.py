@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from bench.tool_loop import CountTool, first_message, said
+from bench.counting import first_message, said
+from bench.tool_loop import CountTool
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
 from turnwise.testing.fake_llm.answer import Answer
 from turnwise.testing.fake_llm.request import ChatRequest, text_of

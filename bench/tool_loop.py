@@ -1,19 +1,14 @@
-"""The conversation that is measured: a model that calls a tool until it has counted far enough.
-
-The first message says how far. The model is scripted and has no memory: it reads the tool's last result, so that it
-says the same in every way of running.
-"""
+"""The conversation of `bench.counting` as a task: a scripted model, and a tool that it calls until it is through."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 
+from bench.counting import counted, said
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 
 app = App("bench", version="1")
-_SEEN = re.compile(r"(\d+) of (\d+)")
 
 
 class CountTool(ToolMessage):
@@ -26,13 +21,7 @@ class CountTool(ToolMessage):
 
     def handle(self) -> str:
         """How far it is."""
-        return f"{self.n} of {self.limit}"
-
-
-def said(text: str) -> str:
-    found = _SEEN.search(text)
-    n, limit = (int(found.group(1)), int(found.group(2))) if found else (0, 1)
-    return "DONE" if n >= limit else f'{{"request": "count", "n": {n + 1}, "limit": {limit}}}'
+        return counted(self.n, self.limit)
 
 
 def loop(*, seen: Callable[[], None] | None = None, patient: bool = False) -> Task:
@@ -57,13 +46,3 @@ def loop(*, seen: Callable[[], None] | None = None, patient: bool = False) -> Ta
 def served_loop() -> Task:
     """The loop as a task of the application."""
     return loop()
-
-
-def first_message(turns: int) -> str:
-    """The message that makes a conversation of `turns` answers (an even number is one more)."""
-    return f"0 of {turns // 2}"
-
-
-def turns_of(turns: int) -> int:
-    """How many answers are taken in it: two for each count, and the last word."""
-    return turns // 2 * 2 + 1

@@ -11,7 +11,8 @@ import os
 import random
 from pathlib import Path
 
-from bench.tool_loop import CountTool, said
+from bench.counting import said
+from bench.tool_loop import CountTool
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
 from turnwise.testing.fake_llm.answer import Answer
 from turnwise.testing.fake_llm.request import ChatRequest

@@ -20,8 +20,8 @@ from tests.support.brokers import fresh_rabbitmq
 from tests.support.databases import fresh_postgres
 
 from bench.capacity.application import FOLDER, LATENCY
+from bench.counting import first_message
 from bench.processes import cpu_seconds
-from bench.tool_loop import first_message
 from turnwise.record.database.database import Database
 
 _ROOT = Path(__file__).parents[2]

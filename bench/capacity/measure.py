@@ -15,7 +15,7 @@ from tests.support.databases import fresh_postgres
 from bench.account import gather
 from bench.capacity.fleet import Fleet, Plan, fleet, own_broker
 from bench.capacity.measurements import Measurements
-from bench.tool_loop import turns_of
+from bench.counting import turns_of
 
 _RUNS, _TURNS, _WARM, _IDLE = 12, 40, 2, 4.0
 # An answer is quick here: what is measured is everything else.

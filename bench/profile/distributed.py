@@ -10,9 +10,9 @@ from tests.support.databases import fresh_postgres
 
 from bench import distributed
 from bench.account import gather
+from bench.counting import turns_of
 from bench.profile.application import FOLDER
 from bench.profile.turn import Turn
-from bench.tool_loop import turns_of
 
 
 def profile(turns: int) -> Turn:

@@ -6,8 +6,8 @@ import os
 
 from bench import embedded, served
 from bench.account import watched
+from bench.counting import turns_of
 from bench.profile.turn import Turn
-from bench.tool_loop import turns_of
 
 
 def profile(turns: int, url: str | None = None) -> Turn:

@@ -1,0 +1,1 @@
+"""Turnwise beside other durable libraries: `make bench-peers`."""

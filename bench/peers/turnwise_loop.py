@@ -1,0 +1,94 @@
+"""The loop of Turnwise as a contender: `python -m bench.peers.turnwise_loop WAY [DATABASE_URL BROKER_URL]`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy
+
+from bench import distributed, embedded, served
+from bench.counting import first_message, turns_of
+from bench.peers import protocol
+from bench.tool_loop import loop
+from turnwise.bus.base import Bus
+from turnwise.record.store import Store
+
+# A long loop of many conversations takes minutes.
+_PATIENCE = 3_600.0
+_SERVICES = {"distributed": distributed.TOGETHER, "pools": distributed.POOLS}
+WAYS = ("sync", "async", "embedded-normal", "embedded-full", *_SERVICES)
+
+Play = Callable[[int, int], Mapping[str, Any]]
+
+
+def main() -> None:
+    """Play what is ordered."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("way", choices=WAYS)
+    parser.add_argument("urls", nargs="*", help="of the database and the broker")
+    given = parser.parse_args()
+    with _ready(given.way, given.urls) as (play, settings, pids):
+        protocol.answer(play, settings=settings, packages=["turnwise"], pids=pids)
+
+
+@contextmanager
+def _ready(way: str, urls: list[str]) -> Iterator[tuple[Play, dict[str, str], list[int]]]:
+    if way in ("sync", "async"):
+        yield _play_sync if way == "sync" else _play_async, {"record": "none"}, []
+    elif way in _SERVICES:
+        database, broker = urls
+        with distributed.running(database, broker, services=_SERVICES[way]) as services:
+            settings = {"moves": "with the reply", **_asked(services.store, ["synchronous_commit"])}
+            yield _play_served(services.store, services.bus), settings, services.pids
+    else:
+        with embedded.server("FULL" if way == "embedded-full" else "NORMAL") as (store, bus):
+            yield _play_served(store, bus), _asked(store, ["journal_mode", "synchronous"]), []
+
+
+def _play_sync(turns: int, conversations: int) -> dict[str, float]:
+    tasks = [loop() for _ in range(conversations)]
+    begun = time.perf_counter()
+    if conversations == 1:
+        tasks[0].run(first_message(turns))
+    else:
+        with ThreadPoolExecutor(conversations) as threads:
+            list(threads.map(lambda task: task.run(first_message(turns)), tasks))
+    return {"seconds": time.perf_counter() - begun}
+
+
+def _play_async(turns: int, conversations: int) -> dict[str, float]:
+    return {"seconds": asyncio.run(_play_together(turns, conversations))}
+
+
+async def _play_together(turns: int, conversations: int) -> float:
+    tasks = [loop() for _ in range(conversations)]
+    begun = time.perf_counter()
+    await asyncio.gather(*(task.run_async(first_message(turns)) for task in tasks))
+    return time.perf_counter() - begun
+
+
+def _play_served(store: Store, bus: Bus) -> Play:
+    def play(turns: int, conversations: int) -> dict[str, float]:
+        runs, seconds = served.play(store, bus, turns, conversations, _PATIENCE)
+        return {"seconds": seconds, "bytes_per_turn": store.bytes_stored(runs[0]) / turns_of(turns)}
+
+    return play
+
+
+def _asked(store: Store, names: list[str]) -> dict[str, str]:
+    """These settings of the database, as a connection of the record finds them."""
+    command = "SHOW" if store.database.is_postgres else "PRAGMA"
+    with store.database.read() as connection:
+        return {name: str(connection.execute(sqlalchemy.text(f"{command} {name}")).scalar_one()) for name in names}
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("TURNWISE_LOG_LEVEL", "WARNING")
+    main()
