@@ -17,6 +17,7 @@ from tests.rules.cases import attribute_types, attributes, attributes_in_program
 from tests.rules.cast import Cast, Line, Prompts, ScriptedModel
 from tests.rules.scenario import Scenario, not_over_http, scenario
 from tests.rules.words import tool
+from tests.support.own_models import Asked
 
 from turnwise import (
     App,
@@ -24,7 +25,6 @@ from turnwise import (
     ChatAgentConfig,
     ChatDocument,
     LLMConfig,
-    LLMMessage,
     LLMResponse,
     Role,
     StatusCode,
@@ -51,9 +51,9 @@ class HeldModel(ScriptedModel):
 
     scenario = ""
 
-    def _next(self, messages: Sequence[LLMMessage]) -> LLMResponse:
-        hold(f"model-{sum(message.role == Role.ASSISTANT for message in messages)}", self.scenario)
-        return super()._next(messages)
+    def _next(self, asked: Asked) -> LLMResponse:
+        hold(f"model-{sum(message.role == Role.ASSISTANT for message in asked.messages)}", self.scenario)
+        return super()._next(asked)
 
 
 class HeldCast(Cast):

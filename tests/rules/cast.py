@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
+from tests.support.own_models import Asked, OwnModel
+
 from turnwise import (
     ChatAgent,
     ChatAgentConfig,
-    LanguageModel,
     LLMConfig,
     LLMMessage,
     LLMResponse,
@@ -19,7 +20,6 @@ from turnwise import (
     TaskConfig,
     ToolMessage,
 )
-from turnwise.models.base import TokenSink, ToolChoice, pass_on
 
 # A text, an answer with calls, or a function of the last message's content to either.
 Line = str | LLMResponse | Callable[[str], str | LLMResponse]
@@ -31,7 +31,7 @@ PRICE = Decimal("0.01")
 PROMPT_TOKENS, COMPLETION_TOKENS = 10, 5
 
 
-class ScriptedModel(LanguageModel):
+class ScriptedModel(OwnModel):
     """Says its n-th line to a history that holds n - 1 answers; a last line that is a function is said again and again.
 
     The place in the script is read from the history, so a model needs no memory between two turns, and an agent that
@@ -39,36 +39,10 @@ class ScriptedModel(LanguageModel):
     """
 
     def __init__(self, config: LLMConfig, name: str, lines: Sequence[Line], prompts: Prompts) -> None:
-        super().__init__(config)
+        super().__init__(self._next, config)
         self._name = name
         self._lines = lines
         self._prompts = prompts
-
-    def chat(
-        self,
-        messages: Sequence[LLMMessage],
-        max_tokens: int,
-        tools: ToolChoice | None = None,
-        on_token: TokenSink | None = None,
-    ) -> LLMResponse:
-        response = self._next(messages)
-        if on_token is not None:
-            for text, kind in response.pieces():
-                on_token(text, kind)
-        return response
-
-    async def achat(
-        self,
-        messages: Sequence[LLMMessage],
-        max_tokens: int,
-        tools: ToolChoice | None = None,
-        on_token: TokenSink | None = None,
-    ) -> LLMResponse:
-        response = self._next(messages)
-        if on_token is not None:
-            for text, kind in response.pieces():
-                await pass_on(on_token, text, kind)
-        return response
 
     def most_usage(self, prompt_tokens: int, max_tokens: int) -> LLMTokenUsage:
         """What a call takes is known beforehand only where the scenario bounds the answer."""
@@ -76,7 +50,8 @@ class ScriptedModel(LanguageModel):
             return LLMTokenUsage(calls=1)
         return LLMTokenUsage(prompt_tokens=PROMPT_TOKENS, completion_tokens=max_tokens, cost=PRICE, calls=1)
 
-    def _next(self, messages: Sequence[LLMMessage]) -> LLMResponse:
+    def _next(self, asked: Asked) -> LLMResponse:
+        messages = asked.messages
         self._prompts.setdefault(self._name, []).append(list(messages))
         said = sum(message.role == Role.ASSISTANT for message in messages)
         if said >= len(self._lines) and not callable(self._lines[-1]):

@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from turnwise import LanguageModel, LLMConfig, LLMMessage, LLMResponse, LLMTokenUsage, Task
+from tests.support.own_models import Asked, OwnModel
+
+from turnwise import LLMResponse, LLMTokenUsage, Task
 from turnwise.demo import fake_model
 from turnwise.demo.app import app
 from turnwise.demo.tickets import Ticket, outcome_of, ticket_message
-from turnwise.models.base import TokenSink, ToolChoice
 from turnwise.testing.fake_llm.request import ChatRequest
 
 # From a request to the model's text, like `answer` of a script for the fake model.
 Rules = Callable[[ChatRequest], str]
 
 
-class RuleModel(LanguageModel):
+def _ruled(rules: Rules) -> OwnModel:
     """A model that answers by rules, in this process."""
 
-    def __init__(self, rules: Rules) -> None:
-        super().__init__(LLMConfig())
-        self._rules = rules
-
-    def chat(
-        self,
-        messages: Sequence[LLMMessage],
-        max_tokens: int,
-        tools: ToolChoice | None = None,
-        on_token: TokenSink | None = None,
-    ) -> LLMResponse:
-        text = self._rules(ChatRequest(model="rules", messages=[message.api_dict() for message in messages]))
+    def answer(asked: Asked) -> LLMResponse:
+        text = rules(ChatRequest(model="rules", messages=[message.api_dict() for message in asked.messages]))
         return LLMResponse(message=text, usage=LLMTokenUsage(calls=1))
 
-    async def achat(
-        self,
-        messages: Sequence[LLMMessage],
-        max_tokens: int,
-        tools: ToolChoice | None = None,
-        on_token: TokenSink | None = None,
-    ) -> LLMResponse:
-        return self.chat(messages, max_tokens, tools, on_token)
+    return OwnModel(answer)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +51,7 @@ def work_message(message: str, *, human: str = "yes", rules: Rules = fake_model.
 
     task = app.build("triage")
     for each in _all_tasks(task):
-        each.agent.llm = RuleModel(rules)
+        each.agent.llm = _ruled(rules)
         each.agent.callbacks.get_user_response = respond
     result = task.run(message)
     text = result.content if result is not None else ""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from tests.rules.cast import Cast
 from tests.rules.scenario import scenario
 from tests.rules.words import call, calls, tool
+from tests.support.own_models import OwnModel
 
-from turnwise import LanguageModel, LLMConfig, LLMMessage, LLMResponse, Task, ToolMessage
-from turnwise.models.base import TokenSink, ToolChoice
+from turnwise import LLMConfig, Task, ToolMessage
 
 LONG = "word " * 200
 
@@ -187,33 +186,11 @@ def little_is_kept_of_the_results_of_calls(cast: Cast) -> Task:
     return cast.task("Boss", calls(call("c1", "tell", number=1)), second, "DONE", tools=[TellBriefly], agent=api)
 
 
-class Limited(LanguageModel):
-    """Says whether its answer has to be shorter than its settings allow."""
-
-    def chat(
-        self,
-        messages: Sequence[LLMMessage],
-        max_tokens: int,
-        tools: ToolChoice | None = None,
-        on_token: TokenSink | None = None,
-    ) -> LLMResponse:
-        config = self.config
-        shorter = config.min_output_tokens <= max_tokens < config.max_output_tokens
-        return LLMResponse(message=f"shorter: {shorter}")
-
-    async def achat(
-        self,
-        messages: Sequence[LLMMessage],
-        max_tokens: int,
-        tools: ToolChoice | None = None,
-        on_token: TokenSink | None = None,
-    ) -> LLMResponse:
-        return self.chat(messages, max_tokens, tools, on_token)
-
-
 def _limited(cast: Cast, context: int) -> Task:
+    config = LLMConfig(chat_context_length=context, max_output_tokens=60, min_output_tokens=5)
     agent = cast.agent("Boss", "")
-    agent.llm = Limited(LLMConfig(chat_context_length=context, max_output_tokens=60, min_output_tokens=5))
+    # It says whether its answer has to be shorter than its settings allow.
+    agent.llm = OwnModel(lambda asked: f"shorter: {5 <= asked.max_tokens < 60}", config)
     return cast.task(agent)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tests.rules.cast import Cast
 from tests.rules.scenario import scenario
 from tests.rules.tools import Add, Launch, Say
 from tests.rules.words import call, calls, tool
+from tests.support.own_models import Asked, OwnModel
 
-from turnwise import ChatAgent, LanguageModel, LLMConfig, LLMMessage, LLMResponse, SendTool, Task, ToolMessage
-from turnwise.models.base import TokenSink, ToolChoice
+from turnwise import ChatAgent, SendTool, Task, ToolMessage
 
 
 class Usable(ToolMessage):
@@ -194,34 +192,17 @@ def a_model_that_uses_the_api_need_not_be_told_in_words(cast: Cast) -> Task:
     return cast.task(agent)
 
 
-class Telling(LanguageModel):
-    """Says what the API was told of its tools."""
-
-    def chat(
-        self,
-        messages: Sequence[LLMMessage],
-        max_tokens: int,
-        tools: ToolChoice | None = None,
-        on_token: TokenSink | None = None,
-    ) -> LLMResponse:
-        if tools is None:
-            return LLMResponse(message="nothing")
-        told = [f"{spec.name}({', '.join(spec.parameters['properties'])})" for spec in tools.tools]
-        return LLMResponse(message=f"{tools.choice}: {', '.join(told)}")
-
-    async def achat(
-        self,
-        messages: Sequence[LLMMessage],
-        max_tokens: int,
-        tools: ToolChoice | None = None,
-        on_token: TokenSink | None = None,
-    ) -> LLMResponse:
-        return self.chat(messages, max_tokens, tools, on_token)
+def _telling(asked: Asked) -> str:
+    """Say what the API was told of its tools."""
+    if asked.tools is None:
+        return "nothing"
+    told = [f"{spec.name}({', '.join(spec.parameters['properties'])})" for spec in asked.tools.tools]
+    return f"{asked.tools.choice}: {', '.join(told)}"
 
 
 def _told(cast: Cast, *, use_functions_api: bool = True, **enabled: bool) -> Task:
     agent = cast.agent("Boss", "", tools=[Say], use_functions_api=use_functions_api)
-    agent.llm = Telling(LLMConfig())
+    agent.llm = OwnModel(_telling)
     agent.enable_message(Add, **enabled)
     return cast.task(agent)
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.own_models import Asked, OwnModel
 
 from turnwise import (
     ChatAgent,
     ChatAgentConfig,
-    LanguageModel,
     LLMConfig,
     LLMResponse,
     LLMTokenUsage,
@@ -212,23 +212,20 @@ def test_threads_never_put_aside_more_than_there_is() -> None:
     assert purse.tokens > 9_980  # and all but too little for one more was used
 
 
-class Counting(LanguageModel):
+class Counting(OwnModel):
     """Answers as long as it may, and notes the limits that it was sent."""
 
     def __init__(self, config: LLMConfig, faults: list[Exception] | None = None) -> None:
-        super().__init__(config)
+        super().__init__(self._counted, config)
         self.limits: list[int] = []
         self.faults = faults or []
 
-    def chat(self, messages: Any, max_tokens: int, tools: Any = None, on_token: Any = None) -> LLMResponse:
-        self.limits.append(max_tokens)
+    def _counted(self, asked: Asked) -> LLMResponse:
+        self.limits.append(asked.max_tokens)
         if self.faults:
             raise self.faults.pop()
-        prompt = sum(len(message.content.encode()) for message in messages)
-        return LLMResponse(message="on and on", usage=usage(prompt, max_tokens))
-
-    async def achat(self, messages: Any, max_tokens: int, tools: Any = None, on_token: Any = None) -> LLMResponse:
-        return self.chat(messages, max_tokens)
+        prompt = sum(len(message.content.encode()) for message in asked.messages)
+        return LLMResponse(message="on and on", usage=usage(prompt, asked.max_tokens))
 
     def price(self, usage: LLMTokenUsage) -> Decimal:
         return IN * usage.prompt_tokens + OUT * usage.completion_tokens

@@ -13,13 +13,13 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter
 from tests.support.databases import fresh_sqlite
 from tests.support.kept_values import kept
+from tests.support.own_models import Asked, OwnModel
 from tests.support.served_parts import Desk
 
 from turnwise import (
     App,
     ChatAgent,
     ChatAgentConfig,
-    LanguageModel,
     LLMConfig,
     LLMResponse,
     LLMTokenUsage,
@@ -39,21 +39,18 @@ IN, OUT = Decimal("0.000001"), Decimal("0.000004")
 CONFIG = LLMConfig(max_output_tokens=1_000, min_output_tokens=100)
 
 
-class Talker(LanguageModel):
+class Talker(OwnModel):
     """Uses all that it may, and notes the limits that it was sent."""
 
     def __init__(self, sent: list[int], said: str = "on and on", *, priced: bool = True) -> None:
-        super().__init__(CONFIG)
+        super().__init__(self._talk, CONFIG)
         self.sent, self.said, self.priced = sent, said, priced
 
-    def chat(self, messages: Any, max_tokens: int, tools: Any = None, on_token: Any = None) -> LLMResponse:
-        self.sent.append(max_tokens)
-        prompt = sum(len(message.content.encode()) for message in messages)
-        usage = LLMTokenUsage(prompt_tokens=prompt, completion_tokens=max_tokens, calls=1)
+    def _talk(self, asked: Asked) -> LLMResponse:
+        self.sent.append(asked.max_tokens)
+        prompt = sum(len(message.content.encode()) for message in asked.messages)
+        usage = LLMTokenUsage(prompt_tokens=prompt, completion_tokens=asked.max_tokens, calls=1)
         return LLMResponse(message=self.said, usage=usage.model_copy(update={"cost": self.price(usage)}))
-
-    async def achat(self, messages: Any, max_tokens: int, tools: Any = None, on_token: Any = None) -> LLMResponse:
-        return self.chat(messages, max_tokens)
 
     def price(self, usage: LLMTokenUsage) -> Decimal | None:
         return IN * usage.prompt_tokens + OUT * usage.completion_tokens if self.priced else None
