@@ -80,7 +80,7 @@ class ServedPlayer:
         events = [self._event(event) for event in self._store.events(run.id, limit=_ALL)]
         view = {
             "result": {"document": run.result} if run.result is not None else None,
-            "error": run.error,
+            "error": run.error.as_json() if run.error is not None else None,
             "status_code": run.status_code,
         }
         transcript = from_events(events, view)
