@@ -21,8 +21,7 @@ from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, OpenAIGPTCon
 from turnwise.errors import DatabaseUnavailableError, UnwritableError
 from turnwise.models.base import LLMConfig, LLMResponse
 from turnwise.models.budget.gate import current_gate
-from turnwise.models.tokens.reported_usage import MOST_TOKENS, reported
-from turnwise.models.tokens.usage import LLMTokenUsage
+from turnwise.models.tokens.usage import MOST_TOKENS, LLMTokenUsage, reported
 from turnwise.record.database.database import Database
 from turnwise.record.database.faults import translated
 from turnwise.record.database.schema import asks

@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from turnwise.base.json_bounds import fault_in
-from turnwise.models.budget.money import parse_usd
+from turnwise.models.budget.budget import parse_usd
 from turnwise.record.tenants.caller import SCOPES, Scope
 from turnwise.record.tenants.tenant import TENANT_ID
 

@@ -25,8 +25,7 @@ from turnwise.models.base import LLMMessage, LLMResponse, OpenAIToolCall, Role, 
 from turnwise.models.budget.gate import Hold, failed
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.retry_policy import ErrorKind, kind_of
-from turnwise.models.tokens.reported_usage import doubt_about
-from turnwise.models.tokens.usage import LLMTokenUsage
+from turnwise.models.tokens.usage import LLMTokenUsage, doubt_about
 from turnwise.models.tokens.usage_totals import process_totals
 
 if TYPE_CHECKING:

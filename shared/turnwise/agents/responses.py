@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from turnwise.base.value_text import value_as_text
+from turnwise.base.text import value_as_text
 from turnwise.messages.api_results import match_results
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.entity import Entity

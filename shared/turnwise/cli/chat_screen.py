@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from turnwise.agents.human.terminal import HOW_TO_LEAVE, on_screen, read_line, shared_terminal
 from turnwise.api.events import DeltaView, EventView
 from turnwise.api.runs import RunView
-from turnwise.base.visible_text import visible
+from turnwise.base.text import visible
 from turnwise.cli.text.event_lines import EventLines
 from turnwise.cli.text.messages import as_json, document_text
 from turnwise.cli.text.run import print_run, result_text

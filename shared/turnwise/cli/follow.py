@@ -10,7 +10,7 @@ import typer
 
 from turnwise.api.events import EventView
 from turnwise.api.runs import RunView, StoppedView
-from turnwise.base.visible_text import visible
+from turnwise.base.text import visible
 from turnwise.cli.group import FAILED, STOPPED
 from turnwise.cli.text.console import console
 from turnwise.cli.text.event_lines import ENDS, EventLines

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from turnwise.models.budget.money import parse_usd
+from turnwise.models.budget.budget import parse_usd
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 

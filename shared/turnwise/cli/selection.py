@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from turnwise.base.visible_text import visible
+from turnwise.base.text import visible
 from turnwise.cli.options import seconds
 from turnwise.cli.text.messages import as_json as json_of
 

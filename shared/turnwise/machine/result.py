@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnwise.base.value_text import value_as_text
+from turnwise.base.text import value_as_text
 from turnwise.machine.done import ending_tools
 from turnwise.machine.facts import Facts
 from turnwise.machine.spec import TaskSpec

@@ -9,7 +9,7 @@ from weakref import ref
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from turnwise.base.ids import new_id
-from turnwise.base.value_text import tsv_field
+from turnwise.base.text import tsv_field
 from turnwise.messages.entity import Entity, StatusCode
 from turnwise.messages.history_form import history_messages
 from turnwise.messages.json_text import json_objects

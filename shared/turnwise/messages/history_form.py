@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from turnwise.base.value_text import value_as_text
+from turnwise.base.text import value_as_text
 from turnwise.messages.api_results import match_results
 from turnwise.messages.entity import Entity
 from turnwise.models.base import LLMFunctionCall, LLMMessage, OpenAIToolCall, Role

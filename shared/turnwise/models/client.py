@@ -15,7 +15,7 @@ from turnwise.models.budget.gate import failed, reserving, unpaid, used_amount
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.specs import OpenAIJsonSchemaSpec, OpenAIToolSpec, choice_of
 from turnwise.models.tokens.estimate import MOST_FORM, choice_tokens, message_tokens, most_of_files, most_tokens
-from turnwise.models.tokens.reported_usage import doubt_about
+from turnwise.models.tokens.usage import doubt_about
 from turnwise.models.tokens.usage_totals import process_totals
 
 _SYSTEM = "You are a helpful assistant."

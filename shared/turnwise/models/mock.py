@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from turnwise.base.value_text import value_as_text
+from turnwise.base.text import value_as_text
 from turnwise.models.base import LLMConfig, LLMMessage, LLMResponse, TokenSink, ToolChoice, pass_on
 from turnwise.models.client import ModelClient
 from turnwise.models.tokens.usage import LLMTokenUsage

@@ -19,7 +19,7 @@ from typing import Any, Literal, TextIO
 import structlog
 from structlog.typing import EventDict, Processor
 
-from turnwise.base.visible_text import visible
+from turnwise.base.text import visible
 from turnwise.errors import ConfigurationError
 from turnwise.observability.redaction import redact
 from turnwise.observability.telemetry.context import current_ids

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from turnwise.agents.chat_agent import ChatAgent
-from turnwise.base.value_text import value_as_text
+from turnwise.base.text import value_as_text
 from turnwise.machine.stack import as_from_user
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.entity import Entity

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from turnwise.base.visible_text import first_line, visible
+from turnwise.base.text import first_line, visible
 from turnwise.machine.actions import Finish
 from turnwise.messages.entity import StatusCode
 from turnwise.messages.stop_reason import StopReason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 
 from turnwise.agents.human.terminal import shared_terminal
-from turnwise.base.visible_text import visible
+from turnwise.base.text import visible
 from turnwise.messages.entity import Entity
 from turnwise.models.base import StreamEventType
 from turnwise.transcripts.entry import Entry

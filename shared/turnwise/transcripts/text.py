@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnwise.base.visible_text import visible
+from turnwise.base.text import visible
 from turnwise.messages.entity import Entity
 from turnwise.transcripts.entry import Entry, RunTitle
 from turnwise.transcripts.message_text import Said

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from turnwise.base.value_text import tsv_field
-from turnwise.base.visible_text import visible
+from turnwise.base.text import tsv_field, visible
 from turnwise.messages.document import ChatDocLoggerFields
 from turnwise.transcripts.entry import Entry, RunTitle
 

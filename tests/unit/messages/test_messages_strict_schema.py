@@ -11,8 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
-from turnwise.messages.schema.json_schema import clean_schema
-from turnwise.messages.schema.strict_schema import strict_schema
+from turnwise.messages.schema.json_schema import clean_schema, strict_schema
 from turnwise.testing.fake_llm.request import ChatRequest
 from turnwise.testing.fake_llm.strict import schema_faults
 

@@ -10,9 +10,8 @@ import pytest
 from turnwise.models import answer_check
 from turnwise.models.answer_check import taken
 from turnwise.models.base import LLMFunctionCall, LLMResponse, OpenAIToolCall
-from turnwise.models.tokens import reported_usage
-from turnwise.models.tokens.reported_usage import MOST_TOKENS, doubt_about
-from turnwise.models.tokens.usage import LLMTokenUsage
+from turnwise.models.tokens import usage
+from turnwise.models.tokens.usage import MOST_TOKENS, LLMTokenUsage, doubt_about
 
 
 def _never(*_: Any) -> Any:
@@ -47,7 +46,7 @@ def test_calls_are_looked_at_even_where_the_texts_are_plain() -> None:
 
 @pytest.mark.parametrize("cost", [None, Decimal(0), Decimal("0.01")])
 def test_a_usage_without_a_fault_is_not_doubted(cost: Decimal | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reported_usage, "_doubt_of", _never)
+    monkeypatch.setattr(usage, "_doubt_of", _never)
     assert doubt_about(LLMTokenUsage(prompt_tokens=MOST_TOKENS, completion_tokens=0, calls=1, cost=cost)) == ""
 
 

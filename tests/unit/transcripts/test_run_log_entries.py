@@ -11,8 +11,7 @@ import pytest
 from tests.support.cli import Terminal, terminal
 
 from turnwise import ChatDocMetaData, ChatDocument, Entity, LLMTokenUsage, ToolMessage
-from turnwise.base.value_text import tsv_field
-from turnwise.base.visible_text import first_line, visible
+from turnwise.base.text import first_line, tsv_field, visible
 from turnwise.models.base import LLMFunctionCall, OpenAIToolCall
 from turnwise.transcripts.entry import Entry, RunTitle
 from turnwise.transcripts.from_events import entries_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from turnwise.agents.callbacks import TokenListener, wants_kinds
 from turnwise.base.sync_async import Effect, Steps
-from turnwise.base.value_text import value_as_text
+from turnwise.base.text import value_as_text
 from turnwise.messages.document import ChatDocument
 from turnwise.models.base import StreamEventType
 

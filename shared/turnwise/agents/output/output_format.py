@@ -14,8 +14,7 @@ from pydantic import BaseModel, PydanticUserError, RootModel, TypeAdapter, Valid
 from turnwise.errors import ConfigurationError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.json_text import json_objects
-from turnwise.messages.schema.json_schema import clean_schema
-from turnwise.messages.schema.strict_schema import strict_schema
+from turnwise.messages.schema.json_schema import clean_schema, strict_schema
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.models.base import LLMFunctionSpec, ResponseFormat
 

@@ -13,7 +13,7 @@ from turnwise.agents.tools.handler_calls import made, on_copied_state
 from turnwise.agents.tools.handler_lookup import declared_by, effect_of, handler_of
 from turnwise.agents.tools.reading import found_in
 from turnwise.base.sync_async import Effect, Steps, finished
-from turnwise.base.value_text import value_as_text
+from turnwise.base.text import value_as_text
 from turnwise.messages.api_results import match_results
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity

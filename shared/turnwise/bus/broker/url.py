@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from turnwise.bus.broker.connect_errors import explained
+from turnwise.bus.broker.connections import explained
 from turnwise.errors import BrokerUnavailableError, ConfigurationError
 
 _KINDS: dict[str, Literal["rabbitmq", "redis"]] = {

@@ -15,7 +15,7 @@ from turnwise.agents.human.terminal import HOW_TO_LEAVE, read_line
 from turnwise.api.events import EventView
 from turnwise.api.runs import RunView
 from turnwise.base.ids import new_id
-from turnwise.base.visible_text import visible
+from turnwise.base.text import visible
 from turnwise.cli.chat_screen import ChatScreen
 from turnwise.cli.follow import exit_code
 from turnwise.cli.options import DEFAULT_URL

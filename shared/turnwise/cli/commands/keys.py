@@ -49,7 +49,7 @@ def create(
 
     Example: turnwise keys create --tenant acme --name shop --scope runs:read --scope runs:write --days 90
     """
-    from turnwise.cli.open_database import actor, open_record
+    from turnwise.cli.connections import actor, open_audited
     from turnwise.record.tenants.caller import known_scopes
     from turnwise.record.tenants.keys import NewKey
     from turnwise.record.tenants.tenant import known_tenant
@@ -61,7 +61,7 @@ def create(
         lifetime=None if days is None else days * _DAY,
         created_by=actor(),
     )
-    with open_record(database, tenant, "create_key") as store:
+    with open_audited(database, tenant, "create_key") as store:
         _tell_secret(*store.create_key(new), as_json)
 
 
@@ -75,9 +75,9 @@ def list_keys(
 
     Example: turnwise keys list --tenant acme --json
     """
-    from turnwise.cli.open_database import open_record
+    from turnwise.cli.connections import open_audited
 
-    with open_record(database, "default", "list_keys") as store:
+    with open_audited(database, "default", "list_keys") as store:
         seen, found, after = store.of(tenant), [], None
         while page := seen.api_keys(after, 200):
             found += page
@@ -101,9 +101,9 @@ def rotate(
 
     Example: turnwise keys rotate key_01j... --overlap-hours 1
     """
-    from turnwise.cli.open_database import actor, open_record
+    from turnwise.cli.connections import actor, open_audited
 
-    with open_record(database, "default", "rotate_key") as store:
+    with open_audited(database, "default", "rotate_key") as store:
         _tell_secret(*store.rotate_key(key, overlap=overlap_hours * 3_600, created_by=actor()), as_json)
 
 
@@ -113,9 +113,9 @@ def revoke(key: _Key, as_json: JsonOption = False, database: DatabaseOption = No
 
     Example: turnwise keys revoke key_01j...
     """
-    from turnwise.cli.open_database import open_record
+    from turnwise.cli.connections import open_audited
 
-    with open_record(database, "default", "revoke_key") as store:
+    with open_audited(database, "default", "revoke_key") as store:
         revoked = store.revoke_key(key)
     typer.echo(json.dumps(_as_json(revoked), indent=2) if as_json else f"{key} no longer works.")
 

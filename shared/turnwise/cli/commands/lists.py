@@ -47,7 +47,7 @@ def runs(
 
     Example: turnwise runs --status waiting --older-than 1h
     """
-    from turnwise.cli.remote import connect
+    from turnwise.cli.connections import connect
     from turnwise.cli.text.runs import print_runs
 
     chosen = selection(
@@ -80,7 +80,7 @@ def workers(
 
     Example: turnwise workers
     """
-    from turnwise.cli.remote import connect
+    from turnwise.cli.connections import connect
     from turnwise.cli.text.fleet import print_workers
 
     with connect(url) as client:
@@ -98,7 +98,7 @@ def queues(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
 
     Example: turnwise queues
     """
-    from turnwise.cli.remote import connect
+    from turnwise.cli.connections import connect
     from turnwise.cli.text.fleet import print_queues
 
     with connect(url) as client:

@@ -41,7 +41,7 @@ def pause(
 
     Example: turnwise pause queue llm --reason "the provider is away"
     """
-    from turnwise.cli.remote import connect
+    from turnwise.cli.connections import connect
 
     with connect(url) as client:
         found = client.pause(kind, name, reason)
@@ -53,7 +53,7 @@ def resume(kind: _Kind, name: _Name, as_json: JsonOption = False, url: UrlOption
 
     Example: turnwise resume queue llm
     """
-    from turnwise.cli.remote import connect
+    from turnwise.cli.connections import connect
 
     with connect(url) as client:
         found = client.resume(kind, name)
@@ -65,7 +65,7 @@ def pauses(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
 
     Example: turnwise pauses
     """
-    from turnwise.cli.remote import connect
+    from turnwise.cli.connections import connect
 
     with connect(url) as client:
         found = client.pauses()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from turnwise.cli.open_record import open_record
+from turnwise.cli.connections import open_record
 from turnwise.cli.options import DatabaseOption, JsonOption, RunArgument, seconds
 
 if TYPE_CHECKING:

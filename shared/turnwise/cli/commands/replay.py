@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from turnwise.cli.open_record import open_record
+from turnwise.cli.connections import open_record
 from turnwise.cli.options import AppOption, DatabaseOption, JsonOption
 
 if TYPE_CHECKING:

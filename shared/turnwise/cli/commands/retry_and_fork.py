@@ -76,7 +76,7 @@ def retry(
 
     Example: turnwise retry --task triage --created-after 2026-11-22T10:00:00Z --yes
     """
-    from turnwise.cli.remote import connect
+    from turnwise.cli.connections import connect
 
     cost = usd(max_cost)
     chosen = selection(
@@ -124,7 +124,7 @@ def fork(
 
     Example: turnwise fork run_01j... --at 12 --model gpt-5-mini
     """
-    from turnwise.cli.remote import connect
+    from turnwise.cli.connections import connect
 
     cost = usd(max_cost)
     with connect(url) as client:

@@ -68,8 +68,8 @@ def submit(
 
     Example: turnwise submit triage "I was charged twice in May."
     """
+    from turnwise.cli.connections import connect
     from turnwise.cli.follow import follow
-    from turnwise.cli.remote import connect
 
     text = sys.stdin.read() if message == "-" else message
     cost = usd(max_cost)
@@ -95,8 +95,8 @@ def watch(run: RunArgument, as_json: JsonOption = False, url: UrlOption = DEFAUL
 
     Example: turnwise watch run_01j... --json | jq .type
     """
+    from turnwise.cli.connections import connect
     from turnwise.cli.follow import follow
-    from turnwise.cli.remote import connect
 
     with connect(url) as client:
         raise typer.Exit(follow(client, run, as_json=as_json))
@@ -119,7 +119,7 @@ def chat(
     Example: turnwise chat triage
     """
     from turnwise.cli.commands.chat import Chat
-    from turnwise.cli.remote import connect
+    from turnwise.cli.connections import connect
 
     if run is not None and session is not None:
         raise typer.BadParameter("give --run or --session, not both")
@@ -143,7 +143,7 @@ def show(
 
     Example: turnwise show run_01j... --html -o run.html
     """
-    from turnwise.cli.remote import connect
+    from turnwise.cli.connections import connect
     from turnwise.cli.text.run import print_run, print_transcript
 
     forms = [name for name, wanted in (("html", html), ("text", text), ("tsv", tsv)) if wanted]
@@ -184,7 +184,7 @@ def answer(
 
     Example: turnwise answer run_01j... "yes"
     """
-    from turnwise.cli.remote import connect
+    from turnwise.cli.connections import connect
 
     with connect(url) as client:
         taken = client.answer(run, text, question=question)
@@ -211,7 +211,7 @@ def cancel(
 
     Example: turnwise cancel --task triage --older-than 1h --dry-run
     """
-    from turnwise.cli.remote import connect
+    from turnwise.cli.connections import connect
 
     chosen = selection(
         status=status,
@@ -242,7 +242,7 @@ def raise_limits(
 
     Example: turnwise raise run_01j... --max-cost 2.00
     """
-    from turnwise.cli.remote import connect
+    from turnwise.cli.connections import connect
 
     if max_cost is None and max_tokens is None:
         raise typer.BadParameter("give --max-cost, --max-tokens or both")
@@ -256,7 +256,7 @@ def inbox(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
 
     Example: turnwise inbox
     """
-    from turnwise.cli.remote import connect
+    from turnwise.cli.connections import connect
     from turnwise.cli.text.run import print_inbox
 
     with connect(url) as client:
@@ -286,7 +286,7 @@ def resolve(
 
     Example: turnwise resolve run_01j....1.2.1 --happened "The refund 4711 was made."
     """
-    from turnwise.cli.remote import connect
+    from turnwise.cli.connections import connect
 
     outcomes: dict[Literal["happened", "again", "fail"], bool] = {"happened": happened, "again": again, "fail": fail}
     chosen = [name for name, wanted in outcomes.items() if wanted]

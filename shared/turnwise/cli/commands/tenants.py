@@ -45,7 +45,7 @@ def set_limits(
 
     Example: turnwise tenants set acme --day-max-cost 5.00 --requests-per-minute 600
     """
-    from turnwise.cli.open_database import open_record
+    from turnwise.cli.connections import open_audited
     from turnwise.record.tenants.tenant import TenantLimits, known_tenant
 
     limits = TenantLimits(
@@ -56,7 +56,7 @@ def set_limits(
         requests_per_minute=requests_per_minute,
         max_unfinished_runs=max_unfinished_runs,
     )
-    with open_record(database, known_tenant(tenant), "set_tenant") as store:
+    with open_audited(database, known_tenant(tenant), "set_tenant") as store:
         _tell([store.set_tenant_limits(tenant, limits)], as_json)
 
 
@@ -66,9 +66,9 @@ def list_tenants(as_json: JsonOption = False, database: DatabaseOption = None) -
 
     Example: turnwise tenants list --json
     """
-    from turnwise.cli.open_database import open_record
+    from turnwise.cli.connections import open_audited
 
-    with open_record(database, "default", "list_tenants") as store:
+    with open_audited(database, "default", "list_tenants") as store:
         found: list[TenantRecord] = []
         while page := store.tenants(found[-1].id if found else None, 200):
             found += page

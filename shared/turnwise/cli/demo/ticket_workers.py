@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from turnwise.api.events import EventView
 from turnwise.api.runs import RunView
-from turnwise.cli.remote import connect
+from turnwise.cli.connections import connect
 from turnwise.cli.text.event_lines import ENDS, EventLine, EventLines
 from turnwise.cli.text.messages import as_json, document_text
 from turnwise.cli.text.run import result_text, tokens

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.table import Table
 from rich.text import Text
 
-from turnwise.base.visible_text import visible
+from turnwise.base.text import visible
 from turnwise.cli.text.ages import age, age_of
 from turnwise.cli.text.console import console
 from turnwise.cli.text.messages import Json

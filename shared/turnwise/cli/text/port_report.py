@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from turnwise.base.visible_text import first_line, visible
+from turnwise.base.text import first_line, visible
 
 if TYPE_CHECKING:
     from turnwise.porting.codemod.report import FileReport

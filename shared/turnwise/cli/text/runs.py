@@ -9,8 +9,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from turnwise.cli.text.ages import age, age_of, since
-from turnwise.cli.text.cells import cut, fitted, one_line
-from turnwise.cli.text.console import console
+from turnwise.cli.text.console import console, cut, fitted, one_line
 from turnwise.cli.text.messages import Json, document_text
 from turnwise.cli.text.run import cost, status, tokens
 

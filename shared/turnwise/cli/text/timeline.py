@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from turnwise.api.timeline import ItemView, SpanView, TimelineView
-from turnwise.cli.text.cells import cut, fitted, one_line
-from turnwise.cli.text.console import console
+from turnwise.cli.text.console import console, cut, fitted, one_line
 from turnwise.timeline.sentences import duration
 
 if TYPE_CHECKING:

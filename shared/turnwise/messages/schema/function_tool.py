@@ -6,7 +6,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import NoneType
 from typing import (
     TYPE_CHECKING,
@@ -25,10 +25,36 @@ from pydantic.fields import FieldInfo
 
 from turnwise.errors import ConfigurationError
 from turnwise.messages.schema.annotations import hint, innermost, offered_by_type
-from turnwise.messages.schema.docstrings import described
 
 if TYPE_CHECKING:
     from turnwise.messages.tool_message import ToolEffect, ToolMessage
+
+
+@dataclass(frozen=True, kw_only=True)
+class Described:
+    """A docstring in parts: the text before its sections, and the descriptions of parameters by name."""
+
+    purpose: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+def described(function: Callable[..., Any]) -> Described:
+    """The docstring of `function`, with sections in the style of Google, NumPy, Sphinx or Epydoc."""
+    text = inspect.getdoc(function)
+    if not text:
+        return Described()
+    # Loaded only where a function becomes a tool.
+    from docstring_parser import ParseError, parse
+
+    try:
+        read = parse(text)
+    except ParseError:  # sections of no known style: all of it is prose
+        return Described(purpose=text)
+    return Described(
+        purpose=(read.description or "").strip(),
+        parameters={item.arg_name: " ".join((item.description or "").split()) for item in read.params},
+    )
+
 
 Tool = TypeVar("Tool", bound="ToolMessage")
 

@@ -1,8 +1,71 @@
-"""JSON schemas as function-calling APIs want them."""
+"""JSON schemas of tools for models, also those that servers enforce strictly."""
 
 from __future__ import annotations
 
 from typing import Any
+
+Json = dict[str, Any]
+
+# What is checked when the answer is read, not while it is written.
+_DROPPED = {"default", "discriminator", "examples", "minLength", "maxLength", "uniqueItems"}
+_FORMATS = {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
+_REFUSED = {"prefixItems", "patternProperties", "propertyNames", "not", "if", "dependentRequired"}
+# A node without any of these takes any value.
+_TELLING = {"type", "enum", "anyOf", "$ref"}
+
+
+class _Unsupported(Exception):
+    """The schema allows what strict decoding cannot."""
+
+
+def strict_schema(schema: Json) -> Json | None:
+    """The schema with every object closed and every field required; None where it cannot be made strict.
+
+    A field with a default is then written out by the model, and constraints that decoders do not know are left out.
+    Objects of any keys (`dict`) and values of any type cannot be strict.
+    """
+    try:
+        definitions = {name: _node(node) for name, node in schema.get("$defs", {}).items()}
+        made = _node({key: value for key, value in schema.items() if key != "$defs"})
+    except _Unsupported:
+        return None
+    return made | {"$defs": definitions} if definitions else made
+
+
+def _node(node: Json) -> Json:
+    if "const" in node:
+        node = {**node, "enum": [node["const"]]}
+    if len(node.get("allOf", ())) == 1:
+        node = {**node["allOf"][0], **{key: value for key, value in node.items() if key != "allOf"}}
+    if "oneOf" in node:
+        node = {**node, "anyOf": node["oneOf"]}
+    plain = {key: value for key, value in node.items() if key not in _DROPPED | {"const", "oneOf", "allOf"}}
+    if ("allOf" in node and len(node["allOf"]) > 1) or _REFUSED & set(plain) or not _TELLING & set(plain):
+        raise _Unsupported
+    if plain.get("format", "date") not in _FORMATS:
+        del plain["format"]
+    if "$ref" in plain:
+        return _reference(plain)
+    if "anyOf" in plain:
+        plain["anyOf"] = [_node(item) for item in plain["anyOf"]]
+    if "items" in plain:
+        plain["items"] = _node(plain["items"])
+    elif plain.get("type") == "array":
+        raise _Unsupported
+    return _closed(plain) if plain.get("type") == "object" else plain
+
+
+def _reference(node: Json) -> Json:
+    """A reference stands alone, so what is said beside it goes around it."""
+    alone = {"$ref": node["$ref"]}
+    return {"anyOf": [alone], "description": node["description"]} if "description" in node else alone
+
+
+def _closed(node: Json) -> Json:
+    if "properties" not in node or node.get("additionalProperties"):
+        raise _Unsupported
+    properties = {name: _node(value) for name, value in node["properties"].items()}
+    return {**node, "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def without_titles(schema: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import ConfigDict, Field, SerializeAsAny, field_validator
 
-from turnwise.base.value_text import value_as_text
+from turnwise.base.text import value_as_text
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.messages.handling_agent import HandlingAgent

@@ -13,8 +13,7 @@ from turnwise.errors import ModelUnavailableError
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.openai.connections import process_connections
 from turnwise.models.openai.errors import told_as_model_errors
-from turnwise.models.tokens.reported_usage import reported
-from turnwise.models.tokens.usage import LLMTokenUsage
+from turnwise.models.tokens.usage import LLMTokenUsage, reported
 
 _PATH = "/embeddings"
 

@@ -16,7 +16,7 @@ from turnwise.models.base import (
     ToolChoice,
 )
 from turnwise.models.openai.config import OpenAIGPTConfig
-from turnwise.models.tokens.reported_usage import reported
+from turnwise.models.tokens.usage import reported
 
 Json = dict[str, Any]
 

@@ -3,10 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from turnwise.errors import PortingError
+from turnwise.porting.codemod.report import Level, PortingFinding
+
+# The distribution `langroid`, with or without extras and a version, not a longer name such as `langroid-tools`.
+_REQUIREMENT = re.compile(r"""(?:^|["'\s\[,-])langroid(?:\[[^\]]*\])?(?=$|[\s"',;=<>~!@])""")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+
+
+def requirement_findings(text: str) -> Iterator[PortingFinding]:
+    """Yield a finding for each line of a list of requirements that asks for the reference implementation."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if _REQUIREMENT.search(_COMMENT.sub("", line)):
+            yield PortingFinding(line=number, level=Level.TODO, said="requires langroid: require turnwise instead")
+
+
+def notebook_findings(text: str) -> Iterator[PortingFinding]:
+    """Yield a finding for a notebook that names the reference implementation."""
+    if re.search(r"\blangroid\b", text):
+        said = "a notebook is left as it is: export it (jupyter nbconvert --to script), and port the program"
+        yield PortingFinding(line=0, level=Level.TODO, said=said)
+
 
 # Folders with programs of other people, or with files that are made.
 _SKIPPED = {"node_modules", "site-packages", "__pycache__", "__pypackages__"}

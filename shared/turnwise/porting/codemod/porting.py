@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from turnwise.errors import PortingError
-from turnwise.porting.codemod import leftovers, source
+from turnwise.porting.codemod import source
 from turnwise.porting.codemod.checks import findings
-from turnwise.porting.codemod.files import is_requirements
+from turnwise.porting.codemod.files import is_requirements, notebook_findings, requirement_findings
 from turnwise.porting.codemod.report import FileReport, Level, PortingFinding
 from turnwise.porting.codemod.rewriting import rewrite
 
@@ -45,7 +45,7 @@ def _port(path: Path, *, native: bool, write: bool) -> FileReport:
     content = source.read(path)
     if is_requirements(path) or path.suffix == ".ipynb":
         text = content.decode(errors="replace")
-        find = leftovers.notebook_findings if path.suffix == ".ipynb" else leftovers.requirement_findings
+        find = notebook_findings if path.suffix == ".ipynb" else requirement_findings
         return FileReport(path=str(path), findings=tuple(find(text)), before=text, after=text)
     decoded = source.Source.decode(content)
     report = port_text(decoded.text, str(path), native=native, written=write)

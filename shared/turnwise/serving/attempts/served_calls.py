@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from turnwise.agents.tools.handler_calls import HandlerCall, HandlerCalls, Interruption, Kept
-from turnwise.base.value_text import value_as_text
+from turnwise.base.text import value_as_text
 from turnwise.errors import ApplicationError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage

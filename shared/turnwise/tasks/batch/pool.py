@@ -4,18 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from contextvars import copy_context
 from decimal import Decimal
 from enum import Enum
 from typing import Any
 
 from turnwise.errors import LimitReachedError
+from turnwise.observability.display import current_settings
 from turnwise.tasks.batch.budget import BatchPurse
-from turnwise.tasks.batch.progress import progress
 from turnwise.tasks.batch.results import BatchResults, Outcome
+
+
+@contextmanager
+def progress(message: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show a bar on the standard error stream; the value is called after each item.
+
+    Nothing is shown in quiet mode, or where there is no terminal.
+    """
+    if current_settings().quiet or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        line = bar.add_task(message, total=total)
+        yield lambda: bar.advance(line)
+
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import json
 
-from turnwise.base.visible_text import first_line, visible
+from turnwise.base.text import first_line, visible
 from turnwise.transcripts.entry import Entry, RunTitle
 from turnwise.transcripts.message_text import Said, ToolSaid
 from turnwise.transcripts.numbers import seconds, used

@@ -10,7 +10,7 @@ import html
 from collections.abc import Iterable, Sequence
 
 from turnwise.api.timeline import AttemptView, ItemView, SpanView, TimelineView
-from turnwise.base.visible_text import visible
+from turnwise.base.text import visible
 from turnwise.timeline.sentences import duration
 
 # So many asks are drawn; of a longer run the slowest ones.

@@ -1,18 +1,41 @@
-"""The record as commands use it that work on the database itself."""
+"""Connections of commands: to a gateway, and to the record itself."""
 
 from __future__ import annotations
 
 import getpass
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from turnwise.client import Client
     from turnwise.record.store import Store
 
 
+def connect(url: str) -> Client:
+    """A client of the gateway at `url`, with the key in TURNWISE_API_KEY, or else the token in TURNWISE_AUTH_TOKEN."""
+    from turnwise.client import Client
+
+    return Client(url, os.environ.get("TURNWISE_API_KEY") or os.environ.get("TURNWISE_AUTH_TOKEN") or None)
+
+
 @contextmanager
-def open_record(database: str | None, tenant: str, action: str) -> Iterator[Store]:
+def open_record(url: str) -> Iterator[Store]:
+    """A store over the database; raises `DatabaseUnavailableError`, `SchemaVersionError`, `ConfigurationError`."""
+    from turnwise.record.database.database import Database
+    from turnwise.record.store import Store
+
+    database = Database(url)
+    try:
+        database.check_schema()
+        yield Store(database)
+    finally:
+        database.close()
+
+
+@contextmanager
+def open_audited(database: str | None, tenant: str, action: str) -> Iterator[Store]:
     """The whole record; what is changed goes into the audit log as `action`, done for `tenant`.
 
     Raises what is wrong with the settings or the database.
