@@ -65,7 +65,7 @@ class Place:
 
     def tenant_may_be_known(self) -> None:
         """Forget which queues have several tenants, as a process does after a second."""
-        self.store.tenant_line._seen.clear()
+        self.store.tenant_shares._seen.clear()
 
 
 @pytest.fixture

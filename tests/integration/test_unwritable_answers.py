@@ -170,7 +170,7 @@ def test_a_run_whose_move_cannot_be_kept_ends_with_the_error(database: Database)
 def test_a_value_is_told_from_an_outage(database: Database, value: Any) -> None:
     store = Store(database)
     ask = NewAsk(
-        id="x", frame_no=1, path="desk", agent="desk", responder="llm", queue="q", turn=1, try_no=1, message_id=None
+        id="x", frame_no=1, path="desk", agent="desk", responder="llm", queue="q", turn=1, candidate=1, message_id=None
     )
     with (
         Desk(store, _app(MockLMConfig(default_response="DONE"))) as desk,

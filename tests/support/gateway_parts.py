@@ -56,7 +56,7 @@ class Served:
                     responder="user",
                     queue=None,
                     turn=turn,
-                    try_no=1,
+                    candidate=1,
                     message_id=f"doc-{turn}",
                 )
             )

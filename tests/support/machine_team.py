@@ -32,7 +32,7 @@ from turnwise import (
     XMLToolMessage,
 )
 from turnwise.machine import stack
-from turnwise.machine.actions import Answer, Ask, Counts, Finish, Reply
+from turnwise.machine.actions import Answer, Answered, Ask, Counts, Finish
 from turnwise.machine.facts import Facts
 from turnwise.machine.spec import TaskSpec
 from turnwise.machine.stack import Stack, StackMove
@@ -237,7 +237,7 @@ class Watch:
     ) -> StackMove:
         before = [self._dumped(frame.state) for frame in given]
         self.sizes.append(sum(map(len, before)))
-        illegal: Answer = Reply() if isinstance(answer, Counts) else Counts(())
+        illegal: Answer = Answered() if isinstance(answer, Counts) else Counts(())
         try:
             _RECEIVE(root, given, illegal, facts, last_frame=last_frame)
         except ValueError:
@@ -247,7 +247,7 @@ class Watch:
         used = given
         if self.through_json:
             used = tuple(f._replace(state=self._loaded(text)) for f, text in zip(given, before, strict=True))
-        document = answer.document if isinstance(answer, Reply) else None
+        document = answer.document if isinstance(answer, Answered) else None
         inputs = inputs_as_bytes(root, used, document, facts)
         move = _RECEIVE(root, used, answer, facts, last_frame=last_frame, sub_turns=sub_turns)
         assert inputs_as_bytes(root, used, document, facts) == inputs, "a move changed what it was given"

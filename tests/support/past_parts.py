@@ -146,7 +146,7 @@ def told(store: Store, run: RunRecord) -> list[Any]:
         if event.type in _KINDS:
             document = None if event.document is None else _plain(event.document)
             status = (event.data or {}).get("status")
-            lines.append((event.type, event.path, event.turn, event.try_no, status, document))
+            lines.append((event.type, event.path, event.turn, event.candidate, status, document))
     lines.append((run.status, run.status_code, _plain(run.result), _plain(run.error)))
     found = store.export(run.id)
     live = [row for row in found["histories"] if row["aside"] is None]

@@ -29,7 +29,7 @@ def new_ask(queue: str | None, *, turn: int = 1, frame_no: int = 1, **changes: A
         responder="user" if queue is None else "llm",
         queue=queue,
         turn=turn,
-        try_no=1,
+        candidate=1,
         message_id="doc-1",
     )
     return replace(ask, **changes)

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 class Coordinator:
     """One coordinator of an installation; any number may run, and each may die at any point.
 
-    It signs on like a worker, so that others see that it lives; it holds nothing that a lease would give back. While it
+    It signs on like a worker, so that others see that it lives; it holds nothing that a lease would release. While it
     is `paused` it leaves moves to other coordinators.
     """
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from turnwise.api.events import EventView
 from turnwise.api.runs import FrameView, LimitsView, LinksView, ResultView, RunUsageView, RunView, RunWithTree
-from turnwise.record.runs.records import EventRecord, Frame, Json, RunRecord
+from turnwise.record.runs.records import EventRecord, FrameRecord, Json, RunRecord
 from turnwise.record.runs.wait_facts import Situation
 from turnwise.serving.stop_reason import stop_reason
 from turnwise.serving.wait_reason import why_waiting
@@ -37,7 +37,7 @@ def run_view(now: Situation) -> RunView:
     return RunView.model_validate(_fields(now))
 
 
-def run_with_tree(now: Situation, frames: list[Frame]) -> RunWithTree:
+def run_with_tree(now: Situation, frames: list[FrameRecord]) -> RunWithTree:
     """A run as the API shows it alone."""
     return RunWithTree.model_validate(_fields(now) | {"tree": _tree(frames)})
 
@@ -136,7 +136,7 @@ def _result(run: RunRecord) -> ResultView | None:
     )
 
 
-def _tree(frames: list[Frame]) -> FrameView | None:
+def _tree(frames: list[FrameRecord]) -> FrameView | None:
     # A stack: each open task was called by the one before it.
     inner: FrameView | None = None
     for frame in reversed(frames):
@@ -157,7 +157,7 @@ def event_view(event: EventRecord) -> EventView:
         run=event.run_id,
         task=event.path,
         turn=event.turn,
-        try_=event.try_no,
+        candidate=event.candidate,
         ask=event.ask_id,
         data=data,
     )

@@ -45,7 +45,7 @@ class Holdings:
             return len(self._held) + self._claiming
 
     def clear_up(self, worker: str) -> None:
-        """Give back what `worker` holds on record and this process knows nothing of; nothing to do but after a failure.
+        """Release what `worker` holds on record and this process knows nothing of; nothing to do but after a failure.
 
         Raises `DatabaseUnavailableError`; it is tried again then, as after a claim that is still being made.
         """
@@ -58,7 +58,7 @@ class Holdings:
             self._in_doubt = False
         if given:
             logger.warning(
-                "%d asks were claimed in a commit whose answer got lost; they are given back",
+                "%d asks were claimed in a commit whose answer got lost; they are released",
                 given,
                 extra={"action": "claims_unknown", "asks": given},
             )

@@ -67,7 +67,7 @@ class InFlight:
                 del self._works[cancellation]
 
     def cut(self) -> int:
-        """Cancelled all that is worked on now, so that it is given back; how much that was."""
+        """Cancelled all that is worked on now, so that it is released; how much that was."""
         with self._lock:
             works = list(self._works)
         for work in works:

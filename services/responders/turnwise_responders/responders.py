@@ -114,7 +114,7 @@ class Responders:
         self._streaming.start()
 
     def drain(self) -> None:
-        """Claim nothing more; after the time that answers may still take, cut them short and give them back.
+        """Claim nothing more; after the time that answers may still take, cancel them and release them.
 
         Returns when that time is over, or this process has ended its work before.
         """
@@ -175,14 +175,14 @@ class Responders:
         return claim is not None
 
     def _answer(self, claim: Claim) -> None:
-        """Answer what was claimed, or put it off, or give it back."""
+        """Answer what was claimed, or defer it, or release it."""
         started = self._clock.monotonic()
         try:
             with self._in_flight.work(claim) as cancellation, self._streaming.answer(claim) as text:
                 outcome = self._answering.answer(claim, text, cancellation, text_wanted=text.asked_for)
         except DatabaseUnavailableError as error:
             logger.warning(
-                "Could not read for %s, it is given back: %s",
+                "Could not read for %s, it is released: %s",
                 claim.ask.id,
                 error,
                 extra={"action": "record_unreadable"},
@@ -234,7 +234,7 @@ class Responders:
             self._dispatcher.wake(claim.run.id)
 
     def _drop(self, claim: Claim, release: Release) -> bool | None:
-        """Give back what was cancelled, and let a coordinator see why; if it is no longer ours, keep the books.
+        """Release what was cancelled, and let a coordinator see why; if it is no longer ours, keep the books.
 
         Whether it was ours; None if this process had to stop before it knew.
         """

@@ -11,7 +11,7 @@ from turnwise.agents.history.sending import Prompt, learn, most_used, paying, pr
 from turnwise.agents.human.answer_display import Showing, begin, tell_error
 from turnwise.agents.observed import chatted, chatting
 from turnwise.agents.output.output_format import take_in
-from turnwise.agents.retries import Failure, tries, waiting, within
+from turnwise.agents.retries import Failure, call_retries, waiting, within
 from turnwise.agents.tools.reading import found_in
 from turnwise.agents.tools.tool_choice import tool_choice
 from turnwise.base.sync_async import Steps
@@ -56,7 +56,7 @@ def answer(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDo
 def _asked(
     agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: ToolChoice | None
 ) -> Steps[tuple[LLMResponse, Showing]]:
-    """Return what the model says, asked as often as the agent's policy allows. A failed try leaves nothing but its
+    """Return what the model says, asked as often as the agent's policy allows. A failed call leaves nothing but its
     cost.
     """
     before: dict[ErrorKind, int] = {}
@@ -88,7 +88,7 @@ def _wait_after(agent: ChatAgent, error: BaseException, before: dict[ErrorKind, 
     if kind is None or not isinstance(error, Exception) or not agent.config.retry.covers(kind):
         return None
     failure = Failure(agent=agent.id, call="", kind=kind, error=error, policy=agent.config.retry)
-    return tries().next(failure, before)
+    return call_retries().next(failure, before)
 
 
 def _begun(agent: ChatAgent, hold: Hold) -> Steps[Showing]:

@@ -1,7 +1,7 @@
 """Trying again: what failed is counted, and then waited for, here or elsewhere.
 
-In a program the wait is where the call is. A served run brings `Tries` of its own, which keep the count on record and
-put the whole ask off, so that no one waits.
+In a program the wait is where the call is. A served run brings `CallRetries` of its own, which keep the count on record
+and defer the whole ask, so that no one waits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """A try that failed.
+    """A call that failed.
 
     `agent` is the agent's id, `call` tells the calls of one answer apart ("" for the model's), `error` is what was
     raised, or would be if nothing were tried again.
@@ -54,22 +54,22 @@ class Failure:
         return self.policy.outage_wait(failed, crc32(seed.encode()) / 2**32)
 
     def wait(self, failed: int, seed: str) -> float | None:
-        """Seconds until the next try after so many failed ones; None to give up. `seed` stands in for chance."""
+        """Seconds until the next call after so many failed ones; None to give up. `seed` stands in for chance."""
         asked_for = self.error.retry_after if isinstance(self.error, ModelRateLimitError) else None
         return self.policy.wait(self.kind, failed, crc32(seed.encode()) / 2**32, asked_for)
 
 
-class Tries:
-    """Failed tries of a call; the base class only counts them."""
+class CallRetries:
+    """The retries of a call that failed; the base class only counts them."""
 
-    def open(self) -> Bound[Tries | None]:
+    def open(self) -> Bound[CallRetries | None]:
         """Count the calls made in the block here."""
         return Bound(_current, self)
 
     def next(self, failure: Failure, before: dict[ErrorKind, int]) -> float | None:
-        """Seconds to wait before the next try; None if there is none. May raise what puts the whole answer off.
+        """Seconds to wait before the next call; None if there is none. May raise what defers the whole answer.
 
-        `before` counts the tries of this call that failed here; this one is added.
+        `before` counts how often this call has failed here; this failure is added.
         """
         failed = before[failure.kind] = before.get(failure.kind, 0) + 1
         lasts = failure.waits_out("fail")
@@ -85,9 +85,9 @@ class Tries:
         return seconds
 
 
-def tries() -> Tries:
-    """Return who decides here what follows a failed try."""
-    return _current.get() or Tries()
+def call_retries() -> CallRetries:
+    """Return who decides here what follows a failed call."""
+    return _current.get() or CallRetries()
 
 
 def waiting(seconds: float) -> Effect:
@@ -121,4 +121,4 @@ def within(seconds: float | None, what: str, call: Effect) -> Effect:
     return Effect(sync=sync, awaited=awaited)
 
 
-_current: ContextVar[Tries | None] = ContextVar("turnwise_tries", default=None)
+_current: ContextVar[CallRetries | None] = ContextVar("turnwise_call_retries", default=None)

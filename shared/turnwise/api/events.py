@@ -19,7 +19,9 @@ class EventView(View):
     run: str
     task: str | None = None
     turn: int | None = None
-    try_: int | None = Field(None, validation_alias=AliasChoices("try", "try_"), serialization_alias="try")
+    candidate: int | None = Field(
+        None, validation_alias=AliasChoices("try", "try_", "candidate"), serialization_alias="try"
+    )
     ask: str | None = None
     data: dict[str, Any] | None = None
 

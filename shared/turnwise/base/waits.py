@@ -119,7 +119,7 @@ class DatabaseWait(_Wait):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RetryWait(_Wait):
-    """The ask is tried again, after try no. `attempt` had an `error` (`type`, `code`, `message`)."""
+    """The ask is tried again, after call no. `attempt` had an `error` (`type`, `code`, `message`)."""
 
     kind: ClassVar[str] = "retry"
     agent: str | None = None
@@ -130,7 +130,7 @@ class RetryWait(_Wait):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutageWait(_Wait):
-    """A model's provider does not answer; agent, error and attempt are those of a try that found it so."""
+    """A model's provider does not answer; agent, error and attempt are those of a call that found it so."""
 
     kind: ClassVar[str] = "outage"
     nullable: ClassVar[tuple[str, ...]] = ("model",)

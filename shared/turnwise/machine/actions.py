@@ -16,7 +16,7 @@ from turnwise.messages.entity import StatusCode
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Answered:
     """The asked responder's answer; None if it had none."""
 
     document: ChatDocument | None = None
@@ -46,7 +46,7 @@ class Proceed:
     """Make the next step; answers a `Pause`."""
 
 
-Answer = Reply | Counts | Refused | Look | Proceed
+Answer = Answered | Counts | Refused | Look | Proceed
 
 # --- what it decides ---------------------------------------------------------------------------------------------
 
@@ -54,14 +54,14 @@ Answer = Reply | Counts | Refused | Look | Proceed
 class Ask(NamedTuple):
     """Ask this responder of the task at `path` to answer `message` (None: the model's own first messages).
 
-    `turn` counts the steps of this call of the task, `attempt` the responders tried in the step.
+    `turn` counts the steps of this call of the task, `candidate` the responders asked in the step.
     """
 
     path: str
     responder: str
     message: ChatDocument | None
     turn: int
-    attempt: int
+    candidate: int
 
 
 class Count(NamedTuple):

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from turnwise.machine import machine
-from turnwise.machine.actions import Action, Answer, Ask, Edit, Finish, Move, Refused, Reply, Trace
+from turnwise.machine.actions import Action, Answer, Answered, Ask, Edit, Finish, Move, Refused, Trace
 from turnwise.machine.facts import Facts
 from turnwise.machine.responders import ENTITIES
 from turnwise.machine.spec import TaskSpec
@@ -95,7 +95,7 @@ def _settle(
             below = (*below, Frame(no, action.path, move.state))
             forbidden = _too_many_calls(caller, action.message, facts)
             if forbidden is not None:
-                below, move = below[:-1], machine.receive(caller, move.state, Reply(forbidden), facts)
+                below, move = below[:-1], machine.receive(caller, move.state, Answered(forbidden), facts)
             else:
                 sub = caller.sub_task(action.responder)
                 assert sub is not None, f"{caller.path!r} asked {action.responder!r}, which is no sub-task of it"
@@ -112,7 +112,7 @@ def _settle(
             caller = root.at(caller_frame.path)
             refused = move.state.refused
             answer: Answer = (
-                Refused(refused) if refused else Reply(as_answer(caller, caller_frame.state, action.result, facts))
+                Refused(refused) if refused else Answered(as_answer(caller, caller_frame.state, action.result, facts))
             )
             if refused and action.result is not None:
                 # The root's result is the pending message of the task that was refused.

@@ -124,7 +124,7 @@ class ServiceSettings(BaseSettings):
     drain_seconds: float = Field(
         540.0,
         ge=0,
-        description="Time for calls in flight when a worker is told to end; then they are cut and given back.",
+        description="Time for calls in flight when a worker is told to end; then they are cancelled and released.",
     )
     max_attempts: int = Field(5, gt=0, description="Claims of one ask after which it is parked.")
     concurrency: int = Field(16, gt=0, description="Responder threads of the embedded server.")

@@ -6,7 +6,7 @@ session     an earlier run of its session has to end
 llm, agent  a worker has to take the ask up, or is at it (`state`: queued, claimed, lapsed)
 human       a human has to answer a question
 retry       the time after an error has to pass
-outage      a provider that does not answer has to be back (`model`, `server`, `error` of the last try)
+outage      a provider that does not answer has to be back (`model`, `server`, `error` of the last call)
 provider    a provider's limit has to allow the call
 budget      a budget has to grow or begin anew
 parked      a person has to say what became of a call
@@ -139,15 +139,15 @@ def _queued(now: Situation, ask: AskRecord) -> WaitCause:
 def _claimed(now: Situation, ask: AskRecord) -> WaitCause:
     holder = now.holder
     who = f"worker {holder.pid} on {holder.host}" if holder is not None else "a worker"
-    try_ = f"attempt {ask.attempts} of {ask.max_attempts}"
+    attempt = f"attempt {ask.attempts} of {ask.max_attempts}"
     known = {"id": holder.id, "host": holder.host, "pid": holder.pid} if holder is not None else None
     facts = _of_ask(ask) | {"attempt": ask.attempts, "worker": known}
     if holder is not None and holder.state == "alive" and holder.lease_until > now.now:
         busy = "is asking the model" if ask.responder == "llm" else "is running the tool handlers"
-        sentence = f"{_big(who)} {busy} of {ask.agent_name} since {_time(ask.claimed_at)} ({try_})"
+        sentence = f"{_big(who)} {busy} of {ask.agent_name} since {_time(ask.claimed_at)} ({attempt})"
         return _cause(ask.responder, sentence, ask.claimed_at, **facts, state="claimed")
     after = "no coordinator is running that would" if not _coordinators(now) else "a sweep will"
-    sentence = f"{_big(who)} took the ask of {ask.agent_name} and fell silent ({try_}); {after} give it to another"
+    sentence = f"{_big(who)} took the ask of {ask.agent_name} and fell silent ({attempt}); {after} give it to another"
     since = holder.beat_at if holder is not None else ask.claimed_at
     return _cause(ask.responder, sentence, since, **facts, state="lapsed")
 

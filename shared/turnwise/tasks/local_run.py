@@ -20,6 +20,7 @@ from turnwise.errors import CallCancelledError, LimitReachedError
 from turnwise.machine import stack
 from turnwise.machine.actions import (
     Answer,
+    Answered,
     Ask,
     Clear,
     Count,
@@ -30,7 +31,6 @@ from turnwise.machine.actions import (
     Look,
     Pause,
     Refused,
-    Reply,
     Reset,
     TakeBack,
     Trace,
@@ -147,7 +147,7 @@ class LocalRun:
             if error.origin is not self.cancellation:  # of a run around this one, or of one answer alone
                 raise
             return Look()
-        return Reply(self.received(ask, value))
+        return Answered(self.received(ask, value))
 
     def facts(self) -> Facts:
         """The run and its agents as they are now."""

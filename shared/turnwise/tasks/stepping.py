@@ -53,7 +53,7 @@ class Stepping:
             document = machine.default_reply(self._root, state, self._run.facts())
         elif entity is not None and entity is not Entity.SYSTEM:
             responder = entity.value
-            ask = Ask(self._root.path, responder, state.pending, turn=state.turn, attempt=0)
+            ask = Ask(self._root.path, responder, state.pending, turn=state.turn, candidate=0)
             value = yield self._run.effect(ask)
             document = self._run.received(ask, value)
         else:

@@ -88,7 +88,7 @@ def _merged(spans: list[Span]) -> list[Span]:
 
 
 def _failed_as_retry(attempt: AttemptSpan) -> list[tuple[CallSpan, Kind, int]]:
-    """The calls, each with what its time is counted as: the one whose failure put the ask off is counted as retries."""
+    """The calls, each with what its time is counted as: the one whose failure deferred the ask counts as retries."""
     ranked = [(call, *_rank(call)) for call in attempt.calls]
     if attempt.outcome == "deferred" and attempt.reason is not None and ranked:
         last, _, rank = ranked[-1]

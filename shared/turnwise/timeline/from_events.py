@@ -140,7 +140,7 @@ class Reader:
             start=at,
             task=event.path or "",
             turn=event.turn or 0,
-            candidate=event.try_no or 0,
+            candidate=event.candidate or 0,
             ask=event.ask_id,
             responder="human" if event.type == "human.asked" else _RESPONDERS.get(responder, responder),
             queue=data.get("queue"),

@@ -192,7 +192,7 @@ def test_events_are_read_by_their_kind_over_several_connections(with_client: Cal
     events = with_client(gateway, lambda client: client.events("run_1", text=True))
 
     assert [type(one) for one in events] == [EventView, DeltaView, UnknownNotice, EventView]
-    assert (events[0].try_, events[1].text, events[2].model_extra, events[3].seq) == (2, "he", {"x": 1}, 2)
+    assert (events[0].candidate, events[1].text, events[2].model_extra, events[3].seq) == (2, "he", {"x": 1}, 2)
     assert [request.headers.get("last-event-id") for request in gateway.requests] == ["0", None, "1", None]
 
 

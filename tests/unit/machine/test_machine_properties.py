@@ -30,7 +30,7 @@ from turnwise import (
 )
 from turnwise.base import ids
 from turnwise.machine import stack
-from turnwise.machine.actions import Finish, Look, Reply
+from turnwise.machine.actions import Answered, Finish, Look
 from turnwise.machine.facts import Facts
 from turnwise.machine.state import TaskState, document_ids, dump_state, load_state
 from turnwise.machine.step import Step
@@ -248,7 +248,7 @@ def test_nothing_can_be_answered_before_a_run_begins_or_after_it_has_ended() -> 
     tree = build_team([Member()]).tree()
     facts = Facts(agent=lambda key: tree.agents[key].facts(), new_id=lambda: "doc_1")
     with pytest.raises(ValueError, match="the run of 't0' has ended, or has not begun; nothing was asked"):
-        stack.receive(tree.root, (), Reply(), facts, last_frame=1)
+        stack.receive(tree.root, (), Answered(), facts, last_frame=1)
 
 
 def test_a_look_asks_the_same_again_unless_the_run_was_killed_or_is_out_of_time() -> None:

@@ -20,7 +20,7 @@ from turnwise.timeline.views import timeline_view
 def event(seq: int, kind: str, at: float, **data: Any) -> EventRecord:
     ask = f"ask-{seq}" if kind.endswith(".asked") else None
     return EventRecord(
-        run_id="run", seq=seq, type=kind, at=at, path="desk", turn=seq, try_no=0, ask_id=ask, data=data or None
+        run_id="run", seq=seq, type=kind, at=at, path="desk", turn=seq, candidate=0, ask_id=ask, data=data or None
     )
 
 

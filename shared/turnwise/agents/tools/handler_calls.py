@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import BaseModel
 
 from turnwise.agents.observed import executed, executing
-from turnwise.agents.retries import Failure, Tries, tries, waiting, within
+from turnwise.agents.retries import CallRetries, Failure, call_retries, waiting, within
 from turnwise.base.cancellation import Cancellation, current_cancellation
 from turnwise.base.ids import new_id
 from turnwise.base.sync_async import Effect, Steps, finished
@@ -168,7 +168,7 @@ def _tried(agent: ChatAgent, this: HandlerCall, call: Effect, calls: HandlerCall
     limit = (tool.private_default("_timeout") if tool is not None else None) or agent.config.answer_timeout
     timed = within(limit, f"the handler of the tool {this.tool!r}", call)
     # Only the whole answer of an agent can be deferred, so what is called by a handler is tried again in its place.
-    counted = Tries() if nested else tries()
+    counted = CallRetries() if nested else call_retries()
     before: dict[ErrorKind, int] = {}
     undo = _undo(agent) if policy is not RetryPolicy.NEVER else ()
     while True:

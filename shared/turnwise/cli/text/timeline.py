@@ -106,9 +106,9 @@ def _attempts(item: ItemView, width: int) -> Iterable[Text]:
 
 
 _WORDS = {
-    "deferred": "put off by",
+    "deferred": "deferred by",
     "lost": "lost with",
-    "released": "given back by",
+    "released": "released by",
     "parked": "parked by",
     "working": "in work at",
     "cut": "cut short at",

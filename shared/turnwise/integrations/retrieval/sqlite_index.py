@@ -153,14 +153,14 @@ class SqliteIndex:
                 yield connection
                 connection.execute("COMMIT")
             finally:
-                self._give_back(connection)
+                self._release(connection)
         except apsw.Error as error:
             raise VectorStoreUnavailableError(
                 f"the vectors in {self._path} cannot be used ({type(error).__name__}: {error}); see that the "
                 "directory exists and is writable, and that the file is on a local disk"
             ) from error
 
-    def _give_back(self, connection: apsw.Connection) -> None:
+    def _release(self, connection: apsw.Connection) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         with self._lock:

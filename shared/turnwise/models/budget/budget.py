@@ -79,7 +79,7 @@ class Budget:
         return self._with(reserved=amount)
 
     def release(self, amount: Amount) -> Budget:
-        """Give back what was reserved."""
+        """Release what was reserved."""
         return self._with(reserved=_negative(amount))
 
     def spend(self, amount: Amount) -> Budget:
@@ -87,7 +87,7 @@ class Budget:
         return self._with(spent=amount)
 
     def settle(self, held: Amount, used: Amount) -> Budget:
-        """Give back what was reserved for a call, and count what it used."""
+        """Release what was reserved for a call, and count what it used."""
         return self._with(reserved=_negative(held), spent=used)
 
     def correct(self, counted: Amount, used: Amount) -> Budget:

@@ -53,7 +53,7 @@ class Gate(Protocol):
     def reserving(self, call: ModelCall) -> Steps[Hold]:
         """Put room aside for the call; the output limit that it is to be sent is the hold's.
 
-        Raises `LimitReachedError`, or `PutOff` where a served run is to wait for room.
+        Raises `LimitReachedError`, or `CallDeferred` where a served run is to wait for room.
         """
         ...
 

@@ -21,13 +21,13 @@ class Wait:
     provider: ProviderWait | None = None
 
 
-class PutOff(TurnwiseError):
+class CallDeferred(TurnwiseError):
     """The ask of a served run is deferred: its model's call has no room now. Nothing was called.
 
     Passes through the agent, whose changes are thrown away; the ask is answered anew when it is due.
     """
 
-    code = "put_off"
+    code = "call_deferred"
 
     def __init__(self, wait: Wait) -> None:
         super().__init__(f"the call waits for {wait.waiting_for.kind}, {wait.seconds:g} s")

@@ -90,7 +90,7 @@ class Lines:
                 with current.on_cancel(line.cut):
                     yield line.client
         finally:
-            self._give_back(line)
+            self._release(line)
 
     def close(self) -> None:
         """Close the lines that no one uses now."""
@@ -104,7 +104,7 @@ class Lines:
             line = self._idle.pop() if self._idle else None
         return line if line is not None else self._make()
 
-    def _give_back(self, line: ClientLine) -> None:
+    def _release(self, line: ClientLine) -> None:
         if line.was_cut:
             line.close()
             return

@@ -111,7 +111,7 @@ class Metrics:
     def _turns(self) -> None:
         self.turns_total = self._counter("turns_total", "Turns by outcome: taken, passed or none.", "task", "outcome")
         self.asks_total = self._counter(
-            "asks_total", "Asks that got a reply, were put off or cut short.", "responder", "outcome"
+            "asks_total", "Asks that got a reply, were deferred or cancelled.", "responder", "outcome"
         )
         for responder in ("llm", "agent"):
             for outcome in _ASK_OUTCOMES:

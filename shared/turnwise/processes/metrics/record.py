@@ -37,7 +37,7 @@ _GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("human_inbox_open", "Questions and parked asks that wait for a human.", ()),
     ("human_inbox_parked", "Those of them that are parked asks.", ()),
     ("human_inbox_oldest_age_seconds", "How long the first of all of them has waited.", ()),
-    ("budget_reserved_usd", "Put aside for model calls under way.", ()),
+    ("budget_reserved_usd", "Reserved for model calls under way.", ()),
     (
         "budget_remaining_ratio",
         "The smallest share left of a limit: of a run, session, tenant_day or tenant_month.",

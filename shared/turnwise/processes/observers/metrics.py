@@ -50,7 +50,7 @@ class RunMetrics(Observer):
     def ask_claimed(self, claim: Claim) -> None:
         """Measure how long the ask could have been claimed before.
 
-        Of one that was taken from a lost worker, or given back, that is not on record: it is left out, as is the wait
+        Of one that was taken from a lost worker, or released, that is not on record: it is left out, as is the wait
         for a provider's room, which is no worker's fault.
         """
         ask = claim.ask
@@ -100,7 +100,7 @@ class RunMetrics(Observer):
             self._count_tool(error["tool"], "error")
 
     def ask_released(self, claim: Claim, release: Release, worked: float, *, late: bool) -> None:
-        """Count work that was cancelled; an ask that was only given back is none."""
+        """Count work that was cancelled; an ask that was only released is none."""
         cut = {"kind": "cancelled"}
         if release.reason == "database_away":
             return

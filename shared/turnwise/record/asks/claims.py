@@ -1,4 +1,4 @@
-"""Taking an ask from a queue, and giving it back."""
+"""Claim an ask of a queue, release it, or defer it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sqlalchemy.engine import Connection
 from turnwise.base.waits import ResponderWait, wait_of
 from turnwise.observability.redaction import redacted
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED, QUEUE_IS_OPEN, TASK_IS_OPEN, TENANT_IS_OPEN
-from turnwise.record.asks.tenant_shares import Turn, whose_turn
+from turnwise.record.asks.tenant_shares import TenantShare, least_served
 from turnwise.record.budgets.provider_windows import CLOSED
-from turnwise.record.budgets.providers import fail_in_line, room_in_line, stand_in_line
-from turnwise.record.budgets.reservations import count, give_back
+from turnwise.record.budgets.providers import note_failure, room_of_ask, wait_for_room
+from turnwise.record.budgets.reservations import count, release_reservations
 from turnwise.record.database import driver
 from turnwise.record.database.columns import ONE, Document, Seconds, now, word
 from turnwise.record.database.rows import AGENT, ASK, RUN, agent_of, ask_of, run_of
@@ -137,7 +137,7 @@ class Claims(StoreBase):
         """
         for _ in range(_LOOKS):
             with self.database.begin() as connection:
-                claim, looked = self._try(connection, queue, worker_id, version)
+                claim, looked = self._claim_best(connection, queue, worker_id, version)
             if not looked:
                 return claim
         return None
@@ -152,7 +152,7 @@ class Claims(StoreBase):
         work: Json | None = None,
         in_doubt: bool = False,
     ) -> bool:
-        """Give an ask back unanswered, as if never claimed, but for what it used.
+        """Release an ask unanswered, as if never claimed, but for what it used.
 
         `work` are the times of the attempt. `in_doubt`: a handler was cancelled that may not be called twice.
 
@@ -163,11 +163,11 @@ class Claims(StoreBase):
             if ask is None or ask.status != AskStatus.LEASED or ask.token != claim.token:
                 return False
             count(transaction, ask, claim.token, usage, calls)
-            _give_back(transaction, ask, reason, work, in_doubt=in_doubt)
+            _release(transaction, ask, reason, work, in_doubt=in_doubt)
         return True
 
     def release_unknown(self, worker_id: str, known: Collection[tuple[str, str]]) -> int:
-        """Give back what `worker_id` holds but for the `known` asks (run and id); how many.
+        """Release what `worker_id` holds but for the `known` asks (run and id); how many.
 
         For a worker that may have claimed without being told; it must claim nothing meanwhile.
         """
@@ -179,14 +179,14 @@ class Claims(StoreBase):
                 with self.locked(run_id) as transaction:
                     ask = transaction.ask(ask_id)
                     if ask is not None and ask.status == AskStatus.LEASED and ask.worker_id == worker_id:
-                        _give_back(transaction, ask, "claimed_unawares")
+                        _release(transaction, ask, "claimed_unawares")
                         given += 1
         return given
 
     def defer(self, claim: Claim, deferral: Deferral) -> bool:
-        """Put a claimed ask off, holding no one; False if the claim was no longer held.
+        """Defer a claimed ask, holding no one; False if the claim was no longer held.
 
-        The run is `waiting` meanwhile. What the try used counts either way.
+        The run is `waiting` meanwhile. What the attempt used counts either way.
         """
         with self.locked(claim.ask.run_id) as transaction:
             ask = transaction.ask(claim.ask.id)
@@ -200,7 +200,7 @@ class Claims(StoreBase):
             given["new_failures"] = ask.failures if deferral.failures is None else deferral.failures
             if wait is not None and down is not None:
                 given |= {"new_bucket": wait.target.provider.id, "new_tokens": wait.tokens}
-                look_in = fail_in_line(self.database, transaction.connection, ask, wait, down)
+                look_in = note_failure(self.database, transaction.connection, ask, wait, down)
                 if look_in is not None:  # no one knows for how long, so all wait together
                     due_at, given["new_due_at"] = transaction.now + look_in, None
             elif wait is not None:  # not the time counts, but that the provider has room
@@ -215,36 +215,36 @@ class Claims(StoreBase):
             told = AskDeferred(waiting_for=waiting_for, attempt=attempt, failed=deferral.failed)
             transaction.event(told, ask.place)
             if wait is not None and down is None:
-                stand_in_line(self.database, transaction.connection, wait)
+                wait_for_room(self.database, transaction.connection, wait)
         return True
 
     def _best(
         self, connection: Connection, queue: str, worker_id: str, version: str | None
-    ) -> tuple[Sequence[Any], Turn | None] | None:
-        """The ask to be claimed, with its run locked, and the tenant whose turn that was, where there are several."""
+    ) -> tuple[Sequence[Any], TenantShare | None] | None:
+        """The ask to be claimed, with its run locked, and the share of its tenant, where there are several."""
         given = {"queue": queue, "worker_id": worker_id}
         if version is not None:
             given["version"] = version
-        if not self.tenant_line.has_several(connection, queue):
+        if not self.tenant_shares.has_several(connection, queue):
             rows = driver.fetch(connection, _candidate(version is not None, False), given)
             return (rows[0], None) if rows else None
-        for turn in whose_turn(connection, _CLAIMABLE_UNJOINED, queue):
-            rows = driver.fetch(connection, _candidate(version is not None, True), given | {"tenant": turn.tenant})
+        for share in least_served(connection, _CLAIMABLE_UNJOINED, queue):
+            rows = driver.fetch(connection, _candidate(version is not None, True), given | {"tenant": share.tenant})
             if rows:
-                return rows[0], turn
+                return rows[0], share
         return None
 
-    def _try(
+    def _claim_best(
         self, connection: Connection, queue: str, worker_id: str, version: str | None
     ) -> tuple[Claim | None, bool]:
         """A claim if one was made, and whether it is worth to look again."""
         best = self._best(connection, queue, worker_id, version)
         if best is None:
             return None, False
-        found, turn = best
+        found, share = best
         ask_at, body_at = len(RUN), len(RUN) + len(ASK)
         run, ask = run_of(found[:ask_at]), ask_of(found[ask_at:body_at])
-        provider = room_in_line(connection, ask)
+        provider = room_of_ask(connection, ask)
         if provider is not None and provider[1].limit is not None:
             provider[0].close(provider[1])
             return None, True
@@ -263,18 +263,18 @@ class Claims(StoreBase):
         saved = found[body_at + 1 :]
         agent = agent_of(saved) if saved[0] is not None else AgentRecord(key=ask.agent)
         place = provider[0].take(ask, token, ask.bucket_tokens or 0, "claim") if provider is not None else None
-        if turn is not None:
-            self.tenant_line.served(connection, queue, turn)
+        if share is not None:
+            self.tenant_shares.served(connection, queue, share)
         claim = Claim(
             ask=ask, token=token, worker_id=worker_id, run=run, document=found[body_at], agent=agent, place=place
         )
         return claim, False
 
 
-def _give_back(
+def _release(
     transaction: RunTransaction, ask: AskRecord, reason: str, work: Json | None = None, *, in_doubt: bool = False
 ) -> None:
-    give_back(transaction, ask, ask.token)
+    release_reservations(transaction, ask, ask.token)
     given = {"of_run": ask.run_id, "of_ask": ask.id, "doubts": int(in_doubt)}
     change_one(transaction.connection, _RELEASE, given, AskStatus.RUNNABLE)
     told = AskReleased(reason=reason, attempt=attempt_at(ask, ask.worker_id, work))

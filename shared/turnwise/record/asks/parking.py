@@ -11,7 +11,7 @@ from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.observability.redaction import redacted
 from turnwise.record.asks.parked_reason import ParkedReason, parked_reason
 from turnwise.record.asks.replies import accept, why_stale
-from turnwise.record.budgets.reservations import count, give_back
+from turnwise.record.budgets.reservations import count, release_reservations
 from turnwise.record.database.columns import ONE, Document, word
 from turnwise.record.database.rows import ASK, RECEIPT, ask_of, receipt_of
 from turnwise.record.database.schema import asks, events, receipts, workers
@@ -64,7 +64,7 @@ _LAST_CALL = sa.select(sa.func.max(receipts.c.call_no)).where(
     receipts.c.run_id == sa.bindparam("of_run"), receipts.c.ask_id == sa.bindparam("of_ask")
 )
 _WORKER = sa.select(workers.c.host, workers.c.pid).where(workers.c.id == sa.bindparam("worker_id"))
-_LOST_TRIES = (
+_LOST_ATTEMPTS = (
     sa.select(events.c.data, events.c.at)
     .where(
         events.c.run_id == sa.bindparam("of_run"),
@@ -88,7 +88,7 @@ class ParkedAsks(StoreBase):
             count(transaction, claim.ask, claim.token, parking.usage, parking.calls)
             if ask is None or why_stale(transaction, ask, claim) is not None:
                 return False
-            give_back(transaction, ask, claim.token)
+            release_reservations(transaction, ask, claim.token)
             park_ask(transaction, ask, parking)
         return True
 
@@ -129,7 +129,7 @@ def park_ask(transaction: RunTransaction, ask: AskRecord, parking: Parking, *, l
     """
     passed(ask.status, AskStatus.PARKED)
     given = {"of_run": ask.run_id, "of_ask": ask.id}
-    kept = redacted(_why(transaction, ask, parking, _tries(transaction, ask, lost_now)).as_json())
+    kept = redacted(_why(transaction, ask, parking, _lost_attempts(transaction, ask, lost_now)).as_json())
     parked = given | {"why": kept, "at": transaction.now}
     change_one(transaction.connection, _PARK, parked, AskStatus.PARKED)
     why = parked_reason(kept)
@@ -140,29 +140,29 @@ def park_ask(transaction: RunTransaction, ask: AskRecord, parking: Parking, *, l
     transaction.change(status=RunStatus.WAITING, waiting_for=wait, move_due_at=None)
 
 
-def _tries(transaction: RunTransaction, ask: AskRecord, lost_now: bool) -> list[Json]:
+def _lost_attempts(transaction: RunTransaction, ask: AskRecord, lost_now: bool) -> list[Json]:
     """Return who was lost with the ask, and when, in order."""
-    rows = transaction.connection.execute(_LOST_TRIES, {"of_run": ask.run_id, "of_ask": ask.id})
-    tries = [{"worker": data.get("worker"), "claimed_at": data.get("claimed_at"), "lost_at": at} for data, at in rows]
+    rows = transaction.connection.execute(_LOST_ATTEMPTS, {"of_run": ask.run_id, "of_ask": ask.id})
+    lost = [{"worker": data.get("worker"), "claimed_at": data.get("claimed_at"), "lost_at": at} for data, at in rows]
     if lost_now:
-        tries.append({"worker": ask.worker_id, "claimed_at": ask.claimed_at, "lost_at": transaction.now})
-    return tries
+        lost.append({"worker": ask.worker_id, "claimed_at": ask.claimed_at, "lost_at": transaction.now})
+    return lost
 
 
-def _why(transaction: RunTransaction, ask: AskRecord, parking: Parking, tries: list[Json]) -> ParkedReason:
+def _why(transaction: RunTransaction, ask: AskRecord, parking: Parking, lost: list[Json]) -> ParkedReason:
     """Return what is kept of it: `reason`, the call and its tool where one is known, who had it and since when, the
     error.
     """
     why = ParkedReason(reason=parking.reason, attempts=ask.attempts)
-    held: _Held | None = (tries[-1]["worker"], tries[-1]["claimed_at"]) if tries else None
+    held: _Held | None = (lost[-1]["worker"], lost[-1]["claimed_at"]) if lost else None
     if ask.responder == "agent" or parking.call is not None:
         why, of_call = _call(transaction, ask, parking, why)
         held = of_call or held
     if held is not None:
         worker = _holder(transaction, held[0]) if held[0] is not None else None
-        why = replace(why, is_held=True, was_lost=bool(tries), worker=worker, began_at=held[1])
+        why = replace(why, is_held=True, was_lost=bool(lost), worker=worker, began_at=held[1])
     if parking.error is not None:
-        why = replace(why, error=parking.error.as_json() | {"attempts": tries})
+        why = replace(why, error=parking.error.as_json() | {"attempts": lost})
     return why
 
 

@@ -43,7 +43,7 @@ _TRUSTED = 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Turn:
+class TenantShare:
     """A tenant with asks that may be claimed: their highest priority, the age of the oldest of it, and its time."""
 
     tenant: str
@@ -52,7 +52,7 @@ class Turn:
     begins: float
 
 
-class TenantLine:
+class TenantShares:
     """The tenants with asks in each queue, as far as this process knows, and their weights."""
 
     def __init__(self, database: Database, clock: Clock, weights: Mapping[str, float]) -> None:
@@ -72,18 +72,18 @@ class TenantLine:
             self._seen[queue] = (now, several)
         return several
 
-    def served(self, connection: Connection, queue: str, turn: Turn) -> None:
+    def served(self, connection: Connection, queue: str, share: TenantShare) -> None:
         """Let the tenant's time continue. Its row is locked until the transaction ends, so nothing is locked after
         it.
         """
-        step = 1 / self._weights.get(turn.tenant, 1.0)
-        given = {"queue": queue, "tenant": turn.tenant, "began": turn.begins, "ends": turn.begins + step}
+        step = 1 / self._weights.get(share.tenant, 1.0)
+        given = {"queue": queue, "tenant": share.tenant, "began": share.begins, "ends": share.begins + step}
         driver.run(connection, _served(self._database.is_postgres), [given])
 
 
 @cache
-def line(claimable: sa.ColumnElement[bool]) -> sa.Select[tuple[str, int, float, float, float]]:
-    """The query for those whose turn it may be; `claimable` is what an ask has to be beside runnable."""
+def tenants_with(claimable: sa.ColumnElement[bool]) -> sa.Select[tuple[str, int, float, float, float]]:
+    """The query for the tenants with asks to claim; `claimable` is what an ask has to be beside runnable."""
     best = (
         sa.select(asks.c.priority)
         .where(*_mine, asks.c.tenant == _tenants.c.tenant, claimable)
@@ -105,14 +105,16 @@ def line(claimable: sa.ColumnElement[bool]) -> sa.Select[tuple[str, int, float, 
     ).where(_tenants.c.tenant.is_not(None), _tenants.c.tenant.not_in(PAUSED_TENANTS))
 
 
-def whose_turn(connection: Connection, claimable: sa.ColumnElement[bool], queue: str) -> list[Turn]:
-    """The tenants that have something to claim, in the order in which they come."""
-    turns = [
-        Turn(tenant=tenant, priority=priority, created_at=created_at, begins=max(ends, present))
-        for tenant, priority, created_at, ends, present in driver.fetch(connection, line(claimable), {"queue": queue})
+def least_served(connection: Connection, claimable: sa.ColumnElement[bool], queue: str) -> list[TenantShare]:
+    """The tenants that have something to claim, the one that was served least for its weight first."""
+    shares = [
+        TenantShare(tenant=tenant, priority=priority, created_at=created_at, begins=max(ends, present))
+        for tenant, priority, created_at, ends, present in driver.fetch(
+            connection, tenants_with(claimable), {"queue": queue}
+        )
         if priority is not None
     ]
-    return sorted(turns, key=lambda turn: (-turn.priority, turn.begins, turn.created_at))
+    return sorted(shares, key=lambda share: (-share.priority, share.begins, share.created_at))
 
 
 @cache

@@ -122,13 +122,13 @@ class Books:
 
     def reserve(self, keys: list[Key], amount: Amount) -> None:
         """Put an amount aside in each, and in the run's own."""
-        self._transaction.put_aside(amount.cost or Decimal(0), amount.tokens)
+        self._transaction.reserve(amount.cost or Decimal(0), amount.tokens)
         for key in keys:
             self._now[key] = self._now[key].reserve(amount)
 
     def settle(self, keys: list[Key], held: Amount, used: Amount) -> None:
-        """Give back what was reserved and count what was used; of the run's own the latter is for the caller."""
-        self._transaction.put_aside(-(held.cost or Decimal(0)), -held.tokens)
+        """Release what was reserved and count what was used; of the run's own the latter is for the caller."""
+        self._transaction.reserve(-(held.cost or Decimal(0)), -held.tokens)
         for key in keys:
             self._now[key] = self._now[key].settle(held, used)
 

@@ -1,4 +1,4 @@
-"""Places with providers: taken before a call, given back after it."""
+"""Places with providers: taken before a call, released after it."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class Providers(StoreBase):
         return found[:most]
 
 
-def stand_in_line(database: Database, connection: Connection, wait: ProviderWait) -> None:
+def wait_for_room(database: Database, connection: Connection, wait: ProviderWait) -> None:
     """Close the bucket, if it has no room for a call that was deferred; its ask is marked by the caller."""
     bucket = lock_or_make(database, connection, wait.target)
     bucket.forget_the_dead()
@@ -190,7 +190,7 @@ def stand_in_line(database: Database, connection: Connection, wait: ProviderWait
         bucket.close(room)
 
 
-def fail_in_line(
+def note_failure(
     database: Database, connection: Connection, ask: AskRecord, wait: ProviderWait, down: ProviderDown
 ) -> float | None:
     """Note that the provider did not answer the ask; seconds until someone in its line looks again.
@@ -208,7 +208,7 @@ def _go_on(connection: Connection, bucket: Bucket) -> None:
         connection.execute(_WAKE, {"of_bucket": bucket.id})
 
 
-def room_in_line(connection: Connection, ask: AskRecord) -> tuple[Bucket, Room] | None:
+def room_of_ask(connection: Connection, ask: AskRecord) -> tuple[Bucket, Room] | None:
     """The bucket that an ask waits for, locked, and when that has room for it; None if there is no such bucket."""
     bucket = lock(connection, ask.bucket) if ask.bucket is not None else None
     return (bucket, bucket.room(ask.bucket_tokens or 0)) if bucket is not None else None

@@ -98,7 +98,7 @@ class Reservations(StoreBase):
         take: Take | None = None,
         again: bool = False,
     ) -> Answer:
-        """Put room aside for call `call_no` of the claim, in the run's budget and in those that `limits` asks for.
+        """Reserve room for call `call_no` of the claim, in the run's budget and in those that `limits` asks for.
 
         `done` are earlier calls of the claim, settled on the way, whatever becomes of this one. `take` is asked last.
         `again` after a lost connection: the answer may have got lost alone, and is given once more then.
@@ -201,7 +201,7 @@ def count(
         books.save()
 
 
-def give_back(transaction: RunTransaction, ask: AskRecord, token: int) -> None:
+def release_reservations(transaction: RunTransaction, ask: AskRecord, token: int) -> None:
     """Settle what a claim has reserved and not used: no call was made with it."""
     known = {no: row for no, row in _rows(transaction, ask.run_id, ask.id, token).items() if row.settled_at is None}
     if known:

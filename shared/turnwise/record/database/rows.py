@@ -27,12 +27,22 @@ _AT_STORE = ("run_id", "ask_id", "token", "at")
 RECEIPT = tuple(column for column in schema.receipts.c if column.name not in _AT_STORE)
 
 
+# Columns that are older than their words, and keep their names for the sake of running processes: docs/glossary.md.
+_FIELD_OF = {"try_no": "candidate"}
+_COLUMN_OF = {field: column for column, field in _FIELD_OF.items()}
+
+
 def names(columns: Sequence[sa.Column[Any]]) -> tuple[str, ...]:
     """The columns' names, in order."""
     return tuple(column.name for column in columns)
 
 
-RUN_NAMES, _ASK, _REPLY, _AGENT, _RECEIPT = names(RUN), names(ASK), names(REPLY), names(AGENT), names(RECEIPT)
+def field_names(columns: Sequence[sa.Column[Any]]) -> tuple[str, ...]:
+    """The names of the columns' fields in records, in order."""
+    return tuple(_FIELD_OF.get(name, name) for name in names(columns))
+
+
+RUN_NAMES, _ASK, _REPLY, _AGENT, _RECEIPT = names(RUN), field_names(ASK), names(REPLY), names(AGENT), names(RECEIPT)
 
 
 def run_of(row: Sequence[Any]) -> RunRecord:
@@ -73,7 +83,8 @@ def receipt_of(row: Sequence[Any]) -> Receipt:
 
 def as_row(record: Any, **more: Any) -> Json:
     """A record's fields as a row to be written, `more` added; values are not copied."""
-    return {field.name: in_row(getattr(record, field.name)) for field in fields(record)} | more
+    values = {field.name: in_row(getattr(record, field.name)) for field in fields(record)}
+    return {_COLUMN_OF.get(name, name): value for name, value in values.items()} | more
 
 
 def in_row(value: Any) -> Any:

@@ -169,7 +169,7 @@ asks = sa.Table(
     # for that.
     sa.Column("bucket", sa.Text),
     sa.Column("bucket_tokens", sa.Integer),
-    # How many tries of its calls have failed, by call and kind of error.
+    # How often its calls have failed, by call and kind of error.
     sa.Column("failures", Document),
     # How often its holder was lost since no one knows more of it: then its first call may have begun.
     sa.Column("lost", sa.Integer, nullable=False, server_default="0"),

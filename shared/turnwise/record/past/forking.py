@@ -25,7 +25,7 @@ from turnwise.record.runs.run_changes import whole
 from turnwise.record.runs.submission import Submissions
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus, passed
-from turnwise.record.tenants.admission import require_room, stand_in_line
+from turnwise.record.tenants.admission import lock_admission, require_room
 
 _SET = sa.update(runs).where(runs.c.id == sa.bindparam("of_run"))
 _ASK = sa.select(*ASK).where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
@@ -63,7 +63,7 @@ class Forks(Submissions):
         with self.database.begin() as connection:
             most = self.max_unfinished_runs
             if most:
-                stand_in_line(self.database, connection, origin.tenant)
+                lock_admission(self.database, connection, origin.tenant)
             known = self.known(connection, origin.tenant, new.idempotency_key, new.body_hash)
             if known is not None:
                 return known, None, False

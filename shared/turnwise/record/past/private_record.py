@@ -20,7 +20,7 @@ from turnwise.record.past.export import own_fields
 from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import ExportedRecord, write_agent, write_ask, write_past
 from turnwise.record.runs.kept_errors import kept_error
-from turnwise.record.runs.records import AgentRecord, Frame, Json, ReplyRecord
+from turnwise.record.runs.records import AgentRecord, FrameRecord, Json, ReplyRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus, passed
 
@@ -112,11 +112,11 @@ class PrivateRecord:
             self._written = transaction.documents_written()
         return [dict(zip(_EVENT, row, strict=True)) for row in rows]
 
-    def frames(self) -> dict[int, Frame]:
+    def frames(self) -> dict[int, FrameRecord]:
         """The stack."""
         with self._database.read() as connection:
             rows = connection.execute(sa.select(frames.c.no, frames.c.path, frames.c.state))
-            return {row[0]: Frame(no=row[0], path=row[1], state=row[2]) for row in rows}
+            return {row[0]: FrameRecord(no=row[0], path=row[1], state=row[2]) for row in rows}
 
     def agents(self) -> dict[str, AgentRecord]:
         """The agents."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from turnwise.record.runs.json_differences import changed
-from turnwise.record.runs.records import AgentRecord, Frame, Json
+from turnwise.record.runs.records import AgentRecord, FrameRecord, Json
 
 # Events that come with a mark, if the program that wrote them knew of marks.
 DECISIONS = frozenset(
@@ -32,7 +32,7 @@ class Past:
     """
 
     seq: int = 0
-    frames: dict[int, Frame] = field(default_factory=dict)
+    frames: dict[int, FrameRecord] = field(default_factory=dict)
     last_frame: int = 0
     agents: dict[str, AgentRecord] = field(default_factory=dict)
     begun: dict[str, AgentRecord] = field(default_factory=dict)
@@ -166,7 +166,7 @@ def _with(state: Past, found: Json) -> Past:
             continue
         old = frames.get(no)
         new = changed({"path": old.path, "state": old.state} if old else None, inner)
-        frames[no] = Frame(no=no, path=new["path"], state=new["state"])
+        frames[no] = FrameRecord(no=no, path=new["path"], state=new["state"])
     begun = {key: _begun(key, told) for key, told in found.get("begun", {}).items()}
     agents = state.agents | begun
     for key, told in found.get("agents", {}).items():

@@ -22,7 +22,7 @@ from turnwise.record.runs.records import AskRecord, Json, RunRecord
 from turnwise.record.runs.session_queue import begun_after, lock_session
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus, passed
-from turnwise.record.tenants.admission import require_room, stand_in_line
+from turnwise.record.tenants.admission import lock_admission, require_room
 
 # Events from which a deadline counts.
 _BEGINNINGS = ("run.accepted", "run.forked", "run.retried")
@@ -62,7 +62,7 @@ _REOPEN = {
         token=sa.bindparam("new_token"),
         worker_id=None,
         due_at=None,
-        # Failed tries are counted anew, or the first one that fails now would be the last.
+        # Failed calls are counted anew, or the first one that fails now would be the last.
         failures=None,
         bucket=None,
         bucket_tokens=None,
@@ -102,7 +102,7 @@ class Retries(StoreBase):
         """
         with self.locked(run_id) as transaction:
             if self.max_unfinished_runs:
-                stand_in_line(self.database, transaction.connection, transaction.run.tenant)
+                lock_admission(self.database, transaction.connection, transaction.run.tenant)
                 require_room(transaction.connection, transaction.run.tenant, self.max_unfinished_runs)
             _refuse(transaction)
             record = ExportedRecord(read_run(transaction.connection, transaction.run))

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 
 from turnwise.base.clock import SYSTEM_CLOCK, Clock
 from turnwise.errors import NotFoundError, RepeatedRequestError
-from turnwise.record.asks.tenant_shares import TenantLine
+from turnwise.record.asks.tenant_shares import TenantShares
 from turnwise.record.database import driver
 from turnwise.record.database.columns import now
 from turnwise.record.database.database import Database
@@ -53,7 +53,7 @@ class StoreBase:
         self.lease_seconds = lease_seconds
         self.notify = notify
         self.clock = clock
-        self.tenant_line = TenantLine(database, clock, tenant_weights or {})
+        self.tenant_shares = TenantShares(database, clock, tenant_weights or {})
         # By tenant: when they were read, by the process's clock, and what they were.
         self.known_limits: dict[str, tuple[float, TenantLimits]] = {}
         # Whose record this is, where it is one tenant's; see `of`.

@@ -7,14 +7,14 @@ from collections.abc import Collection
 import sqlalchemy as sa
 
 from turnwise.record.database.columns import now
-from turnwise.record.database.rows import ASK, ask_of, names
+from turnwise.record.database.rows import ASK, ask_of, field_names
 from turnwise.record.database.schema import asks, events
 from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.records import AskRecord, EventRecord
 
 # Without the documents, which would be most of what is read.
 _EVENT = tuple(column for column in events.c if column.name not in ("document_id", "changes"))
-_NAMES = names(_EVENT)
+_NAMES = field_names(_EVENT)
 _EVENTS = (
     sa.select(*_EVENT)
     .where(

@@ -90,7 +90,7 @@ def _deferred(_run: RunRecord, item: News) -> _Line:
 
 
 def _released(_run: RunRecord, item: News) -> _Line:
-    return "ask_released", "An ask of run %s is given back", given(reason=item.data.get("reason"))
+    return "ask_released", "An ask of run %s is released", given(reason=item.data.get("reason"))
 
 
 def _parked(_run: RunRecord, item: News) -> _Line:

@@ -1,6 +1,6 @@
 """The outcome of a claimed ask that a worker hands to the record, as frozen values.
 
-There is an answer (`Reply`), or the ask is deferred, given back or parked; and what was used on the way. `work` are the
+There is an answer (`Reply`), or the ask is deferred, released or parked; and what was used on the way. `work` are the
 times of the attempt (where it was made, its `parts`), which the event of the outcome keeps for the run's timeline.
 """
 
@@ -109,7 +109,7 @@ class Deferral:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Release:
-    """A responder's work was cancelled, for a `reason` (`killed`, `deadline`, `lost`): its ask is given back.
+    """A responder's work was cancelled, for a `reason` (`killed`, `deadline`, `lost`): its ask is released.
 
     Whoever makes the run's next move, or holds the ask by now, decides what becomes of it. `in_doubt`: a handler was
     cancelled that may not be called twice.

@@ -14,16 +14,16 @@ from turnwise.record.asks.worker_records import QueueStat, WorkerRecord
 from turnwise.record.budgets.provider_windows import CLOSED
 from turnwise.record.database import schema
 from turnwise.record.database.columns import now, word
-from turnwise.record.database.rows import RUN, names, run_of
+from turnwise.record.database.rows import RUN, field_names, names, run_of
 from turnwise.record.database.schema import agent_states, asks, documents, events, frames, histories, runs, workers
 from turnwise.record.runs.base import StoreBase, unknown_run
-from turnwise.record.runs.records import EventRecord, Frame, HistoryRow, Json, RunFilter, RunRecord
+from turnwise.record.runs.records import EventRecord, FrameRecord, HistoryRow, Json, RunFilter, RunRecord
 from turnwise.record.runs.session_queue import earlier_documents
 from turnwise.record.runs.writes import aside
 from turnwise.record.states import AskStatus
 
 _EVENT = tuple(column for column in events.c if column.name not in ("document_id", "changes"))
-_EVENT_NAMES = (*names(_EVENT), "document")
+_EVENT_NAMES = (*field_names(_EVENT), "document")
 _EVENTS = (
     sa.select(*_EVENT, documents.c.body)
     .select_from(events)
@@ -162,12 +162,12 @@ class Queries(StoreBase):
             rows = connection.execute(sa.select(*_HISTORY).where(*conditions).order_by(histories.c.idx))
             return [HistoryRow(**dict(zip(names(_HISTORY), row, strict=True))) for row in rows]
 
-    def frames_of(self, run_id: str) -> list[Frame]:
+    def frames_of(self, run_id: str) -> list[FrameRecord]:
         """The stack of tasks of a run, outermost first."""
         statement = sa.select(frames.c.no, frames.c.path, frames.c.state).where(frames.c.run_id == run_id)
         with self.database.read() as connection:
             rows = connection.execute(self.own(statement, frames.c.run_id).order_by(frames.c.no))
-            return [Frame(no=row[0], path=row[1], state=row[2]) for row in rows]
+            return [FrameRecord(no=row[0], path=row[1], state=row[2]) for row in rows]
 
     def queue_stats(self) -> list[QueueStat]:
         """Every queue that holds asks."""

@@ -171,7 +171,7 @@ class RunChanges(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Frame:
+class FrameRecord:
     """A task on a run's stack; `no` is never reused within the run."""
 
     no: int
@@ -201,7 +201,7 @@ class NewAsk:
     responder: Literal["llm", "agent", "user"]
     queue: str | None
     turn: int
-    try_no: int
+    candidate: int
     message_id: str | None
     priority: int = 0
     max_attempts: int = 5
@@ -226,7 +226,7 @@ class AskRecord:
     responder: str
     queue: str | None
     turn: int
-    try_no: int
+    candidate: int
     message_id: str | None
     priority: int
     status: AskStatus
@@ -254,7 +254,7 @@ class AskRecord:
     @property
     def place(self) -> EventPlace:
         """The place of an event about the ask."""
-        return EventPlace(path=self.path, turn=self.turn, candidate=self.try_no, ask_id=self.id)
+        return EventPlace(path=self.path, turn=self.turn, candidate=self.candidate, ask_id=self.id)
 
     @property
     def agent_name(self) -> str:
@@ -377,7 +377,7 @@ class EventRecord:
     at: float
     path: str | None
     turn: int | None
-    try_no: int | None
+    candidate: int | None
     ask_id: str | None
     data: Json | None
     document: Json | None = None

@@ -19,7 +19,7 @@ no statement more, and a long conversation is not written down again at each tur
 from __future__ import annotations
 
 from turnwise.record.runs.json_differences import difference
-from turnwise.record.runs.records import AgentRecord, Frame, Json, RunRecord
+from turnwise.record.runs.records import AgentRecord, FrameRecord, Json, RunRecord
 
 
 class Changes:
@@ -30,14 +30,14 @@ class Changes:
         self._begin()
 
     def _begin(self) -> None:
-        self._frames: dict[int, tuple[Frame | None, Frame | None]] = {}
+        self._frames: dict[int, tuple[FrameRecord | None, FrameRecord | None]] = {}
         self._agents: dict[str, tuple[AgentRecord, AgentRecord]] = {}
         self._documents: dict[str, tuple[Json, Json]] = {}
         self._counts: dict[str, dict[str, int]] = {}
         self._kept: dict[str, int] = {}
         self._begun: dict[str, Json] = {}
 
-    def frame(self, no: int, old: Frame | None, new: Frame | None) -> None:
+    def frame(self, no: int, old: FrameRecord | None, new: FrameRecord | None) -> None:
         """A frame was pushed (no `old`), saved, or popped (no `new`)."""
         first = self._frames[no][0] if no in self._frames else old
         self._frames[no] = (first, new)
@@ -123,7 +123,7 @@ def whole(agent: AgentRecord) -> Json:
     }
 
 
-def _of_frame(old: Frame | None, new: Frame | None) -> Json | None:
+def _of_frame(old: FrameRecord | None, new: FrameRecord | None) -> Json | None:
     if new is None:
         return None
     before = {"path": old.path, "state": old.state} if old is not None else None

@@ -18,7 +18,7 @@ from turnwise.record.runs.idempotency import mismatch, used_for
 from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.runs.session_queue import take_place
 from turnwise.record.states import RunStatus, passed
-from turnwise.record.tenants.admission import require_room, stand_in_line
+from turnwise.record.tenants.admission import lock_admission, require_room
 
 _BY_KEY = sa.select(*RUN).where(
     runs.c.tenant == sa.bindparam("tenant"), runs.c.idempotency_key == sa.bindparam("idempotency_key")
@@ -39,7 +39,7 @@ class Submissions(StoreBase):
         with self.database.begin() as connection:
             most = self.max_unfinished_runs
             if most:
-                stand_in_line(self.database, connection, new.tenant)
+                lock_admission(self.database, connection, new.tenant)
             # In a session the key is looked up first, because taking a place changes the session.
             known = _of_key(connection, new) if most or new.session_id is not None else None
             if most and known is None:

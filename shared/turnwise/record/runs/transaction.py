@@ -32,7 +32,7 @@ from turnwise.record.runs.outcomes import Receipt
 from turnwise.record.runs.records import (
     AgentRecord,
     AskRecord,
-    Frame,
+    FrameRecord,
     HistoryRow,
     Json,
     NewAsk,
@@ -95,7 +95,7 @@ class RunTransaction:
         self._agents = AgentBook(connection, run, self._writes, self._changes)
         self._tally = LoopTally(connection, run.id, self._writes)
         self._used = UsageTally()
-        self._frames: dict[int, Frame] | None = None
+        self._frames: dict[int, FrameRecord] | None = None
         self._documents: dict[str, Json] = {}
         self._asks: dict[str, tuple[AskRecord, ReplyRecord | None]] = {}
         # For the log, once it is committed.
@@ -127,8 +127,8 @@ class RunTransaction:
             cost=run.cost + (usage.cost or 0),
         )
 
-    def put_aside(self, cost: Decimal, tokens: int) -> None:
-        """Put room aside in the run's own budget, or give it back (negative)."""
+    def reserve(self, cost: Decimal, tokens: int) -> None:
+        """Reserve room in the run's own budget, or release it (negative)."""
         run = self.run
         self.run = replace(run, reserved_cost=run.reserved_cost + cost, reserved_tokens=run.reserved_tokens + tokens)
 
@@ -216,17 +216,17 @@ class RunTransaction:
 
     # Frames and loop counts
 
-    def frames(self) -> list[Frame]:
+    def frames(self) -> list[FrameRecord]:
         """The stack of tasks, outermost first, with the changes of this transaction."""
         if self._frames is None:
             rows = driver.fetch(self.connection, _FRAMES, {"run_id": self.run.id})
-            self._frames = {row[0]: Frame(no=row[0], path=row[1], state=row[2]) for row in rows}
+            self._frames = {row[0]: FrameRecord(no=row[0], path=row[1], state=row[2]) for row in rows}
             for no, saved in self._writes.saved_frames.items():
                 self._frames[no] = replace(self._frames[no], state=saved)
             for no in self._writes.popped_frames:
                 self._frames.pop(no, None)
             for no, pushed in self._writes.new_frames.items():
-                self._frames[no] = Frame(no=no, path=pushed["path"], state=pushed["state"])
+                self._frames[no] = FrameRecord(no=no, path=pushed["path"], state=pushed["state"])
         return [self._frames[no] for no in sorted(self._frames)]
 
     def push_frame(self, path: str, state: Json, no: int | None = None) -> int:
@@ -234,9 +234,9 @@ class RunTransaction:
         no = self.run.last_frame + 1 if no is None else no
         self.run = replace(self.run, last_frame=max(no, self.run.last_frame))
         self._writes.new_frames[no] = {"run_id": self.run.id, "no": no, "path": path, "state": state}
-        self._changes.frame(no, None, Frame(no=no, path=path, state=state))
+        self._changes.frame(no, None, FrameRecord(no=no, path=path, state=state))
         if self._frames is not None:
-            self._frames[no] = Frame(no=no, path=path, state=state)
+            self._frames[no] = FrameRecord(no=no, path=path, state=state)
         return no
 
     def save_frame(self, no: int, state: Json) -> None:
@@ -406,7 +406,7 @@ class RunTransaction:
     def _cancelled(self, ask: Json) -> Json:
         return ask | {"status": passed(ask["status"], AskStatus.CANCELLED), "closed_at": self.now}
 
-    def _frame(self, no: int) -> Frame:
+    def _frame(self, no: int) -> FrameRecord:
         return next(frame for frame in self.frames() if frame.no == no)
 
     def _look_at(self, ask_id: str) -> tuple[AskRecord, ReplyRecord | None] | None:

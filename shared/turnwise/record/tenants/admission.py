@@ -21,7 +21,7 @@ _UNFINISHED = (
 )
 
 
-def stand_in_line(database: Database, connection: Connection, tenant: str) -> None:
+def lock_admission(database: Database, connection: Connection, tenant: str) -> None:
     """Wait until no other transaction is about to give the tenant a run; SQLite has one writer at a time anyway.
 
     The lock comes after that of a run's row and before that of a session's.

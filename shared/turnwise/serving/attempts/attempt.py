@@ -28,7 +28,7 @@ from turnwise.messages.entity import Entity
 from turnwise.messages.stop_reason import by_refusal
 from turnwise.messages.wire import encode_document
 from turnwise.models.budget.gate import through
-from turnwise.models.budget.wait import PutOff
+from turnwise.models.budget.wait import CallDeferred
 from turnwise.models.retry_policy import kind_of
 from turnwise.observability.display import quiet_mode
 from turnwise.record.runs.kept_errors import RaisedError, RefusedCall
@@ -37,7 +37,7 @@ from turnwise.record.runs.records import Claim, Json, NewDocument, Usage
 from turnwise.serving.attempts.budget_gate import ServedGate, usage_of
 from turnwise.serving.attempts.served_agent import ServedAgent
 from turnwise.serving.attempts.served_calls import Ending, LeaseLate, OutcomeUnknown, ServedCalls, parking
-from turnwise.serving.attempts.served_tries import ServedTries, TryLater, deferral
+from turnwise.serving.attempts.served_retries import RetryLater, ServedRetries, deferral
 from turnwise.serving.attempts.work_times import Work
 from turnwise.serving.moves.run_end import error_record
 
@@ -106,7 +106,7 @@ class Attempt:
     def _called(self, message: ChatDocument | None) -> tuple[Any, LimitReachedError | None]:
         """Return what the responder says, or which limit forbids that it is asked."""
         ask, agent, gate = self.claim.ask, self.served.agent, self.gate
-        tries = ServedTries(ask, agent.id, gate.on_outage)
+        retries = ServedRetries(ask, agent.id, gate.on_outage)
         try:
             # A task that a handler runs on the side has no business among a server's lines.
             with (
@@ -114,7 +114,7 @@ class Attempt:
                 quiet_mode(),
                 Bound(unattended, True),
                 through(gate),
-                tries.open(),
+                retries.open(),
                 self.handlers.open(),
                 self.cancellation.open(),
             ):
@@ -125,7 +125,7 @@ class Attempt:
             return None, error
 
     def _interrupted(self, interruption: Interruption) -> Outcome | None:
-        if isinstance(interruption, TryLater):
+        if isinstance(interruption, RetryLater):
             model = self._model() if self.claim.ask.responder == "llm" else None
             line = self.gate.unanswered(partial(_look_in, interruption)) if interruption.outage else None
             return deferral(interruption, self.claim.ask, self._place, model, line)
@@ -148,10 +148,10 @@ class Attempt:
     def _cut(self, error: BaseException) -> Release | Deferral | None:
         """Return what becomes of an ask whose call ended by no fault of its own; None if that is not so."""
         if isinstance(error, DatabaseUnavailableError):
-            told = "Could not read for %s, it is given back: %s"
+            told = "Could not read for %s, it is released: %s"
             logger.warning(told, self.claim.ask.id, error, extra={"action": "record_unreadable"})
             return Release(reason=_AWAY)
-        if isinstance(error, PutOff):
+        if isinstance(error, CallDeferred):
             wait = error.wait
             return Deferral(seconds=wait.seconds, waiting_for=wait.waiting_for, provider=wait.provider)
         if isinstance(error, CallCancelledError) and error.origin is self.cancellation:
@@ -184,8 +184,8 @@ class Attempt:
         return replace(kept, code=error.code) if isinstance(error, TurnwiseError) else kept
 
     def _left(self, left: Release | Deferral) -> Outcome | None:
-        """Keep what handlers have done for another attempt; what may not be called twice is not simply given back."""
-        settle = self.handlers.put_off if isinstance(left, Deferral) else self.handlers.settle
+        """Keep what handlers have done for another attempt; what may not be called twice is not simply released."""
+        settle = self.handlers.defer if isinstance(left, Deferral) else self.handlers.settle
         try:
             settle()
         except Interruption as interruption:
@@ -224,7 +224,7 @@ def _new_document(document: ChatDocument | None, body: Json | None) -> NewDocume
     return NewDocument(id=document.metadata.id, body=body, parent_id=document.metadata.parent_id or None)
 
 
-def _look_in(later: TryLater, failed: int) -> float:
+def _look_in(later: RetryLater, failed: int) -> float:
     """Seconds until someone looks again, after so many failed looks of all."""
     return min(later.failure.outage_wait(failed, later.failure.agent), _LONGEST_LOOK)
 

@@ -18,7 +18,7 @@ from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall
 from turnwise.models.budget.gate import Hold, as_usage
-from turnwise.models.budget.wait import PutOff, Wait
+from turnwise.models.budget.wait import CallDeferred, Wait
 from turnwise.models.limits.provider import ProviderWait
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS, ScopeLimits, period_end
@@ -69,8 +69,9 @@ def _first(own: T | None, setting: T | None) -> T | None:
 class ServedGate:
     """The payer of the calls under one claim; safe to use from many threads.
 
-    An ask of a model that has to wait is deferred (`PutOff`). A handler is not, because it would have to begin again:
-    its calls wait where they are for other calls and for providers, and are refused where only more budget would help.
+    An ask of a model that has to wait is deferred (`CallDeferred`). A handler is not, because it would have to begin
+    again: its calls wait where they are for other calls and for providers, and are refused where only more budget
+    would help.
     """
 
     def __init__(self, store: Store, claim: Claim, spending: Spending, work: Work) -> None:
@@ -102,7 +103,7 @@ class ServedGate:
     def reserving(self, call: ModelCall) -> Steps[Hold]:
         """Put room aside in the record, if a limit is in force.
 
-        Raises `LimitReachedError`, `PutOff`, and `CallCancelledError` if the ask is another worker's by now.
+        Raises `LimitReachedError`, `CallDeferred`, and `CallCancelledError` if the ask is another worker's by now.
         """
         self._call = call
         take = self._take(call)
@@ -120,7 +121,7 @@ class ServedGate:
             try:
                 answer: Answer | None = yield Effect(sync=reserve, awaited=partial(asyncio.to_thread, reserve))
             except DatabaseUnavailableError:
-                if not self._in_handler:  # nothing was called, so the ask can be given back
+                if not self._in_handler:  # nothing was called, so the ask can be released
                     raise
                 again, answer = True, Wait(seconds=_LAST_LOOK, waiting_for=DatabaseWait())
             if answer is None:
@@ -184,7 +185,7 @@ class ServedGate:
         if isinstance(answer, BudgetRefusal):
             answer = self._wait_for_budget(answer, looks)
         if not self._in_handler:
-            raise PutOff(answer)
+            raise CallDeferred(answer)
         return answer
 
     def _wait_for_budget(self, refusal: BudgetRefusal, looks: int) -> Wait:

@@ -95,9 +95,9 @@ class ServedProviders:
 
 
 class Places:
-    """The places that the calls of one claim take and give back.
+    """The places that the calls of one claim take and release.
 
-    What is given back while the database is away counts until it has left the window by itself.
+    What is released while the database is away counts until it has left the window by itself.
     """
 
     def __init__(self, providers: ServedProviders, claim: Claim) -> None:
@@ -184,7 +184,7 @@ class Places:
         """The call was not made, or was `answered` with an error that costs nothing."""
         held, target = self._pop(call), call.target
         if held is not None:
-            self._give_back(held)
+            self._release(held)
         if answered and target is not None:
             self._answered(target.provider, None)
 
@@ -199,7 +199,7 @@ class Places:
         with self._lock:
             left, self._waiting = self._waiting, None
         if left is not None:
-            self._give_back(left)
+            self._release(left)
 
     def _answered(self, provider: Provider, held: ProviderPlace | None) -> None:
         # What gave a place of those who look back has told the record by that.
@@ -210,14 +210,14 @@ class Places:
         with self._lock:
             return self._held.pop(id(call), None)
 
-    def _give_back(self, held: ProviderPlace) -> None:
+    def _release(self, held: ProviderPlace) -> None:
         self._write(lambda: self._store.release_place(self._claim, held), None, held)
 
     def _write(self, write: Callable[[], None], provider: Provider | None, held: ProviderPlace | None) -> None:
         try:
             write()
         except DatabaseUnavailableError as error:
-            logger.warning("A place with a provider was not given back: %s", error, extra={"action": "place_kept"})
+            logger.warning("A place with a provider was not released: %s", error, extra={"action": "place_kept"})
             return
         if provider is not None:
             self._providers.know(provider)

@@ -150,7 +150,7 @@ class ServedCalls(HandlerCalls):
         if self._must_be_kept:
             self._keep(self._receipts())
 
-    def put_off(self) -> None:
+    def defer(self) -> None:
         """Write all that was done before the call that is to be tried again; raises an `Interruption`."""
         if self._ready:
             self._keep(self._ready)

@@ -20,7 +20,7 @@ from turnwise.bus.envelope import AskEnvelope
 from turnwise.bus.routing import COORDINATOR_QUEUE, queue_for
 from turnwise.errors import AttributeNotSavedError, EnvironmentFault, NewerStateError
 from turnwise.machine import stack
-from turnwise.machine.actions import Answer, Ask, Count, Counts, Edit, Finish, Look, Refused, Reply, Trace
+from turnwise.machine.actions import Answer, Answered, Ask, Count, Counts, Edit, Finish, Look, Refused, Trace
 from turnwise.machine.facts import Facts
 from turnwise.machine.loops import loop_message
 from turnwise.machine.stack import Stack, StackMove
@@ -97,7 +97,7 @@ class Mover:
             end_for_others(tx)
             return Moved(run=tx.run)
         if tx.run.started_at is None and (before := tx.run_before()) is not None:
-            wait_in_line(tx, before)
+            wait_for_session(tx, before)
             return Moved(run=tx.run)
         if tx.run.started_at is None and hold_if_paused(tx):
             return Moved(run=tx.run)
@@ -129,7 +129,7 @@ def fail(tx: RunTransaction, error: RunError, status: StatusCode = StatusCode.ER
     tx.event(RunEnded(ended=RunStatus.FAILED, status=status.value, error=error))
 
 
-def wait_in_line(tx: RunTransaction, before: str) -> None:
+def wait_for_session(tx: RunTransaction, before: str) -> None:
     """Let a run of a session wait until the run before it has ended.
 
     If it is to end it does so here, because the conversation is still the other's.
@@ -259,7 +259,7 @@ class _Move:
                 self.refusal = reply.error or KeptError(found={})
                 return Refused(self.refusal.found["limit"])
             document = self.documents.find(reply.document_id) if reply.document_id else None
-            return Reply(document)
+            return Answered(document)
         if tx.run.cancel_requested_at is not None or out_of_time(tx):
             self.beginning.tell()
             if tx.run.awaiting:
@@ -331,9 +331,9 @@ class _Move:
         tx, run = self.tx, self.tx.run
         spec = self.tree.root.at(ask.path)
         name = self.tree.agents[spec.agent].config.name
-        ask_id = f"{run.id}.{frame}.{ask.turn}.{ask.attempt}"
+        ask_id = f"{run.id}.{frame}.{ask.turn}.{ask.candidate}"
         message_id = ask.message.metadata.id if ask.message is not None else None
-        place = EventPlace(path=ask.path, turn=ask.turn, candidate=ask.attempt, ask_id=ask_id)
+        place = EventPlace(path=ask.path, turn=ask.turn, candidate=ask.candidate, ask_id=ask_id)
         responder = "user" if ask.responder == USER else ("llm" if ask.responder == LLM else "agent")
         queue = None
         version = taken_over(run, self.mover.app)
@@ -359,7 +359,7 @@ class _Move:
                 responder=responder,  # type: ignore[arg-type]
                 queue=queue,
                 turn=ask.turn,
-                try_no=ask.attempt,
+                candidate=ask.candidate,
                 message_id=message_id,
                 priority=run.priority,
                 max_attempts=self.mover.max_attempts,

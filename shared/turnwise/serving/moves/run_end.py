@@ -11,7 +11,7 @@ from turnwise.record.runs.kept_errors import CodedError, RaisedError
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
 
-# Under which tries are counted that failed in an outage, whatever kind each was.
+# The key under which calls are counted that failed in an outage, whatever kind each was.
 OUTAGE = "outage"
 _FAILED = (
     StatusCode.STALLED,
@@ -43,7 +43,7 @@ def error_record(error: BaseException, *, place: str, tool: str | None = None) -
 def no_provider(tx: RunTransaction) -> CodedError | None:
     """The error of a run whose deadline passed while its provider did not answer; None if that was not so."""
     waited_for, ask = tx.run.waiting_for, tx.open_ask()
-    # The run itself may have been looking, after tries that failed: then it was to wait for the model alone.
+    # The run itself may have been looking, after calls that failed: then it was to wait for the model alone.
     looked = waited_for is not None and waited_for.kind == "llm" and ask is not None and OUTAGE in (ask.failures or {})
     if tx.reply() is not None or not (looked or isinstance(waited_for, OutageWait)):
         return None

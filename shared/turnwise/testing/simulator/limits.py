@@ -43,5 +43,5 @@ class LimitsWatch:
                 self._say(run["id"], f"{spent} USD of {run['max_cost']}")
 
     def _say(self, run_id: str, what: str) -> None:
-        text = f"{run_id} had used or put aside {what}"
+        text = f"{run_id} had used or reserved {what}"
         self.found.append(Violation(promise="no overspend", sentence=text, run=run_id))

@@ -141,7 +141,7 @@ def settled(history: History, run: Row) -> Iterator[Violation]:
     rows = history.of_run("reservations", run["id"])
     for row in rows:
         if row["settled_at"] is None:
-            text = f"what call {row['call_no']} of {row['ask_id']} put aside was never settled"
+            text = f"what call {row['call_no']} of {row['ask_id']} reserved was never settled"
             yield _found(history, run, "no overspend", text, _place(history, run, row["ask_id"]))
     tokens = sum(row["settled_tokens"] or 0 for row in rows)
     if run["prompt_tokens"] + run["completion_tokens"] < tokens:
@@ -159,7 +159,7 @@ def budgets_kept(history: History, *, quiet: bool) -> Iterator[Violation]:
                 yield Violation(promise="no overspend", sentence=f"{name} took {taken} {what} of {limit}")
             if quiet and row[f"reserved_{what}"]:
                 left = row[f"reserved_{what}"]
-                yield Violation(promise="no overspend", sentence=f"{name} still has {left} {what} put aside")
+                yield Violation(promise="no overspend", sentence=f"{name} still has {left} {what} reserved")
 
 
 def nothing_held(history: History, run: Row) -> Iterator[Violation]:

@@ -1,10 +1,10 @@
-"""Tries of a served run: counted on record, and waited for by no one."""
+"""Retries of a served run: counted on record, and waited for by no one."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from turnwise.agents.retries import Failure, Tries
+from turnwise.agents.retries import CallRetries, Failure
 from turnwise.agents.tools.handler_calls import Interruption
 from turnwise.base.waits import OutageWait, RetryWait
 from turnwise.errors import TurnwiseError
@@ -15,10 +15,10 @@ from turnwise.record.runs.records import AskRecord
 from turnwise.serving.moves.run_end import OUTAGE, error_record
 
 
-class TryLater(Interruption):
+class RetryLater(Interruption):
     """The answer is deferred: what failed is tried again when it is due, by whoever claims the ask then.
 
-    `failed` counts the failed tries by call and kind, this one included.
+    `failed` counts the failed calls by call and kind, this one included.
     """
 
     def __init__(self, seconds: float, failure: Failure, failed: dict[str, int], *, outage: bool = False) -> None:
@@ -30,14 +30,14 @@ class TryLater(Interruption):
 
     @property
     def attempt(self) -> int:
-        """Return how many tries have failed like this one."""
+        """Return how many calls have failed like this one."""
         return self.failed[OUTAGE if self.outage else self.failure.key]
 
 
-class ServedTries(Tries):
-    """The tries of one claimed ask, which `agent` (its id) answers; `on_outage`: wait or fail.
+class ServedRetries(CallRetries):
+    """The retries of one claimed ask, which `agent` (its id) answers; `on_outage`: wait or fail.
 
-    What the agent's own model or handler failed at puts the ask off. What fails in a handler's own doing (another
+    What the agent's own model or handler failed at defers the ask. What fails in a handler's own doing (another
     agent's model, a task that it runs) is tried again in its place, because the handler would have to begin again.
     """
 
@@ -46,30 +46,30 @@ class ServedTries(Tries):
         self._on_record: dict[str, int] = dict(ask.failures or {})
 
     def next(self, failure: Failure, before: dict[ErrorKind, int]) -> float | None:
-        """None if there is no next try; raises `TryLater`."""
+        """None if there is no next call; raises `RetryLater`."""
         of_handler, asked_handler = bool(failure.call), self._ask.responder == "agent"
         if failure.agent != self._agent or of_handler != asked_handler:
             return super().next(failure, before)
         if failure.waits_out(self._on_outage):
             failed = self._on_record.get(OUTAGE, 0) + 1
             look_in = failure.outage_wait(failed, f"{self._ask.id}.{OUTAGE}.{failed}")
-            raise TryLater(look_in, failure, self._on_record | {OUTAGE: failed}, outage=True)
+            raise RetryLater(look_in, failure, self._on_record | {OUTAGE: failed}, outage=True)
         failed = self._on_record.get(failure.key, 0) + 1
         # Another for every ask, and the same for every process: that is as good as chance.
         seconds = failure.wait(failed, f"{self._ask.id}.{failure.key}.{failed}")
         if seconds is None:
             return None
-        raise TryLater(seconds, failure, self._on_record | {failure.key: failed})
+        raise RetryLater(seconds, failure, self._on_record | {failure.key: failed})
 
 
 def deferral(
-    later: TryLater,
+    later: RetryLater,
     ask: AskRecord,
     place: str,
     model: str | None,
     line: tuple[ProviderWait, ProviderDown] | None = None,
 ) -> Deferral:
-    """The ask deferred until the next try; `model` is the one that was asked, if it was one.
+    """The ask deferred until the next call; `model` is the one that was asked, if it was one.
 
     `line` is that of a provider that did not answer.
     """
