@@ -31,6 +31,8 @@ _BY_ID = sa.select(*RUN, now()).where(runs.c.id == sa.bindparam("run_id"))
 _TENANT_AT = names(RUN).index("tenant")
 _LOCK = _BY_ID.with_for_update()
 _LOCK_IF_FREE = _BY_ID.with_for_update(skip_locked=True)
+# Made once: an alias copies every column of the table.
+_mine = runs.alias("mine")
 
 
 class StoreBase:
@@ -117,8 +119,7 @@ class StoreBase:
         """A query of what belongs to the run `run_id`, without what is another tenant's."""
         if self.tenant is None:
             return statement
-        mine = runs.alias("mine")
-        return statement.where(sa.exists().where(mine.c.id == run_id, mine.c.tenant == self.tenant))
+        return statement.where(sa.exists().where(_mine.c.id == run_id, _mine.c.tenant == self.tenant))
 
     def require_run(self, connection: Connection, run_id: str) -> None:
         """Raise `NotFoundError` unless the run is there."""
