@@ -31,7 +31,8 @@ from sqlalchemy.pool import Pool
 from bench.capacity.measurements import Cost
 from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.in_process import InProcessBus
-from turnwise.record.store import Store
+from turnwise.record.roles.tenant import TenantRole
+from turnwise.record.roles.worker import WorkerRole
 from turnwise.serving.attempts.answering import Answering
 from turnwise_coordinator.coordinator import Coordinator
 from turnwise_responders.responders import Responders
@@ -232,10 +233,10 @@ def watched() -> Account:
     """Return an account of the parts of a turn, and count from now on."""
     account = Account()
     parts: list[tuple[type, str, str | Name]] = [
-        (Store, "submit", "submit"),
+        (TenantRole, "submit", "submit"),
         (Coordinator, "move", "move"),
-        (Store, "claim", lambda *_, **__: "claim"),
-        (Store, "reply", "reply"),
+        (WorkerRole, "claim", lambda *_, **__: "claim"),
+        (WorkerRole, "reply", "reply"),
         (Answering, "answer", lambda _self, claim, *_, **__: f"answer of {claim.ask.responder}"),
         (Responders, "answer", "responder"),
     ]

@@ -79,9 +79,9 @@ def run_burst(
         _await(pool, lambda look: look.wanted > 0, "a worker again")
         _await(pool, lambda look: look.wanted == 0 and not look.ending, "none again")
     store = installed.parts.store
-    asks = [ask for ask in store.table("asks") if ask["run_id"] in runs]
+    asks = [ask for ask in store.inspector.table("asks") if ask["run_id"] in runs]
     faults = [
-        *_faults_on_record(store.table("runs"), asks, store.table("replies"), runs),
+        *_faults_on_record(store.inspector.table("runs"), asks, store.inspector.table("replies"), runs),
         *_faults_of_calls(asked, installed.model_counts(), _CALLS * len(runs)),
         # One that is told to end before it can listen to signals dies of it, and has done nothing yet.
         *(f"a worker ended with {w.exit_code}" for w in pool.ended if w.exit_code not in (0, -signal.SIGTERM)),

@@ -60,16 +60,16 @@ def measure(installed: Installation, calls: int, latency: float) -> Held:
     store = installed.parts.store
     before = installed.model_counts()["requests"]
     runs = {installed.submit(0, latency) for _ in range(calls)}
-    until(lambda: sum(queue.runnable for queue in store.queue_stats()) == calls, "all calls to be asked for")
+    until(lambda: sum(queue.runnable for queue in store.inspector.queue_stats()) == calls, "all calls to be asked for")
     worker = installed.start("worker", "-Q", "llm", "--concurrency", str(calls))
     try:
         worker.wait_ready()
         cpu, memory = cpu_seconds([worker.pid]), peak_memory(worker.pid)
-        until(lambda: not store.active_runs(), "all conversations to end", patience=4 * latency + 120)
+        until(lambda: not store.monitor.active_runs(), "all conversations to end", patience=4 * latency + 120)
         cpu, greatest = cpu_seconds([worker.pid]) - cpu, peak_memory(worker.pid)
     finally:
         worker.stop()
-    asks = [ask for ask in store.table("asks") if ask["run_id"] in runs]
+    asks = [ask for ask in store.inspector.table("asks") if ask["run_id"] in runs]
     claims = [ask["claimed_at"] for ask in asks]
     counts = installed.model_counts()
     return Held(

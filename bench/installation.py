@@ -23,6 +23,7 @@ from turnwise.processes.bootstrap import Parts, open_parts
 from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
 from turnwise.record.runs.records import NewRun
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.tasks.entry import document_of
 
 _SCRIPT = Path(__file__).parent / "slow_loop.py"
@@ -77,7 +78,7 @@ class Installation:
         """Begin a conversation in which the tool is called `turns // 2` times; its run's id."""
         message = encode_document(document_of(slow_message(turns, latency)))
         run = NewRun(id=new_id("run"), task="loop", version="1", message=message)
-        self.parts.store.submit(run)
+        self.parts.store.tenant(DEFAULT_TENANT).submit(run)
         self.parts.bus.wake(run.id)
         return run.id
 

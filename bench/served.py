@@ -13,6 +13,7 @@ from turnwise.bus.base import Bus
 from turnwise.messages.wire import encode_document
 from turnwise.record.runs.records import NewRun
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.tasks.entry import document_of
 
 _PATIENCE = 600.0
@@ -31,7 +32,7 @@ def measure(way: str, store: Store, bus: Bus, turns: int, conversations: int, pi
         conversations=conversations,
         seconds=seconds,
         cpu_ms={name: value * 1000 / (done * conversations) for name, value in used.items() if value},
-        bytes_per_turn=store.bytes_stored(runs[0]) / done,
+        bytes_per_turn=store.inspector.bytes_stored(runs[0]) / done,
     )
 
 
@@ -51,13 +52,13 @@ def play(
 
 def _submit(store: Store, bus: Bus, turns: int) -> str:
     run = NewRun(id=new_id("run"), task="loop", version="1", message=encode_document(document_of(first_message(turns))))
-    store.submit(run)
+    store.tenant(DEFAULT_TENANT).submit(run)
     bus.wake(run.id)
     return run.id
 
 
 def _await_end(store: Store, run_id: str, begun: float, patience: float) -> None:
-    while not (run := store.run(run_id)).ended:
+    while not (run := store.inspector.run(run_id)).ended:
         passed = time.perf_counter() - begun
         if passed > patience:
             raise RuntimeError(f"{run_id} is {run.status} after {patience:.0f} s; it waits for {run.waiting_for}")

@@ -77,7 +77,7 @@ async def _play_together(turns: int, conversations: int) -> float:
 def _play_served(store: Store, bus: Bus) -> Play:
     def play(turns: int, conversations: int) -> dict[str, float]:
         runs, seconds = served.play(store, bus, turns, conversations, _PATIENCE)
-        return {"seconds": seconds, "bytes_per_turn": store.bytes_stored(runs[0]) / turns_of(turns)}
+        return {"seconds": seconds, "bytes_per_turn": store.inspector.bytes_stored(runs[0]) / turns_of(turns)}
 
     return play
 

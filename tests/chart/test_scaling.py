@@ -43,7 +43,7 @@ def store(url: str) -> Iterator[Store]:
     for queue, leased in (("llm", 3), ("agent", 1)):
         worker = new_worker(store, queue)
         for _ in range(leased):
-            assert store.claim(queue, worker) is not None
+            assert store.worker.claim(queue, worker) is not None
     with psycopg.connect(url) as connection:
         _put_aside(connection)
     yield store
@@ -67,7 +67,7 @@ def _put_aside(connection: psycopg.Connection[Any]) -> None:
 @pytest.fixture
 def backlog(store: Store) -> dict[str, float]:
     """Our own figure, by queue."""
-    found = next(family for family in RecordCollector(store).collect() if family.name == "turnwise_backlog")
+    found = next(family for family in RecordCollector(store.monitor).collect() if family.name == "turnwise_backlog")
     return {sample.labels["queue"]: sample.value for sample in found.samples}
 
 
@@ -110,11 +110,11 @@ def test_keda_counts_nothing_that_is_paused(
         asked_run(store, "llm", run={"task": "paused", "tenant": "paused"})
     more = ask(query)
 
-    store.pause(kind, name)
+    store.operator().pause(kind, name)
     paused = ask(query)
-    stats = {stat.queue: stat.runnable + stat.leased for stat in store.queue_stats()}
-    store.resume(kind, name)
-    store.let_go()
+    stats = {stat.queue: stat.runnable + stat.leased for stat in store.inspector.queue_stats()}
+    store.operator().resume(kind, name)
+    store.coordinator.let_go()
 
     assert more == before + 2
     assert paused == more - 2 == stats.get("llm-writer", 0) + stats["llm"]

@@ -17,17 +17,18 @@ from turnwise.record.runs.outcomes import Deferral, FailedCall, Reply
 from turnwise.record.runs.records import Claim, NewDocument, NewHistory, Usage
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 
 
 def _claimed(store: Store, queue: str, worker: str) -> Claim:
-    claim = store.claim(queue, worker)
+    claim = store.worker.claim(queue, worker)
     assert claim is not None
     return claim
 
 
 def _lapse(store: Store, worker: str) -> None:
     """Wait until the worker's lease is over."""
-    lease = next(found.lease_until for found in store.workers() if found.id == worker)
+    lease = next(found.lease_until for found in store.monitor.workers() if found.id == worker)
     while True:
         with store.database.read() as connection:
             left = lease - store.database.now(connection)
@@ -37,7 +38,7 @@ def _lapse(store: Store, worker: str) -> None:
 
 
 def _expire(store: Store) -> list[str]:
-    return [ask.run_id for ask in store.expire_leases()]
+    return [ask.run_id for ask in store.coordinator.expire_leases()]
 
 
 def test_the_best_ask_comes_first_with_all_that_its_responder_needs(store: Store) -> None:
@@ -60,7 +61,7 @@ def test_no_ask_is_claimed_twice_by_concurrent_workers(store: Store) -> None:
     taken: list[str] = []
 
     def work() -> None:
-        while claim := store.claim(queue, worker):
+        while claim := store.worker.claim(queue, worker):
             taken.append(claim.ask.run_id)
 
     threads = [threading.Thread(target=work) for _ in range(8)]
@@ -71,7 +72,7 @@ def test_no_ask_is_claimed_twice_by_concurrent_workers(store: Store) -> None:
 
     assert len(taken) == len(set(taken))
     assert set(taken) <= made
-    while claim := store.claim(queue, worker):  # a worker may give up while others hold the last runs
+    while claim := store.worker.claim(queue, worker):  # a worker may give up while others hold the last runs
         taken.append(claim.ask.run_id)
     assert set(taken) == made
 
@@ -82,7 +83,7 @@ def test_a_reply_is_written_with_everything_that_it_changes(store: Store) -> Non
     claim = _claimed(store, queue, new_worker(store, queue))
     seen: list[str | None] = []
 
-    accepted = store.reply(
+    accepted = store.worker.reply(
         claim,
         Reply(
             kind="answer",
@@ -95,17 +96,17 @@ def test_a_reply_is_written_with_everything_that_it_changes(store: Store) -> Non
         then=lambda transaction: seen.append(getattr(transaction.reply(), "document_id", None)),
     )
 
-    after = store.run(run.id)
+    after = store.inspector.run(run.id)
     assert accepted
     assert seen == ["doc-2"]
-    assert [event.type for event in store.events(run.id)][2:] == ["turn.replied", "usage.settled"]
-    assert store.transcript_documents(run.id) == [{"content": "hello"}, {"content": "hi \ud800"}]
+    assert [event.type for event in store.inspector.events(run.id)][2:] == ["turn.replied", "usage.settled"]
+    assert store.inspector.transcript_documents(run.id) == [{"content": "hello"}, {"content": "hi \ud800"}]
     assert (after.prompt_tokens, after.calls, after.cost) == (7, 1, Decimal("0.000001"))
     assert after.move_due_at is not None
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         agent = transaction.agent("triage")
     assert (agent.record, agent.state, agent.history_len) == ({"tools": ["a"]}, {"visits": 1}, 1)
-    assert store.bytes_stored(run.id) > 200
+    assert store.inspector.bytes_stored(run.id) > 200
 
 
 def test_a_lapsed_lease_is_retaken_and_the_late_reply_only_booked(store: Store) -> None:
@@ -119,14 +120,14 @@ def test_a_lapsed_lease_is_retaken_and_the_late_reply_only_booked(store: Store) 
     claim = _claimed(store, queue, new_worker(store, queue))
     late = Reply(kind="answer", document=NewDocument(id="late", body={}), usage=Usage(cost=Decimal("0.5")))
 
-    assert not store.beat(zombie)
-    assert store.claim(queue, zombie) is None
-    assert not store.reply(lost, late)
-    assert not store.reply(lost, late)
-    assert store.run(run.id).cost == Decimal("0.5")
-    assert store.reply(claim, Reply(kind="nothing"))
-    assert store.reply(claim, Reply(kind="nothing"))
-    assert [event.type for event in store.events(run.id)][2:] == ["ask.expired", "turn.replied"]
+    assert not store.process.beat(zombie)
+    assert store.worker.claim(queue, zombie) is None
+    assert not store.worker.reply(lost, late)
+    assert not store.worker.reply(lost, late)
+    assert store.inspector.run(run.id).cost == Decimal("0.5")
+    assert store.worker.reply(claim, Reply(kind="nothing"))
+    assert store.worker.reply(claim, Reply(kind="nothing"))
+    assert [event.type for event in store.inspector.events(run.id)][2:] == ["ask.expired", "turn.replied"]
 
 
 def test_a_released_ask_is_claimed_again_at_no_cost_of_attempts(store: Store) -> None:
@@ -135,8 +136,8 @@ def test_a_released_ask_is_claimed_again_at_no_cost_of_attempts(store: Store) ->
     worker = new_worker(store, queue)
     first = _claimed(store, queue, worker)
 
-    assert store.release(first, "shutdown")
-    assert not store.release(first, "shutdown")
+    assert store.worker.release(first, "shutdown")
+    assert not store.worker.release(first, "shutdown")
     again = _claimed(store, queue, worker)
 
     assert again.ask.attempts == 1
@@ -146,11 +147,11 @@ def test_a_released_ask_is_claimed_again_at_no_cost_of_attempts(store: Store) ->
 def test_ended_and_cancelled_runs_are_not_claimed(store: Store) -> None:
     queue = new_queue()
     cancelled, ended = asked_run(store, queue), asked_run(store, queue)
-    store.request_cancel(cancelled.id)
-    with store.locked(ended.id) as transaction:
+    store.tenant(DEFAULT_TENANT).request_cancel(cancelled.id)
+    with store.coordinator.locked(ended.id) as transaction:
         transaction.finish(RunStatus.FAILED, "ERROR")
 
-    assert store.claim(queue, new_worker(store, queue)) is None
+    assert store.worker.claim(queue, new_worker(store, queue)) is None
 
 
 def test_asks_that_nobody_fetches_get_permits_once_in_a_while(store: Store) -> None:
@@ -160,10 +161,10 @@ def test_asks_that_nobody_fetches_get_permits_once_in_a_while(store: Store) -> N
     with store.database.begin() as connection:
         connection.exec_driver_sql(f"UPDATE asks SET created_at = created_at - 3 WHERE queue = '{queue}'")
 
-    assert len(store.permits(queue, waiting=1)) == 2
-    assert len(store.permits(queue, waiting=0)) == 1
-    assert store.permits(queue, waiting=0) == []
-    stat = next(found for found in store.queue_stats() if found.queue == queue)
+    assert len(store.coordinator.permits(queue, waiting=1)) == 2
+    assert len(store.coordinator.permits(queue, waiting=0)) == 1
+    assert store.coordinator.permits(queue, waiting=0) == []
+    stat = next(found for found in store.inspector.queue_stats() if found.queue == queue)
     assert (stat.runnable, stat.leased, stat.delayed) == (3, 0, 0)
     assert stat.oldest_age >= 3
 
@@ -171,19 +172,19 @@ def test_asks_that_nobody_fetches_get_permits_once_in_a_while(store: Store) -> N
 def test_one_holder_sweeps_a_queue_at_a_time(store: Store) -> None:
     queue = new_queue()
 
-    assert store.sweep_lease(queue, "a", 60)
-    assert not store.sweep_lease(queue, "b", 60)
-    assert store.sweep_lease(queue, "a", -1)
-    assert store.sweep_lease(queue, "b", 60)
+    assert store.coordinator.sweep_lease(queue, "a", 60)
+    assert not store.coordinator.sweep_lease(queue, "b", 60)
+    assert store.coordinator.sweep_lease(queue, "a", -1)
+    assert store.coordinator.sweep_lease(queue, "b", 60)
 
 
 def test_a_run_that_nobody_moves_is_due(store: Store) -> None:
     queue = new_queue()
     run = asked_run(store, queue)
-    assert store.reply(_claimed(store, queue, new_worker(store, queue)), Reply(kind="nothing"))
+    assert store.worker.reply(_claimed(store, queue, new_worker(store, queue)), Reply(kind="nothing"))
 
-    assert run.id not in store.due_moves(limit=1000, patience=60)
-    assert run.id in store.due_moves(limit=1000, patience=0)
+    assert run.id not in store.coordinator.due_moves(limit=1000, patience=60)
+    assert run.id in store.coordinator.due_moves(limit=1000, patience=0)
 
 
 def test_an_ask_that_is_put_off_is_held_by_nobody_until_it_is_due(store: Store) -> None:
@@ -194,26 +195,26 @@ def test_an_ask_that_is_put_off_is_held_by_nobody_until_it_is_due(store: Store) 
     usage = Usage(prompt_tokens=3, cost=Decimal("0.25"))
     failed = FailedCall(error=CodedError(code="away", message="503"), attempt=1, wait=1.5)
 
-    assert store.defer(claim, Deferral(seconds=1.5, waiting_for=RetryWait(), usage=usage, failed=failed))
+    assert store.worker.defer(claim, Deferral(seconds=1.5, waiting_for=RetryWait(), usage=usage, failed=failed))
 
-    put_off = store.run(run.id)
+    put_off = store.inspector.run(run.id)
     assert put_off.status == "waiting"
     assert put_off.cost == Decimal("0.25")
     assert put_off.waiting_for is not None
     assert kept(put_off.waiting_for)["kind"] == "retry"
     assert kept(put_off.waiting_for)["due_at"] > put_off.created_at
-    last = store.events(run.id)[-1]
+    last = store.inspector.events(run.id)[-1]
     assert (last.type, (last.data or {})["error"]["message"]) == ("ask.deferred", "503")
-    assert store.claim(queue, worker) is None
-    assert not store.defer(claim, Deferral(seconds=0, waiting_for=RetryWait()))  # no longer held
-    assert not store.reply(claim, Reply(kind="nothing"))
+    assert store.worker.claim(queue, worker) is None
+    assert not store.worker.defer(claim, Deferral(seconds=0, waiting_for=RetryWait()))  # no longer held
+    assert not store.worker.reply(claim, Reply(kind="nothing"))
 
-    while (again := store.claim(queue, worker)) is None:
+    while (again := store.worker.claim(queue, worker)) is None:
         time.sleep(0.01)
     assert (again.ask.id, again.ask.attempts, again.ask.deferrals) == (claim.ask.id, 1, 1)
     assert again.token > claim.token
-    assert (again.run.status, store.run(run.id).status) == ("running", "running")
-    assert store.reply(again, Reply(kind="nothing"))
+    assert (again.run.status, store.inspector.run(run.id).status) == ("running", "running")
+    assert store.worker.reply(again, Reply(kind="nothing"))
 
 
 def test_a_try_that_counts_is_one_of_the_attempts_of_an_ask_that_is_put_off(store: Store) -> None:
@@ -222,7 +223,7 @@ def test_a_try_that_counts_is_one_of_the_attempts_of_an_ask_that_is_put_off(stor
     worker = new_worker(store, queue)
     claim = _claimed(store, queue, worker)
 
-    assert store.defer(claim, Deferral(seconds=0, waiting_for=RetryWait(), counts=True))
+    assert store.worker.defer(claim, Deferral(seconds=0, waiting_for=RetryWait(), counts=True))
 
     assert _claimed(store, queue, worker).ask.attempts == 2
 
@@ -234,21 +235,21 @@ def test_work_is_unwanted_once_its_run_ends_or_another_has_it(database: Database
         asked_run(store, queue)
     worker, other = new_worker(store, queue), new_worker(store, queue)
     wanted, cancelled, ended, lost = (_claimed(store, queue, holder) for holder in (worker, worker, worker, other))
-    store.request_cancel(cancelled.ask.run_id)
-    with store.locked(ended.ask.run_id) as transaction:
+    store.tenant(DEFAULT_TENANT).request_cancel(cancelled.ask.run_id)
+    with store.coordinator.locked(ended.ask.run_id) as transaction:
         transaction.finish(RunStatus.FAILED, "TIMEOUT")
-    store.retire_worker(other)
-    while store.situation(lost.ask.run_id).ask.status == "leased":  # type: ignore[union-attr]  # it has one
-        store.expire_leases()  # which passes over a run that somebody has locked
+    store.process.retire_worker(other)
+    while store.inspector.situation(lost.ask.run_id).ask.status == "leased":  # type: ignore[union-attr]  # it has one
+        store.coordinator.expire_leases()  # which passes over a run that somebody has locked
 
-    found = store.unwanted([*[wanted] * others, wanted, cancelled, ended, lost])
+    found = store.worker.unwanted([*[wanted] * others, wanted, cancelled, ended, lost])
 
     assert {(claim.ask.run_id, why) for claim, why in found} == {
         (cancelled.ask.run_id, "ended"),
         (ended.ask.run_id, "ended"),
         (lost.ask.run_id, "lost"),
     }
-    assert store.unwanted([]) == []
+    assert store.worker.unwanted([]) == []
 
 
 def test_an_ask_that_is_given_back_keeps_what_it_used(store: Store) -> None:
@@ -256,8 +257,8 @@ def test_an_ask_that_is_given_back_keeps_what_it_used(store: Store) -> None:
     run = asked_run(store, queue)
     claim = _claimed(store, queue, new_worker(store, queue))
 
-    assert store.release(claim, "killed", Usage(prompt_tokens=7, cost=Decimal("0.5")))
-    assert not store.release(claim, "killed", Usage(prompt_tokens=7, cost=Decimal("0.5")))
+    assert store.worker.release(claim, "killed", Usage(prompt_tokens=7, cost=Decimal("0.5")))
+    assert not store.worker.release(claim, "killed", Usage(prompt_tokens=7, cost=Decimal("0.5")))
 
-    assert (store.run(run.id).prompt_tokens, store.run(run.id).cost) == (7, Decimal("0.5"))
+    assert (store.inspector.run(run.id).prompt_tokens, store.inspector.run(run.id).cost) == (7, Decimal("0.5"))
     assert _claimed(store, queue, new_worker(store, queue)).ask.attempts == 1

@@ -17,6 +17,7 @@ from turnwise.record.runs.records import AgentRecord, Json, NewHistory, RunRecor
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.attempts.history_cache import HistoryCache
 
 Change = Callable[[RunTransaction], None]
@@ -83,7 +84,7 @@ _CHANGES: dict[str, tuple[Change, list[str]]] = {
 def _session_with_a_run(store: Store) -> str:
     session = new_id("session")
     first = begun_run(store, session)
-    with store.locked(first.id) as transaction:
+    with store.coordinator.locked(first.id) as transaction:
         transaction.append_history("triage", _rows("one", "two", "three", "four"))
         transaction.save_agent("triage", record={"tools": ["old"]}, state={"visits": 1})
     _end(store, first, "completed")
@@ -91,14 +92,14 @@ def _session_with_a_run(store: Store) -> str:
 
 
 def _end(store: Store, run: RunRecord, status: str, last_words: Change = _nothing) -> RunRecord:
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         last_words(transaction)
         transaction.finish(RunStatus(status), None)
-    return store.run(run.id)
+    return store.inspector.run(run.id)
 
 
 def _agent(store: Store, run: RunRecord, key: str = "triage") -> AgentRecord:
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         return transaction.agent(key)
 
 
@@ -120,22 +121,24 @@ def test_a_run_that_does_not_complete_leaves_the_session_as_it_was(
 ) -> None:
     # given
     session, (change, changed) = _session_with_a_run(store), _CHANGES[name]
-    shown = store.session(session).tasks
+    shown = store.tenant(DEFAULT_TENANT).session(session).tasks
     run = begun_run(store, session)
     at_first = _agent(store, run)
 
     # when
     if when == "earlier":
-        with store.locked(run.id) as transaction:
+        with store.coordinator.locked(run.id) as transaction:
             change(transaction)
         assert [body["content"] for body in remembered(store, run)] == changed
-        assert replace(store.session(session).tasks[0], runs=1) == shown[0]  # as long as it works, too
+        assert (
+            replace(store.tenant(DEFAULT_TENANT).session(session).tasks[0], runs=1) == shown[0]
+        )  # as long as it works, too
         ended = _end(store, run, status)
     else:
         ended = _end(store, run, status, change)
 
     # then
-    assert replace(store.session(session).tasks[0], runs=1) == shown[0]
+    assert replace(store.tenant(DEFAULT_TENANT).session(session).tasks[0], runs=1) == shown[0]
     assert [body["content"] for body in remembered(store, run)] == changed  # it may go on
     assert _kept(store, ended.conversation_id) == (1, 4)
     after = begun_run(store, session)
@@ -153,22 +156,22 @@ def test_what_a_run_that_completes_has_changed_is_the_sessions(store: Store, nam
 
     # when
     if when == "earlier":
-        with store.locked(run.id) as transaction:
+        with store.coordinator.locked(run.id) as transaction:
             change(transaction)
         left = _agent(store, run), _agent(store, run, "triage:helper")
         ended = _end(store, run, "completed")
     else:
-        with store.locked(run.id) as transaction:
+        with store.coordinator.locked(run.id) as transaction:
             change(transaction)
             left = transaction.agent("triage"), transaction.agent("triage:helper")
             transaction.finish(RunStatus.COMPLETED, None)
-        ended = store.run(run.id)
+        ended = store.inspector.run(run.id)
 
     # then
     assert _kept(store, run.id) == (0, 0)
     helpers = 1 if left[1].history_len else 0
     assert _kept(store, ended.conversation_id) == (1 + helpers, len(changed) + helpers)
-    shown = store.session(session).tasks[0].agents
+    shown = store.tenant(DEFAULT_TENANT).session(session).tasks[0].agents
     assert [agent.history_len for agent in shown] == [len(changed)] + [1] * helpers
     assert all((agent.base_len, agent.base_epoch) == (0, 0) for agent in shown)
     after = begun_run(store, session)
@@ -179,28 +182,28 @@ def test_what_a_run_that_completes_has_changed_is_the_sessions(store: Store, nam
 
 def test_a_run_that_takes_up_no_conversation_keeps_its_agents_to_itself(store: Store) -> None:
     session = _session_with_a_run(store)
-    run, _ = store.submit(new_run(session_id=session))
-    with store.locked(run.id) as transaction:
+    run, _ = store.tenant(DEFAULT_TENANT).submit(new_run(session_id=session))
+    with store.coordinator.locked(run.id) as transaction:
         assert transaction.agent("triage").history_len == 0
         _append(transaction)
         transaction.finish(RunStatus.COMPLETED, "DONE")
 
-    assert [row.body["content"] for row in store.history(run.id, "triage")] == ["five", "six"]
+    assert [row.body["content"] for row in store.inspector.history(run.id, "triage")] == ["five", "six"]
     assert remembered(store, begun_run(store, session)) == _BEFORE
 
 
 def test_a_transaction_that_is_not_committed_ends_no_run_and_changes_no_conversation(store: Store) -> None:
     session = _session_with_a_run(store)
     run = begun_run(store, session)
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         _cut_back(transaction)
 
-    with pytest.raises(ZeroDivisionError), store.locked(run.id) as transaction:
+    with pytest.raises(ZeroDivisionError), store.coordinator.locked(run.id) as transaction:
         transaction.finish(RunStatus.COMPLETED, None)
         transaction.flush()
         raise ZeroDivisionError
 
-    assert store.run(run.id).status == "running"
+    assert store.inspector.run(run.id).status == "running"
     assert [body["content"] for body in remembered(store, run)] == ["one", "four"]
     _end(store, run, "failed")
     assert remembered(store, begun_run(store, session)) == _BEFORE
@@ -212,7 +215,7 @@ def test_runs_that_fail_leave_no_rows_in_the_conversation(store: Store) -> None:
     runs = []
     for no in range(50):
         runs.append(begun_run(store, session))
-        with store.locked(runs[-1].id) as transaction:
+        with store.coordinator.locked(runs[-1].id) as transaction:
             changes[no % len(changes)](transaction)
         _end(store, runs[-1], "failed" if no % 2 else "cancelled")
 
@@ -222,11 +225,11 @@ def test_runs_that_fail_leave_no_rows_in_the_conversation(store: Store) -> None:
 def test_a_session_is_deleted_after_a_run_that_failed(store: Store) -> None:
     session = _session_with_a_run(store)
     run = begun_run(store, session)
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         _cut_back(transaction)
     _end(store, run, "failed")
 
-    store.delete_session(session)
+    store.tenant(DEFAULT_TENANT).delete_session(session)
 
     assert _kept(store, run.id, run.conversation_id) == (0, 0)
     assert remembered(store, begun_run(store, session)) == []
@@ -247,7 +250,7 @@ def test_workers_with_old_memories_read_what_the_run_has_said_and_nothing_else(
 ) -> None:
     chance = random.Random(seed)
     session, plain, said = new_id("session"), _Plain(), 0
-    workers = [HistoryCache(store, most_messages=room) for _ in range(3)]  # each hears of some of the asks only
+    workers = [HistoryCache(store.worker, most_messages=room) for _ in range(3)]  # each hears of some of the asks only
     for _ in range(12):
         run = begun_run(store, session)
         plain.run = list(plain.session)
@@ -257,7 +260,7 @@ def test_workers_with_old_memories_read_what_the_run_has_said_and_nothing_else(
             keep = chance.choice([None, None, None, 0, chance.randrange(agent.history_len + 1)])
             texts = [str(said := said + 1) for _ in range(chance.randrange(3))]
             rows = [NewHistory(role="user", body={"role": "user", "content": text}) for text in texts]
-            with store.locked(run.id) as transaction:
+            with store.coordinator.locked(run.id) as transaction:
                 if keep is not None:
                     transaction.cut_history("triage", keep)
                 transaction.append_history("triage", rows)

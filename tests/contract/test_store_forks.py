@@ -18,6 +18,7 @@ from turnwise.record.database.schema import events, replies
 from turnwise.record.past.private_record import PrivateRecord
 from turnwise.record.runs.records import NewFork
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.replay import replay
 
 # Answers of the helper, each another.
@@ -42,7 +43,7 @@ def test_a_fork_at_each_event_has_the_past_of_the_run_and_ends_as_it_did(store: 
     stage = Stage(store, a_team, with_reply=with_reply)
     run = stage.play("go")
     whole = told(store, run)
-    export = store.export(run.id)
+    export = store.inspector.export(run.id)
     assert any(row["aside"] for row in export["histories"])  # the helper begins afresh each time
 
     with PrivateRecord() as scratch:
@@ -55,8 +56,8 @@ def test_a_fork_at_each_event_has_the_past_of_the_run_and_ends_as_it_did(store: 
             assert parted <= at
             assert (fork.calls, fork.cost, fork.last_seq) == (0, Decimal(0), parted + 1)
             assert told(store, stage.go_on(fork.id)) == whole
-            assert replay(stage.app, json.loads(json.dumps(store.export(fork.id))), scratch).same
-    assert store.export(run.id) == export
+            assert replay(stage.app, json.loads(json.dumps(store.inspector.export(fork.id))), scratch).same
+    assert store.inspector.export(run.id) == export
 
 
 def test_a_fork_of_a_session_s_run_knows_what_the_session_knew_then(store: Store) -> None:
@@ -68,7 +69,7 @@ def test_a_fork_of_a_session_s_run_knows_what_the_session_knew_then(store: Store
         stage.said = {}
         runs.append(stage.play(text, session_id=session))
         said.append(stage.said)
-    before = store.session(session)
+    before = store.tenant(DEFAULT_TENANT).session(session)
     whole = told(store, runs[1])[:-1]
 
     # when
@@ -79,10 +80,10 @@ def test_a_fork_of_a_session_s_run_knows_what_the_session_knew_then(store: Store
         assert ended.session_id is None
 
     # then
-    assert store.session(session) == before
+    assert store.tenant(DEFAULT_TENANT).session(session) == before
 
     # when the session is gone
-    store.delete_session(session)
+    store.tenant(DEFAULT_TENANT).delete_session(session)
 
     # then
     with pytest.raises(ConflictError, match="is gone; its session was deleted") as caught:
@@ -98,8 +99,8 @@ def test_a_fork_may_begin_a_session(store: Store) -> None:
     fork = stage.fork(run.id, run.last_seq, session_id=session, keeps_conversation=True)
     stage.go_on(fork.id)
 
-    kept = {agent.key: agent.history_len for agent in store.session(session).tasks[0].agents}
-    live = [row["key"] for row in store.export(run.id)["histories"] if row["aside"] is None]
+    kept = {agent.key: agent.history_len for agent in store.tenant(DEFAULT_TENANT).session(session).tasks[0].agents}
+    live = [row["key"] for row in store.inspector.export(run.id)["histories"] if row["aside"] is None]
     assert kept == {key: live.count(key) for key in kept}
     assert sum(kept.values()) == len(live) > 0
     stage.said = {}
@@ -110,7 +111,7 @@ def test_what_an_older_program_wrote_is_not_made_up(store: Store) -> None:
     # given a run of which a later part was written without telling what changed
     stage = Stage(store, a_team)
     run = stage.play("go")
-    asked = [event.seq for event in store.events(run.id, limit=1_000) if event.type == "turn.asked"]
+    asked = [event.seq for event in store.inspector.events(run.id, limit=1_000) if event.type == "turn.asked"]
     with store.database.begin() as connection:
         old = sa.update(events).where(events.c.run_id == run.id, events.c.seq >= asked[2]).values(changes=None)
         connection.execute(old)
@@ -121,7 +122,7 @@ def test_what_an_older_program_wrote_is_not_made_up(store: Store) -> None:
         stage.fork(run.id, asked[2])
     assert caught.value.code == "past_unknown"
     with PrivateRecord() as scratch:
-        result = replay(stage.app, store.export(run.id), scratch)
+        result = replay(stage.app, store.inspector.export(run.id), scratch)
     assert result.difference is None
     assert result.unknown is not None
     assert 0 < result.decisions < asked[2]
@@ -133,7 +134,7 @@ def test_the_same_request_makes_one_fork(store: Store) -> None:
 
     def made(at: int) -> tuple[Any, bool]:
         new = NewFork(id=new_id("run"), at=at, version="1", idempotency_key=f"key of {run.id}", body_hash=f"hash {at}")
-        fork, _, is_new = store.fork(run.id, new)
+        fork, _, is_new = store.tenant(DEFAULT_TENANT).fork(run.id, new)
         return fork.id, is_new
 
     first, is_new = made(3)

@@ -13,11 +13,13 @@ from tests.support.store_parts import asked_run, new_queue, new_worker
 from turnwise.base.waits import RetryWait
 from turnwise.errors import IllegalTransitionError
 from turnwise.record.events.run_events import RunEnded
+from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.runs.kept_errors import CodedError
 from turnwise.record.runs.outcomes import Deferral, Parking, Reply, Resolution
 from turnwise.record.runs.records import Claim, NewDocument
 from turnwise.record.states import AskStatus, RunStatus
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 
 Change = Callable[[Store, Claim], object]
 _LATER = Deferral(seconds=0.0, waiting_for=RetryWait())
@@ -55,23 +57,27 @@ _NO_TRIGGER = {
 }
 
 
+def _mine(store: Store) -> TenantRole:
+    return store.tenant(DEFAULT_TENANT)
+
+
 def _claimed(store: Store) -> Claim:
     queue = new_queue()
     asked_run(store, queue)
-    claim = store.claim(queue, new_worker(store, queue))
+    claim = store.worker.claim(queue, new_worker(store, queue))
     assert claim is not None
     return claim
 
 
 def _parked(store: Store) -> Claim:
     claim = _claimed(store)
-    assert store.park(claim, _PARKING)
+    assert store.worker.park(claim, _PARKING)
     return claim
 
 
 def _deferred(store: Store) -> Claim:
     claim = _claimed(store)
-    assert store.defer(claim, Deferral(seconds=0.0, waiting_for=RetryWait()))
+    assert store.worker.defer(claim, Deferral(seconds=0.0, waiting_for=RetryWait()))
     return claim
 
 
@@ -80,40 +86,49 @@ def _asked(store: Store) -> Claim:
 
 
 def _take_over(store: Store, claim: Claim) -> None:
-    store.retire_worker(claim.worker_id)
-    store.expire_leases()
+    store.process.retire_worker(claim.worker_id)
+    store.coordinator.expire_leases()
 
 
 def _cancel(store: Store, claim: Claim) -> None:
-    with store.locked(claim.run.id) as transaction:
+    with store.coordinator.locked(claim.run.id) as transaction:
         transaction.close_ask(claim.ask.id, AskStatus.CANCELLED)
 
 
 def _end(store: Store, claim: Claim) -> None:
-    with store.locked(claim.run.id) as transaction:
+    with store.coordinator.locked(claim.run.id) as transaction:
         transaction.finish(RunStatus.CANCELLED, "KILL")
         transaction.event(RunEnded(ended=RunStatus.CANCELLED, status="KILL"))
 
 
 def _claim_again(store: Store, claim: Claim) -> None:
     assert claim.ask.queue is not None
-    store.claim(claim.ask.queue, claim.worker_id)
+    store.worker.claim(claim.ask.queue, claim.worker_id)
 
 
 _OF_ASKS: dict[str, tuple[Callable[[Store], Claim], Change]] = {
-    "released": (_claimed, lambda store, claim: store.release(claim, "drained")),
-    "deferred": (_claimed, lambda store, claim: store.defer(claim, _LATER)),
-    "parked": (_claimed, lambda store, claim: store.park(claim, _PARKING)),
-    "replied to": (_claimed, lambda store, claim: store.reply(claim, Reply(kind="nothing"))),
-    "answered": (_asked, lambda store, claim: store.answer(claim.run.id, NewDocument(id="doc-2", body={}))),
+    "released": (_claimed, lambda store, claim: store.worker.release(claim, "drained")),
+    "deferred": (_claimed, lambda store, claim: store.worker.defer(claim, _LATER)),
+    "parked": (_claimed, lambda store, claim: store.worker.park(claim, _PARKING)),
+    "replied to": (_claimed, lambda store, claim: store.worker.reply(claim, Reply(kind="nothing"))),
+    "answered": (
+        _asked,
+        lambda store, claim: _mine(store).answer(claim.run.id, NewDocument(id="doc-2", body={})),
+    ),
     "cancelled": (_claimed, _cancel),
     "taken over": (_claimed, _take_over),
-    "resolved": (_parked, lambda store, claim: store.resolve(claim.run.id, claim.ask.id, Resolution(outcome="again"))),
-    "failed": (_parked, lambda store, claim: store.resolve(claim.run.id, claim.ask.id, Resolution(outcome="fail"))),
+    "resolved": (
+        _parked,
+        lambda store, claim: _mine(store).resolve(claim.run.id, claim.ask.id, Resolution(outcome="again")),
+    ),
+    "failed": (
+        _parked,
+        lambda store, claim: _mine(store).resolve(claim.run.id, claim.ask.id, Resolution(outcome="fail")),
+    ),
 }
 _OF_RUNS: dict[str, tuple[Callable[[Store], Claim], Change]] = {
     "ended": (_claimed, _end),
-    "deferred": (_claimed, lambda store, claim: store.defer(claim, _LATER)),
+    "deferred": (_claimed, lambda store, claim: store.worker.defer(claim, _LATER)),
     "claimed again": (_deferred, _claim_again),
 }
 
@@ -147,9 +162,9 @@ def test_a_claim_that_comes_too_late_has_no_ask(store: Store) -> None:
     run = asked_run(store, queue)
 
     with _unchangeable(store, "asks", "run_id", run.id):
-        assert store.claim(queue, new_worker(store, queue)) is None
+        assert store.worker.claim(queue, new_worker(store, queue)) is None
 
-    assert store.claim(queue, new_worker(store, queue)) is not None
+    assert store.worker.claim(queue, new_worker(store, queue)) is not None
 
 
 def test_a_run_ends_whatever_its_asks_are(store: Store) -> None:
@@ -158,8 +173,8 @@ def test_a_run_ends_whatever_its_asks_are(store: Store) -> None:
     with _unchangeable(store, "asks", "run_id", claim.run.id):
         _end(store, claim)
 
-    assert store.run(claim.run.id).status == "cancelled"
+    assert store.inspector.run(claim.run.id).status == "cancelled"
 
 
 def _all_of(store: Store, claim: Claim) -> object:
-    return store.export(claim.run.id)
+    return store.inspector.export(claim.run.id)

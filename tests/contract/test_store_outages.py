@@ -52,7 +52,7 @@ def claims(store: Store, queue: str, worker: str) -> Claims:
     def make(number: int) -> list[Claim]:
         for _ in range(number):
             asked_run(store, queue)
-        found = [store.claim(queue, worker) for _ in range(number)]
+        found = [store.worker.claim(queue, worker) for _ in range(number)]
         return [claim for claim in found if claim is not None]
 
     return make
@@ -66,12 +66,12 @@ def fail(
     down = ProviderDown(wait=lambda _failed: shared, looked=looks)
     wait = ProviderWait(target=target, tokens=0)
     waiting_for = OutageWait(model=target.provider.model)
-    assert store.defer(claim, Deferral(seconds=own, waiting_for=waiting_for, provider=wait, down=down))
+    assert store.worker.defer(claim, Deferral(seconds=own, waiting_for=waiting_for, provider=wait, down=down))
 
 
 def take(store: Store, claim: Claim, target: Target) -> ProviderPlace | Room:
     with store.database.begin() as connection:
-        return store.take_place(connection, claim, target, 10, "1")
+        return store.worker.take_place(connection, claim, target, 10, "1")
 
 
 def test_a_lone_failure_waits_by_itself_and_holds_nobody_else(
@@ -79,12 +79,12 @@ def test_a_lone_failure_waits_by_itself_and_holds_nobody_else(
 ) -> None:
     lone, other = claims(2)
     fail(store, lone, target)
-    fail_again = store.situation(lone.run.id)
+    fail_again = store.inspector.situation(lone.run.id)
 
     assert fail_again.ask is not None and fail_again.ask.due_at is not None
-    assert store.claim(queue, worker) is None  # its time has not come
+    assert store.worker.claim(queue, worker) is None  # its time has not come
     assert isinstance(take(store, other, target), ProviderPlace)
-    assert store.provider_known(target.provider)
+    assert store.worker.provider_known(target.provider)
 
 
 def test_two_failures_close_the_line_and_one_at_a_time_looks(
@@ -95,11 +95,11 @@ def test_two_failures_close_the_line_and_one_at_a_time_looks(
     fail(store, second, target, shared=0.0)
     fail(store, third, target, shared=0.0)
 
-    looking = store.claim(queue, worker)
+    looking = store.worker.claim(queue, worker)
 
     assert looking is not None and looking.place is not None and looking.place.looks
-    assert store.claim(queue, worker) is None, "another looks already"
-    assert store.next_in_line(queue, 100) == []
+    assert store.worker.claim(queue, worker) is None, "another looks already"
+    assert store.coordinator.next_in_line(queue, 100) == []
     assert isinstance(take(store, fresh, target), ProviderPlace), "a new ask may look, too"
     room = take(store, fresh, target)
     assert isinstance(room, Room) and room.limit == "outage", "but not at once again"
@@ -114,9 +114,9 @@ def test_calls_that_had_begun_before_do_not_prolong_the_wait(
         fail(store, claim, target, shared=HOURS)
 
     # The first failed alone, the second closed the line, and the others only joined it.
-    asks = [store.situation(claim.run.id).ask for claim in made]
+    asks = [store.inspector.situation(claim.run.id).ask for claim in made]
     assert [ask.due_at is None for ask in asks if ask is not None] == [False, *[True] * 5]
-    assert store.claim(queue, worker) is None
+    assert store.worker.claim(queue, worker) is None
 
 
 def test_an_answer_lets_all_go_on_at_once(
@@ -127,13 +127,13 @@ def test_an_answer_lets_all_go_on_at_once(
     for claim in made[1:4]:
         fail(store, claim, target, shared=0.0, looked=True)
     fail(store, made[4], target, shared=0.0, looked=True)
-    looking = store.claim(queue, worker)
+    looking = store.worker.claim(queue, worker)
     assert looking is not None and looking.place is not None
 
-    store.settle_place(looking, looking.place, 7, None)
+    store.worker.settle_place(looking, looking.place, 7, None)
 
-    assert not store.provider_known(target.provider), "nothing binds its calls any more"
-    waiting = [store.claim(queue, worker) for _ in range(5)]
+    assert not store.worker.provider_known(target.provider), "nothing binds its calls any more"
+    waiting = [store.worker.claim(queue, worker) for _ in range(5)]
     assert sum(claim is not None for claim in waiting) == 4
     assert all(claim.place is None or not claim.place.looks for claim in waiting if claim is not None)
 
@@ -144,25 +144,25 @@ def test_a_look_whose_end_nobody_knows_is_no_answer(
     first, second = claims(2)
     fail(store, first, target, own=0.0)
     fail(store, second, target, shared=0.0)
-    looking = store.claim(queue, worker)
+    looking = store.worker.claim(queue, worker)
     assert looking is not None and looking.place is not None
 
-    store.settle_place(looking, looking.place, 7, None, answered=False)
+    store.worker.settle_place(looking, looking.place, 7, None, answered=False)
 
-    assert store.provider_known(target.provider)
-    assert store.claim(queue, worker) is None
+    assert store.worker.provider_known(target.provider)
+    assert store.worker.claim(queue, worker) is None
 
 
 def test_a_refusal_is_an_answer(store: Store, queue: str, worker: str, target: Target, claims: Claims) -> None:
     first, second = claims(2)
     fail(store, first, target, own=0.0)
     fail(store, second, target, shared=0.0)
-    looking = store.claim(queue, worker)
+    looking = store.worker.claim(queue, worker)
     assert looking is not None and looking.place is not None
 
-    store.provider_answered(looking.place.bucket)
+    store.worker.provider_answered(looking.place.bucket)
 
-    assert store.claim(queue, worker) is not None
+    assert store.worker.claim(queue, worker) is not None
 
 
 def test_a_run_that_fails_twice_in_a_row_lets_the_next_one_look(
@@ -171,12 +171,12 @@ def test_a_run_that_fails_twice_in_a_row_lets_the_next_one_look(
     first, second, _ = claims(3)
     fail(store, second, target, own=0.0)
     fail(store, first, target, shared=0.0)
-    again = store.claim(queue, worker)
+    again = store.worker.claim(queue, worker)
     assert again is not None and again.run.id == first.run.id
 
     fail(store, again, target)
 
-    following = store.claim(queue, worker)
+    following = store.worker.claim(queue, worker)
     assert following is not None and following.run.id == second.run.id
 
 
@@ -188,13 +188,13 @@ def test_after_a_long_outage_those_go_on_too_that_wait_by_a_time_of_their_own(
     fail(store, second, target, shared=0.0)
     step = partial(fail, store, target=target, own=HOURS, shared=0.0)
     for _ in range(3):
-        claim = store.claim(queue, worker)
+        claim = store.worker.claim(queue, worker)
         assert claim is not None
         step(claim)
-    looking = store.claim(queue, worker)
+    looking = store.worker.claim(queue, worker)
     if looking is None:  # both wait by themselves: a new one looks
         asked_run(store, queue)
-        looking = store.claim(queue, worker)
+        looking = store.worker.claim(queue, worker)
         assert looking is not None
         place = take(store, looking, target)
         assert isinstance(place, ProviderPlace) and place.looks
@@ -202,9 +202,9 @@ def test_after_a_long_outage_those_go_on_too_that_wait_by_a_time_of_their_own(
         assert looking.place is not None
         place = looking.place
 
-    store.settle_place(looking, place, 7, None)
+    store.worker.settle_place(looking, place, 7, None)
 
-    assert store.claim(queue, worker) is not None
+    assert store.worker.claim(queue, worker) is not None
 
 
 class _Client(MockLM):
@@ -221,10 +221,10 @@ class Calling:
 
     def __init__(self, store: Store, target: Target) -> None:
         self._store, self._target = store, target
-        self._spending = Spending(providers=ServedProviders(store))
+        self._spending = Spending(providers=ServedProviders(store.worker))
 
     def begin(self, claim: Claim) -> tuple[ServedGate, Hold]:
-        gate = ServedGate(self._store, claim, self._spending, Work())
+        gate = ServedGate(self._store.worker, claim, self._spending, Work())
         call = ModelCall(
             model="m",
             prompt=lambda: 1,
@@ -243,7 +243,7 @@ class Calling:
         assert line is not None
         provider, down = line
         waiting_for = OutageWait(model=None)
-        assert self._store.defer(
+        assert self._store.worker.defer(
             claim, Deferral(seconds=seconds, waiting_for=waiting_for, provider=provider, down=down)
         )
 
@@ -263,7 +263,7 @@ def test_a_busy_provider_of_which_a_few_calls_fail_is_not_taken_to_be_away(
 
     here.fail(made[0], under_way[0])
     under_way[1][1].settle(LLMTokenUsage())
-    assert not store.provider_known(target.provider), "an answer came since"
+    assert not store.worker.provider_known(target.provider), "an answer came since"
 
     here.fail(made[2], under_way[2])
     under_way[4][1].settle(LLMTokenUsage())  # of a process that knows nothing of the failure
@@ -271,7 +271,7 @@ def test_a_busy_provider_of_which_a_few_calls_fail_is_not_taken_to_be_away(
     assert not is_away(store, target), "an answer came since, if only to the other process"
 
     under_way[6][1].settle(LLMTokenUsage())
-    assert not store.provider_known(target.provider)
+    assert not store.worker.provider_known(target.provider)
 
 
 def test_an_answer_to_a_call_that_began_before_ends_the_outage(
@@ -286,8 +286,8 @@ def test_an_answer_to_a_call_that_began_before_ends_the_outage(
 
     slow[1].settle(LLMTokenUsage())
 
-    assert not store.provider_known(target.provider)
-    assert store.claim(queue, worker) is not None, "those in its line go on"
+    assert not store.worker.provider_known(target.provider)
+    assert store.worker.claim(queue, worker) is not None, "those in its line go on"
 
 
 def test_calls_under_way_together_that_fail_in_one_moment_count_as_one(
@@ -319,7 +319,7 @@ def test_an_error_that_the_provider_answers_a_look_with_is_an_answer(
     first, second = claims(2)
     fail(store, first, target)
     fail(store, second, target, shared=0.0)
-    looking = store.claim(queue, worker)
+    looking = store.worker.claim(queue, worker)
     assert looking is not None and looking.place is not None and looking.place.looks
 
     _, hold = Calling(store, target).begin(looking)
@@ -336,15 +336,15 @@ def test_the_end_of_an_outage_wakes_nobody_who_waits_for_something_else(
     first, second, third = claims(3)
     fail(store, first, target, own=0.0)
     fail(store, second, target, shared=0.0)
-    again = store.claim(queue, worker)
+    again = store.worker.claim(queue, worker)
     assert again is not None
-    assert store.defer(again, Deferral(seconds=HOURS, waiting_for=BudgetWait(scope="run", limit="cost")))
+    assert store.worker.defer(again, Deferral(seconds=HOURS, waiting_for=BudgetWait(scope="run", limit="cost")))
     for claim in (third, *[None] * 2):
-        claim = claim or store.claim(queue, worker)
+        claim = claim or store.worker.claim(queue, worker)
         assert claim is not None
         fail(store, claim, target, shared=0.0, looked=True)
 
-    store.provider_answered(target.provider.id)
+    store.worker.provider_answered(target.provider.id)
 
-    ask = store.situation(again.run.id).ask
-    assert ask is not None and ask.due_at is not None and ask.due_at > store.time()
+    ask = store.inspector.situation(again.run.id).ask
+    assert ask is not None and ask.due_at is not None and ask.due_at > store.inspector.now()

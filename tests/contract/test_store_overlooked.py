@@ -15,30 +15,30 @@ def test_asks_that_may_be_claimed_for_long_are_counted_by_queue(store: Store) ->
     asked_run(store, one)
     asked_run(store, other)
     asked_run(store, third)
-    assert store.overlooked([one, other], 0.0) == {one: 2, other: 1}
-    assert store.overlooked([one, other], 3_600.0) == {}
+    assert store.worker.overlooked([one, other], 0.0) == {one: 2, other: 1}
+    assert store.worker.overlooked([one, other], 3_600.0) == {}
 
     worker = new_worker(store, one)
-    claim = store.claim(one, worker)
+    claim = store.worker.claim(one, worker)
     assert claim is not None
-    assert store.overlooked([one], 0.0) == {one: 1}
-    store.defer(claim, Deferral(seconds=60, waiting_for=RetryWait()))
-    assert store.overlooked([one], 0.0) == {one: 1}
+    assert store.worker.overlooked([one], 0.0) == {one: 1}
+    store.worker.defer(claim, Deferral(seconds=60, waiting_for=RetryWait()))
+    assert store.worker.overlooked([one], 0.0) == {one: 1}
 
 
 def test_a_deaf_worker_is_shown_as_one_until_it_hears_or_dies(store: Store) -> None:
     worker = new_worker(store, new_queue())
 
     def state() -> str:
-        return next(one.shown_state for one in store.workers() if one.id == worker)
+        return next(one.shown_state for one in store.monitor.workers() if one.id == worker)
 
     assert state() == "alive"
-    store.note_deaf(worker, True)
+    store.process.note_deaf(worker, True)
     assert state() == "deaf"
-    assert store.beat(worker)
+    assert store.process.beat(worker)
     assert state() == "deaf"
-    store.note_deaf(worker, False)
+    store.process.note_deaf(worker, False)
     assert state() == "alive"
-    store.note_deaf(worker, True)
-    store.retire_worker(worker)
+    store.process.note_deaf(worker, True)
+    store.process.retire_worker(worker)
     assert state() == "stopped"

@@ -18,6 +18,7 @@ from turnwise.record.runs.outcomes import Deferral, Reply
 from turnwise.record.runs.records import Claim, RunRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.caller import Deed
+from turnwise.record.tenants.reach import OneTenant
 from turnwise.serving.moves.pausing import hold_if_paused
 from turnwise.serving.wait_reason import why_waiting
 
@@ -37,35 +38,35 @@ class Place:
 
     def new(self) -> RunRecord:
         """A run that has not begun."""
-        return self.store.submit(new_run(task=self.names["task"], tenant=self.names["tenant"]))[0]
+        return self.store.tenant(self.names["tenant"]).submit(new_run(task=self.names["task"]))[0]
 
     def other(self) -> RunRecord:
         """A run of another task and tenant that waits for an ask of the same queue."""
         return asked_run(self.store, self.queue, run={"task": new_id("task"), "tenant": new_id("tenant")})
 
     def claim(self) -> Claim | None:
-        return self.store.claim(self.queue, self.worker)
+        return self.store.worker.claim(self.queue, self.worker)
 
     def pause(self, kind: PauseKind, reason: str | None = None) -> None:
-        self.store.pause(kind, self.names[kind], reason, "key:operator")
+        self.store.operator().pause(kind, self.names[kind], reason, "key:operator")
 
     def resume(self, kind: PauseKind) -> tuple[list[str], list[str]]:
         """End the pause; the runs to wake, and those whose asks get a permit."""
-        self.store.resume(kind, self.names[kind])
+        self.store.operator().resume(kind, self.names[kind])
         runs: list[str] = []
         asks: list[str] = []
-        while (freed := self.store.let_go()) is not None:
+        while (freed := self.store.coordinator.let_go()) is not None:
             runs += [run.id for run in freed.runs]
             asks += [ask.run_id for ask in freed.asks]
         return runs, asks
 
     def hold(self, run: RunRecord) -> bool:
-        with self.store.locked(run.id) as transaction:
+        with self.store.coordinator.locked(run.id) as transaction:
             return hold_if_paused(transaction)
 
     def tenant_may_be_known(self) -> None:
         """Forget which queues have several tenants, as a process does after a second."""
-        self.store.tenant_shares._seen.clear()
+        self.store.core.tenant_shares._seen.clear()
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_what_is_leased_is_answered(place: Place) -> None:
 
     place.pause("queue")
 
-    assert place.store.reply(claim, Reply(kind="nothing"))
+    assert place.store.worker.reply(claim, Reply(kind="nothing"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -133,9 +134,9 @@ def test_sweeps_and_idle_polls_leave_alone_what_is_paused(place: Place, kind: Pa
     _age(place.store, run, 10.0)
     place.pause(kind)
 
-    paused = (place.store.permits(place.queue, 0), place.store.overlooked([place.queue], 5.0))
-    place.store.resume(kind, place.names[kind])
-    resumed = (place.store.permits(place.queue, 0), place.store.overlooked([place.queue], 5.0))
+    paused = (place.store.coordinator.permits(place.queue, 0), place.store.worker.overlooked([place.queue], 5.0))
+    place.store.operator().resume(kind, place.names[kind])
+    resumed = (place.store.coordinator.permits(place.queue, 0), place.store.worker.overlooked([place.queue], 5.0))
 
     assert paused == ([], {})
     assert [ask.run_id for ask in resumed[0]] == [run.id]
@@ -148,7 +149,7 @@ def test_what_is_paused_is_no_backlog_and_has_no_age(place: Place, kind: PauseKi
     _age(place.store, run, 100.0)
     place.pause(kind)
 
-    stat = next(stat for stat in place.store.queue_stats() if stat.queue == place.queue)
+    stat = next(stat for stat in place.store.inspector.queue_stats() if stat.queue == place.queue)
 
     assert (stat.runnable, stat.leased, stat.delayed, stat.paused) == (0, 0, 0, 1)
     assert stat.oldest_age == 0
@@ -163,12 +164,12 @@ def test_an_ask_that_waits_for_a_provider_holds_up_no_other_while_it_is_paused(p
     first = place.claim()
     assert first is not None
     wait = ProviderWait(target=target, tokens=1)
-    place.store.defer(first, Deferral(seconds=0, waiting_for=ProviderLimitWait(model="m"), provider=wait))
+    place.store.worker.defer(first, Deferral(seconds=0, waiting_for=ProviderLimitWait(model="m"), provider=wait))
     place.pause(kind)
 
-    in_line = place.store.next_in_line(place.queue, 10)
+    in_line = place.store.coordinator.next_in_line(place.queue, 10)
     with place.store.database.begin() as connection:
-        taken = place.store.take_place(connection, first, target, 1, "call")
+        taken = place.store.worker.take_place(connection, first, target, 1, "call")
 
     assert in_line == []
     assert type(taken).__name__ == "ProviderPlace"
@@ -180,10 +181,10 @@ def test_a_new_run_stays_queued_and_is_due_again_after_the_pause(place: Place, k
     place.pause(kind, "the provider is away")
 
     held = place.hold(run)
-    held_run = place.store.run(run.id)
-    due = place.store.due_moves(patience=0.0, limit=100_000)
+    held_run = place.store.inspector.run(run.id)
+    due = place.store.coordinator.due_moves(patience=0.0, limit=100_000)
     woken, permits = place.resume(kind)
-    free = place.store.run(run.id)
+    free = place.store.inspector.run(run.id)
 
     assert held
     assert (held_run.status, held_run.move_due_at) == ("queued", None)
@@ -201,11 +202,13 @@ def test_a_paused_queue_lets_runs_begin(place: Place) -> None:
 
 
 def test_a_run_of_a_session_that_is_held_is_not_looked_at_by_each_sweep(place: Place) -> None:
-    run, _ = place.store.submit(new_run(task=place.names["task"], session_id=new_id("ses")))
+    run, _ = place.store.tenant(place.names["tenant"]).submit(
+        new_run(task=place.names["task"], session_id=new_id("ses"))
+    )
     place.pause("task")
     assert place.hold(run)
 
-    assert run.id not in place.store.due_moves(patience=0.0, limit=100_000)
+    assert run.id not in place.store.coordinator.due_moves(patience=0.0, limit=100_000)
 
 
 def test_a_run_that_two_pauses_hold_goes_on_after_the_second(place: Place) -> None:
@@ -225,26 +228,26 @@ def test_more_than_a_batch_is_let_go_and_a_process_that_died_in_between_is_made_
     place.pause("task")
     assert all(place.hold(run) for run in runs)
 
-    place.store.resume("task", place.names["task"])  # and it dies
+    place.store.operator().resume("task", place.names["task"])  # and it dies
     found: list[str] = []
-    while (freed := place.store.let_go(2)) is not None:
+    while (freed := place.store.coordinator.let_go(2)) is not None:
         assert len(freed.runs) <= 2
         found += [run.id for run in freed.runs]
 
     assert sorted(found) == sorted(run.id for run in runs)
-    assert place.store.let_go() is None
+    assert place.store.coordinator.let_go() is None
 
 
 @pytest.mark.parametrize("kind", ["task", "tenant"])
 def test_a_run_that_is_to_end_is_not_held(place: Place, kind: PauseKind) -> None:
     run = place.new()
-    late, _ = place.store.submit(new_run(task=place.names["task"], tenant=place.names["tenant"], deadline=0.0))
+    late, _ = place.store.tenant(place.names["tenant"]).submit(new_run(task=place.names["task"], deadline=0.0))
     place.pause(kind)
-    place.store.request_cancel(run.id)
+    place.store.tenant(run.tenant).request_cancel(run.id)
 
-    assert not place.hold(place.store.run(run.id))
+    assert not place.hold(place.store.inspector.run(run.id))
     assert not place.hold(late)
-    assert {run.id, late.id} <= set(place.store.due_moves(patience=0.0, limit=100_000))
+    assert {run.id, late.id} <= set(place.store.coordinator.due_moves(patience=0.0, limit=100_000))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -252,9 +255,9 @@ def test_a_run_says_what_pause_holds_it_since_when_and_why(place: Place, kind: P
     run = place.run()
     place.pause(kind, "the provider is away")
 
-    paused = kept(why_waiting(place.store.situation(run.id)))
+    paused = kept(why_waiting(place.store.inspector.situation(run.id)))
     place.resume(kind)
-    after = kept(why_waiting(place.store.situation(run.id)))
+    after = kept(why_waiting(place.store.inspector.situation(run.id)))
 
     assert paused is not None
     assert after is not None
@@ -267,27 +270,27 @@ def test_a_run_says_what_pause_holds_it_since_when_and_why(place: Place, kind: P
 
 def test_a_pause_is_listed_with_who_made_it_and_keeps_its_beginning(place: Place) -> None:
     name = place.names["tenant"]
-    first = place.store.pause("tenant", name, "flood", "key:a")
-    second = place.store.pause("tenant", name, "still a flood", "key:b")
+    first = place.store.operator().pause("tenant", name, "flood", "key:a")
+    second = place.store.operator().pause("tenant", name, "still a flood", "key:b")
 
     assert (second.since, second.reason, second.paused_by) == (first.since, "still a flood", "key:b")
-    assert second in place.store.pauses()
-    assert second in place.store.of(name).pauses()
-    assert second not in place.store.of("somebody-else").pauses()
+    assert second in place.store.monitor.pauses()
+    assert second in place.store.administrator(OneTenant(name)).pauses()
+    assert second not in place.store.administrator(OneTenant("somebody-else")).pauses()
 
 
 def test_a_pause_that_there_is_not_cannot_be_ended(place: Place) -> None:
     with pytest.raises(NotFoundError, match="is not paused"):
-        place.store.resume("queue", place.queue)
+        place.store.operator().resume("queue", place.queue)
 
 
 def test_each_change_is_in_the_audit_log(place: Place) -> None:
     name = place.names["task"]
     operator = Deed(actor="key:operator", tenant=new_id("tenant"), action="set_pause")
-    place.store.of(None, deed=operator).pause("task", name)
-    place.store.of(None, deed=operator).resume("task", name)
+    place.store.operator(deed=operator).pause("task", name)
+    place.store.operator(deed=operator).resume("task", name)
 
-    found = place.store.of(operator.tenant).audit()
+    found = place.store.administrator(OneTenant(operator.tenant)).audit()
 
     assert [(row.actor, row.resource, row.outcome) for row in found] == [("key:operator", f"task/{name}", "done")] * 2
 

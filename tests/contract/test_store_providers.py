@@ -25,14 +25,14 @@ def target(**caps: float) -> Target:
 
 
 def claimed(store: Store, queue: str, worker: str) -> Claim:
-    claim = store.claim(queue, worker)
+    claim = store.worker.claim(queue, worker)
     assert claim is not None
     return claim
 
 
 def take(store: Store, claim: Claim, of: Target, tokens: int = 10, call_no: str = "1") -> ProviderPlace | Room:
     with store.database.begin() as connection:
-        return store.take_place(connection, claim, of, tokens, call_no)
+        return store.worker.take_place(connection, claim, of, tokens, call_no)
 
 
 def place(store: Store, claim: Claim, of: Target, tokens: int = 10, call_no: str = "1") -> ProviderPlace:
@@ -45,7 +45,7 @@ def wait(store: Store, claim: Claim, of: Target, tokens: int = 10, seconds: floa
     """Put the claim off, as its worker does that found no room."""
     waiting_for = ProviderLimitWait(model=of.provider.model, limit="requests")
     waits = ProviderWait(target=of, tokens=tokens)
-    assert store.defer(claim, Deferral(seconds=seconds, waiting_for=waiting_for, provider=waits))
+    assert store.worker.defer(claim, Deferral(seconds=seconds, waiting_for=waiting_for, provider=waits))
 
 
 @pytest.fixture
@@ -71,11 +71,11 @@ def test_what_waits_in_line_for_a_provider_is_overlooked_by_nobody_but_the_deaf(
     store: Store, queue: str, claims: Claims
 ) -> None:
     plain, in_line = claims(2)
-    assert store.defer(plain, Deferral(seconds=0, waiting_for=RetryWait()))
+    assert store.worker.defer(plain, Deferral(seconds=0, waiting_for=RetryWait()))
     wait(store, in_line, target(requests=1), seconds=0)
 
-    assert store.overlooked([queue], 0.0) == {queue: 2}
-    assert store.overlooked([queue], 0.0, in_line=False) == {queue: 1}
+    assert store.worker.overlooked([queue], 0.0) == {queue: 2}
+    assert store.worker.overlooked([queue], 0.0, in_line=False) == {queue: 1}
 
 
 def test_threads_of_two_stores_together_take_no_more_than_the_limit(store: Store, claims: Claims) -> None:
@@ -100,13 +100,13 @@ def test_tokens_are_reserved_before_and_settled_after(store: Store, claims: Clai
     held = place(store, first, of, tokens=90)
     refused = take(store, second, of, tokens=50)
     assert isinstance(refused, Room) and refused.limit == "tokens"
-    store.settle_place(first, held, 20, None)
+    store.worker.settle_place(first, held, 20, None)
     assert isinstance(take(store, second, of, tokens=50), ProviderPlace)
 
 
 def test_a_call_that_was_not_made_gives_its_place_back(store: Store, claims: Claims) -> None:
     of, (first, second) = target(requests=1, concurrency=1), claims(2)
-    store.release_place(first, place(store, first, of))
+    store.worker.release_place(first, place(store, first, of))
     assert isinstance(take(store, second, of), ProviderPlace)
 
 
@@ -116,7 +116,7 @@ def test_only_so_many_calls_are_under_way(store: Store, claims: Claims) -> None:
     place(store, first, of, call_no="2")
     refused = take(store, second, of)
     assert isinstance(refused, Room) and refused.limit == "concurrency"
-    store.settle_place(first, held, 10, None)
+    store.worker.settle_place(first, held, 10, None)
     assert isinstance(take(store, second, of), ProviderPlace)
 
 
@@ -124,8 +124,8 @@ def test_the_places_of_a_worker_that_died_come_back_when_its_asks_are_taken_over
     of, (dead, other) = target(concurrency=1), claims(2)
     place(store, dead, of)
     assert isinstance(take(store, other, of), Room)
-    store.retire_worker(dead.worker_id, "dead")
-    while dead.run.id not in [ask.run_id for ask in store.expire_leases(grace=0.0)]:
+    store.process.retire_worker(dead.worker_id, "dead")
+    while dead.run.id not in [ask.run_id for ask in store.coordinator.expire_leases(grace=0.0)]:
         pass
     alive = claimed(store, other.ask.queue or "", new_worker(store, other.ask.queue or ""))
     assert isinstance(take(store, alive, of), ProviderPlace)
@@ -135,10 +135,10 @@ def test_who_waits_in_line_is_not_claimed_before_there_is_room(store: Store, que
     of, (first, second) = target(requests=1), claims(2)
     place(store, first, of)
     wait(store, second, of)
-    assert store.run(second.run.id).status == "waiting"
-    assert store.claim(queue, second.worker_id) is None
-    assert store.next_in_line(queue, 10) == []
-    stat = next(stat for stat in store.queue_stats() if stat.queue == queue)
+    assert store.inspector.run(second.run.id).status == "waiting"
+    assert store.worker.claim(queue, second.worker_id) is None
+    assert store.coordinator.next_in_line(queue, 10) == []
+    stat = next(stat for stat in store.inspector.queue_stats() if stat.queue == queue)
     assert (stat.runnable, stat.leased, stat.delayed) == (0, 1, 1)
 
 
@@ -147,14 +147,14 @@ def test_a_claim_takes_the_place_that_its_ask_waited_for(store: Store, queue: st
     held = place(store, first, of)
     wait(store, second, of)
     wait(store, third, of)
-    assert store.claim(queue, first.worker_id) is None
-    store.settle_place(first, held, 10, None)
-    assert [ask.run_id for ask in store.next_in_line(queue, 10)] == [second.run.id]
+    assert store.worker.claim(queue, first.worker_id) is None
+    store.worker.settle_place(first, held, 10, None)
+    assert [ask.run_id for ask in store.coordinator.next_in_line(queue, 10)] == [second.run.id]
     again = claimed(store, queue, first.worker_id)
     assert (again.run.id, again.run.status) == (second.run.id, "running")
     assert again.place is not None
-    assert store.claim(queue, first.worker_id) is None
-    store.settle_place(again, again.place, 10, None)
+    assert store.worker.claim(queue, first.worker_id) is None
+    store.worker.settle_place(again, again.place, 10, None)
     assert claimed(store, queue, first.worker_id).run.id == third.run.id
 
 
@@ -162,7 +162,7 @@ def test_nobody_pushes_in_before_those_in_line(store: Store, queue: str, claims:
     of, (first, second, third) = target(concurrency=1), claims(3)
     held = place(store, first, of)
     wait(store, second, of)
-    store.settle_place(first, held, 10, None)
+    store.worker.settle_place(first, held, 10, None)
     refused = take(store, third, of)
     assert isinstance(refused, Room) and refused.limit is not None
     wait(store, third, of)
@@ -174,7 +174,7 @@ def test_in_line_priority_and_tenants_decide_as_everywhere(store: Store, queue: 
     for tenant, priority in (("a", 0), ("a", 0), ("a", 0), ("b", 0), ("b", 5)):
         asked_run(store, queue, run={"tenant": tenant}, priority=priority)
     held: tuple[Claim, ProviderPlace] | None = None
-    while claim := Store(store.database).claim(queue, worker):
+    while claim := Store(store.database).worker.claim(queue, worker):
         taken = take(store, claim, of)
         if isinstance(taken, ProviderPlace):
             held = (claim, taken)
@@ -183,7 +183,7 @@ def test_in_line_priority_and_tenants_decide_as_everywhere(store: Store, queue: 
     assert held is not None and held[0].ask.priority == 5
     order = []
     for _ in range(4):
-        store.settle_place(held[0], held[1], 10, None)
+        store.worker.settle_place(held[0], held[1], 10, None)
         claim = claimed(Store(store.database), queue, worker)
         assert claim.place is not None
         held = (claim, claim.place)
@@ -196,10 +196,12 @@ def test_a_large_call_at_the_head_is_not_overtaken_by_small_ones(store: Store, q
     held = place(store, first, of, tokens=60)
     wait(store, large, of, tokens=80)
     wait(store, small, of, tokens=20)
-    assert store.claim(queue, first.worker_id) is None  # there is room for the small one, but the other was before it
-    store.settle_place(first, held, 0, None)
+    assert (
+        store.worker.claim(queue, first.worker_id) is None
+    )  # there is room for the small one, but the other was before it
+    store.worker.settle_place(first, held, 0, None)
     assert claimed(store, queue, first.worker_id).run.id == large.run.id
-    assert store.claim(queue, first.worker_id) is not None
+    assert store.worker.claim(queue, first.worker_id) is not None
 
 
 def test_asks_for_other_providers_go_on_meanwhile(store: Store, queue: str, claims: Claims) -> None:
@@ -216,12 +218,12 @@ def announced(remaining: int, limit: int = 5) -> RateLimits:
 
 def test_limits_are_learned_for_all_workers(store: Store, claims: Claims) -> None:
     of, (first, second, third) = target(), claims(3)
-    assert not store.provider_known(of.provider)
-    store.learn_limits(of, announced(remaining=3), 10)
-    assert Store(store.database).provider_known(of.provider)
+    assert not store.worker.provider_known(of.provider)
+    store.worker.learn_limits(of, announced(remaining=3), 10)
+    assert Store(store.database).worker.provider_known(of.provider)
     held = place(store, first, of)
     place(store, second, of)
-    store.settle_place(first, held, 10, announced(remaining=2))
+    store.worker.settle_place(first, held, 10, announced(remaining=2))
     assert isinstance(take(store, third, of), ProviderPlace)
     assert isinstance(take(store, third, of, call_no="2"), Room)
 
@@ -229,35 +231,35 @@ def test_limits_are_learned_for_all_workers(store: Store, claims: Claims) -> Non
 def test_a_configured_limit_wins_over_an_announced_one(store: Store, claims: Claims) -> None:
     of, (claim,) = target(requests=2), claims(1)
     held = place(store, claim, of)
-    store.settle_place(claim, held, 10, announced(remaining=99, limit=100))
+    store.worker.settle_place(claim, held, 10, announced(remaining=99, limit=100))
     place(store, claim, of, call_no="2")
     assert isinstance(take(store, claim, of, call_no="3"), Room)
 
 
 def test_a_refusal_closes_the_provider_for_all_workers(store: Store, queue: str, claims: Claims) -> None:
     of, (first, second) = target(), claims(2)
-    assert store.close_provider(of, RateLimits(retry_after=60.0)) == pytest.approx(60.0)
+    assert store.worker.close_provider(of, RateLimits(retry_after=60.0)) == pytest.approx(60.0)
     refused = take(Store(store.database), first, of)
     assert isinstance(refused, Room) and refused.limit == "requests"
     wait(store, second, of)
-    assert store.claim(queue, first.worker_id) is None
+    assert store.worker.claim(queue, first.worker_id) is None
 
 
 def test_what_is_told_of_a_call_without_news_writes_nothing(store: Store, claims: Claims) -> None:
     of, (claim,) = target(requests=5), claims(1)
     held = place(store, claim, of)
-    store.settle_place(claim, held, 10, announced(remaining=4))
+    store.worker.settle_place(claim, held, 10, announced(remaining=4))
     again = place(store, claim, of, call_no="2")
     with store.database.begin() as connection:
         connection.exec_driver_sql(f"DELETE FROM provider_buckets WHERE id = '{of.provider.id}'")
-    store.settle_place(claim, again, 10, announced(remaining=3))
-    assert not store.provider_known(of.provider)
+    store.worker.settle_place(claim, again, 10, announced(remaining=3))
+    assert not store.worker.provider_known(of.provider)
 
 
 def test_an_answered_ask_waits_for_nobody(store: Store, queue: str, claims: Claims) -> None:
     of, (first, second) = target(concurrency=1), claims(2)
     held = place(store, first, of)
     wait(store, second, of)
-    store.settle_place(first, held, 10, None)
-    assert store.reply(claimed(store, queue, first.worker_id), Reply(kind="nothing"))
+    store.worker.settle_place(first, held, 10, None)
+    assert store.worker.reply(claimed(store, queue, first.worker_id), Reply(kind="nothing"))
     assert isinstance(take(store, first, of, call_no="2"), ProviderPlace)

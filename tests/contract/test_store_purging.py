@@ -25,6 +25,7 @@ from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import Claim, NewHistory, RunRecord, Usage
 from turnwise.record.states import AskStatus, RunStatus
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.record.upkeep.purging import Retention
 
 NOW = Retention(older_than=0)
@@ -44,23 +45,26 @@ def postgres_url() -> Iterator[str]:
 
 
 def _end(store: Store, run: RunRecord, status: str = "completed", code: str = "DONE") -> RunRecord:
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         transaction.finish(RunStatus(status), code)
         return transaction.run
 
 
 def _ended(store: Store, status: str = "completed", code: str = "DONE", **run: Any) -> RunRecord:
-    return _end(store, store.submit(new_run(**run))[0], status, code)
+    tenant = run.pop("tenant", DEFAULT_TENANT)
+    return _end(store, store.tenant(tenant).submit(new_run(**run))[0], status, code)
 
 
 def _purge_all(store: Store, retention: Retention = NOW) -> list[str]:
     """What may be deleted, deleted; the ids."""
-    return [old.id for old in store.old_runs(retention, 1000) if store.purge_run(old.id, retention)]
+    return [
+        old.id for old in store.coordinator.old_runs(retention, 1000) if store.coordinator.purge_run(old.id, retention)
+    ]
 
 
 def _exists(store: Store, run: RunRecord) -> bool:
     try:
-        store.run(run.id)
+        store.inspector.run(run.id)
     except NotFoundError:
         return False
     return True
@@ -82,7 +86,7 @@ def _row(table: sa.Table, run_id: str) -> dict[str, Any]:
 
 
 def _tables_that_name(store: Store, run_id: str) -> set[str]:
-    found = store.everything()
+    found = store.inspector.everything()
     return {name for name, rows in found.items() if run_id in json.dumps(rows, default=str)}
 
 
@@ -98,39 +102,39 @@ def test_nothing_of_a_deleted_run_is_left_in_any_table(store: Store) -> None:
         assert _tables_that_name(store, run.id) == of_runs
 
     # when
-    assert store.purge_run(runs[0].id, NOW)
+    assert store.coordinator.purge_run(runs[0].id, NOW)
 
     # then
     assert _tables_that_name(store, runs[0].id) == set()
     assert _tables_that_name(store, runs[1].id) == of_runs
-    assert not store.purge_run(runs[0].id, NOW)  # it is gone
+    assert not store.coordinator.purge_run(runs[0].id, NOW)  # it is gone
 
 
 def test_what_was_cut_off_the_histories_of_a_run_goes_with_it(store: Store) -> None:
     run = asked_run(store, new_queue())
     for _ in range(3):
-        with store.locked(run.id) as transaction:
+        with store.coordinator.locked(run.id) as transaction:
             transaction.append_history("triage", [NewHistory(role="user", body={"t": "hello"}) for _ in range(4)])
             transaction.mark()
-        with store.locked(run.id) as transaction:
+        with store.coordinator.locked(run.id) as transaction:
             transaction.cut_history("triage", 1)
             happen(transaction, "turn.none")
             transaction.mark()
     _end(store, run)
-    assert any("#" in row["run_id"] for row in store.table("histories") if run.id in row["run_id"])
+    assert any("#" in row["run_id"] for row in store.inspector.table("histories") if run.id in row["run_id"])
 
-    assert store.purge_run(run.id, NOW)
+    assert store.coordinator.purge_run(run.id, NOW)
 
     assert _tables_that_name(store, run.id) == set()
 
 
 def test_only_runs_of_that_age_and_status_are_old(store: Store) -> None:
     ended = {status: _ended(store, status) for status in ("completed", "failed", "cancelled")}
-    running, _ = store.submit(new_run())
+    running, _ = store.tenant(DEFAULT_TENANT).submit(new_run())
     waiting = asked_run(store, None)
 
     def old(retention: Retention) -> set[str]:
-        return {each.id for each in store.old_runs(retention, 1000)}
+        return {each.id for each in store.coordinator.old_runs(retention, 1000)}
 
     mine = {run.id for run in (*ended.values(), running, waiting)}
     assert mine & old(NOW) == {run.id for run in ended.values()}
@@ -138,21 +142,21 @@ def test_only_runs_of_that_age_and_status_are_old(store: Store) -> None:
     assert mine & old(some) == {ended["completed"].id, ended["failed"].id}
     assert old(Retention(older_than=3600)) == set()
     # Nor are they deleted by those who ask for them by name.
-    assert not store.purge_run(running.id, NOW)
-    assert not store.purge_run(waiting.id, NOW)
-    assert not store.purge_run(ended["cancelled"].id, some)
-    assert not store.purge_run(ended["completed"].id, Retention(older_than=3600))
+    assert not store.coordinator.purge_run(running.id, NOW)
+    assert not store.coordinator.purge_run(waiting.id, NOW)
+    assert not store.coordinator.purge_run(ended["cancelled"].id, some)
+    assert not store.coordinator.purge_run(ended["completed"].id, Retention(older_than=3600))
     assert _exists(store, ended["completed"])
 
 
 def test_old_runs_are_given_in_the_order_of_their_ends_a_few_at_a_time(store: Store) -> None:
     _purge_all(store)
     runs = [_ended(store) for _ in range(5)]
-    first = store.old_runs(NOW, 2)
-    second = store.old_runs(NOW, 2, after=first[-1])
-    third = store.old_runs(NOW, 2, after=second[-1])
+    first = store.coordinator.old_runs(NOW, 2)
+    second = store.coordinator.old_runs(NOW, 2, after=first[-1])
+    third = store.coordinator.old_runs(NOW, 2, after=second[-1])
     assert [old.id for old in (*first, *second, *third)] == [run.id for run in runs]
-    assert store.count_old_runs(NOW) == ({"completed": 5}, 0)
+    assert store.coordinator.count_old_runs(NOW) == ({"completed": 5}, 0)
 
 
 def test_a_run_that_somebody_works_on_is_left_for_later(store: Store) -> None:
@@ -162,7 +166,7 @@ def test_a_run_that_somebody_works_on_is_left_for_later(store: Store) -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with store.locked(run.id):
+        with store.coordinator.locked(run.id):
             held.set()
             done.wait(10)
 
@@ -170,18 +174,18 @@ def test_a_run_that_somebody_works_on_is_left_for_later(store: Store) -> None:
     thread.start()
     try:
         assert held.wait(10)
-        assert not store.purge_run(run.id, NOW)
+        assert not store.coordinator.purge_run(run.id, NOW)
     finally:
         done.set()
         thread.join()
-    assert store.purge_run(run.id, NOW)
+    assert store.coordinator.purge_run(run.id, NOW)
 
 
 def _calling(store: Store, limits: ScopeLimits, **run: Any) -> Claim:
     """A claim that has reserved a call of 100 tokens under `limits`."""
     queue = new_queue()
     asked_run(store, queue, run=run)
-    claim = store.claim(queue, new_worker(store, queue))
+    claim = store.worker.claim(queue, new_worker(store, queue))
     assert claim is not None
     call = ModelCall(
         model="m",
@@ -189,37 +193,37 @@ def _calling(store: Store, limits: ScopeLimits, **run: Any) -> Claim:
         most=40,
         price=lambda prompt, output: Amount(prompt_tokens=prompt, output_tokens=output, cost=Decimal("0.01")),
     )
-    assert isinstance(store.reserve(claim, 1, call, limits), Granted)
+    assert isinstance(store.worker.reserve(claim, 1, call, limits), Granted)
     return claim
 
 
 def test_a_run_whose_call_is_not_settled_is_kept(store: Store) -> None:
     claim = _calling(store, ScopeLimits(tenant_day=(Decimal(100), None)), tenant=new_id("tenant"))
-    run = _end(store, store.run(claim.run.id), "cancelled", "KILL")
-    assert not store.purge_run(run.id, NOW)
-    assert store.count_old_runs(NOW)[1] >= 1
+    run = _end(store, store.inspector.run(claim.run.id), "cancelled", "KILL")
+    assert not store.coordinator.purge_run(run.id, NOW)
+    assert store.coordinator.count_old_runs(NOW)[1] >= 1
 
-    store.retire_worker(claim.worker_id)
-    store.settle_orphans()
+    store.process.retire_worker(claim.worker_id)
+    store.coordinator.settle_orphans()
 
-    assert store.purge_run(run.id, NOW)
+    assert store.coordinator.purge_run(run.id, NOW)
 
 
 def test_a_reply_to_a_deleted_run_finds_none(store: Store) -> None:
     queue = new_queue()
     run = asked_run(store, queue)
-    claim = store.claim(queue, new_worker(store, queue))
+    claim = store.worker.claim(queue, new_worker(store, queue))
     assert claim is not None
     _end(store, run, "cancelled", "KILL")
-    assert store.purge_run(run.id, NOW)
+    assert store.coordinator.purge_run(run.id, NOW)
 
     with pytest.raises(NotFoundError):
-        store.reply(claim, Reply(kind="nothing"))
+        store.worker.reply(claim, Reply(kind="nothing"))
 
 
 def _used(store: Store, run: RunRecord, cost: str) -> None:
     usage = Usage(prompt_tokens=10, cached_tokens=3, completion_tokens=5, calls=2, cost=Decimal(cost))
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         transaction.add_usage(usage)
 
 
@@ -231,7 +235,7 @@ def test_a_budget_that_begins_after_runs_were_deleted_counts_what_they_have_used
         run = begun_run(store, session, tenant=tenant)
         _used(store, run, cost)
         _end(store, run)
-        assert store.purge_run(run.id, NOW)
+        assert store.coordinator.purge_run(run.id, NOW)
 
     # when a limit comes into force
     limits = ScopeLimits(**{scope: (Decimal(100), None)})
@@ -240,7 +244,7 @@ def test_a_budget_that_begins_after_runs_were_deleted_counts_what_they_have_used
     # then
     budget = next(
         row
-        for row in store.table("budgets")
+        for row in store.inspector.table("budgets")
         if row["scope"] == scope and (row["scope_id"].startswith(tenant) or row["scope_id"] == run.session_key)
     )
     assert (budget["spent_cost"], budget["spent_tokens"]) == (Decimal("0.75"), 30)
@@ -252,8 +256,8 @@ def test_a_run_of_an_earlier_month_leaves_no_sum_to_its_tenant(store: Store) -> 
     with store.database.begin() as connection:
         long_ago = sa.update(schema.runs).where(schema.runs.c.id == run.id).values(created_at=1.0)
         connection.execute(long_ago)
-    assert store.purge_run(run.id, NOW)
-    assert [row for row in store.table("purged_usage") if row["scope_id"].startswith(tenant)] == []
+    assert store.coordinator.purge_run(run.id, NOW)
+    assert [row for row in store.inspector.table("purged_usage") if row["scope_id"].startswith(tenant)] == []
 
 
 def test_a_session_goes_on_as_if_its_old_runs_were_still_there(store: Store) -> None:
@@ -261,39 +265,39 @@ def test_a_session_goes_on_as_if_its_old_runs_were_still_there(store: Store) -> 
     session = new_id("session")
     for n in range(3):
         run = begun_run(store, session)
-        with store.locked(run.id) as transaction:
+        with store.coordinator.locked(run.id) as transaction:
             transaction.put_document(f"doc-{n}", {"content": f"said {n}"})
             transaction.put_document("shared", {"content": f"version {n}"})
             transaction.append_history("triage", [NewHistory(role="user", body={"n": n}, document_id=f"doc-{n}")])
         _used(store, run, "0.1")
         _end(store, run)
         if n < 2:
-            before = store.session(session)
-            assert store.purge_run(run.id, NOW)
-            assert store.session(session) == before
+            before = store.tenant(DEFAULT_TENANT).session(session)
+            assert store.coordinator.purge_run(run.id, NOW)
+            assert store.tenant(DEFAULT_TENANT).session(session) == before
 
     # when
     last = begun_run(store, session)
 
     # then
     assert remembered(store, last) == [{"n": 0}, {"n": 1}, {"n": 2}]
-    with store.locked(last.id) as transaction:
+    with store.coordinator.locked(last.id) as transaction:
         wanted = ["doc-0", "doc-1", "doc-2", "shared"]
         found = [body["content"] for body in transaction.documents(wanted).values()]
         assert found == ["said 0", "said 1", "said 2", "version 2"]
-    assert store.earlier_document(last, "doc-0") == {"content": "said 0"}
+    assert store.worker.earlier_document(last, "doc-0") == {"content": "said 0"}
 
 
 def test_a_session_that_ends_takes_along_what_deleted_runs_have_left_to_it(store: Store) -> None:
     session = new_id("session")
     run = begun_run(store, session)
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         transaction.put_document("doc", {"content": "private"})
         transaction.append_history("triage", [NewHistory(role="user", body={"content": "private"})])
     _end(store, run)
-    assert store.purge_run(run.id, NOW)
+    assert store.coordinator.purge_run(run.id, NOW)
 
-    store.delete_session(session)
+    store.tenant(DEFAULT_TENANT).delete_session(session)
 
     assert _tables_that_name(store, str(run.session_key)) == set()
 
@@ -301,12 +305,12 @@ def test_a_session_that_ends_takes_along_what_deleted_runs_have_left_to_it(store
 def test_runs_of_a_session_that_is_gone_leave_nothing(store: Store) -> None:
     session = new_id("session")
     run = begun_run(store, session)
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         transaction.put_document("doc", {"content": "private"})
     _end(store, run)
-    store.delete_session(session)
+    store.tenant(DEFAULT_TENANT).delete_session(session)
 
-    assert store.purge_run(run.id, NOW)
+    assert store.coordinator.purge_run(run.id, NOW)
 
     assert _tables_that_name(store, str(run.session_key)) == set()
 
@@ -318,8 +322,8 @@ def test_a_later_run_stays_while_an_earlier_one_of_its_session_may_be_retried(st
     later = _end(store, begun_run(store, session))
     completed = Retention(older_than=0, statuses=("completed",))
     assert later.id not in _purge_all(store, completed)
-    assert store.count_old_runs(completed)[1] == 1
-    assert store.count_old_runs(NOW) == ({"failed": 1, "completed": 1}, 0)
+    assert store.coordinator.count_old_runs(completed)[1] == 1
+    assert store.coordinator.count_old_runs(NOW) == ({"failed": 1, "completed": 1}, 0)
 
     assert [run for run in _purge_all(store) if run in (failed.id, later.id)] == [failed.id, later.id]
 
@@ -334,18 +338,18 @@ def test_budgets_of_days_and_months_long_over_are_deleted(store: Store) -> None:
             for table in (schema.budgets, schema.purged_usage):
                 place = {"scope": scope, "scope_id": scope_id}
                 connection.execute(sa.insert(table).values(_row(table, tenant) | place))
-    present = [row for row in store.table("budgets") if row["scope_id"] not in old.values()]
+    present = [row for row in store.inspector.table("budgets") if row["scope_id"] not in old.values()]
 
-    assert store.forget_old_budgets() == 4
+    assert store.coordinator.forget_old_budgets() == 4
 
-    assert store.table("budgets") == present
-    assert store.forget_old_budgets() == 0
+    assert store.inspector.table("budgets") == present
+    assert store.coordinator.forget_old_budgets() == 0
 
 
 def test_a_question_of_an_ended_run_leaves_the_inbox(store: Store) -> None:
     run = asked_run(store, None)
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         transaction.add_ask(new_ask(None, turn=2))
     _end(store, run, "cancelled", "KILL")
-    assert store.purge_run(run.id, NOW)
-    assert [ask for ask in store.table("asks") if ask["run_id"] == run.id] == []
+    assert store.coordinator.purge_run(run.id, NOW)
+    assert [ask for ask in store.inspector.table("asks") if ask["run_id"] == run.id] == []

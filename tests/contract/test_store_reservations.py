@@ -51,13 +51,13 @@ def reply_of(*calls: CallUsage) -> Reply:
 def claimed(store: Store, *, worker: str = "", **run: Any) -> Claim:
     queue = new_queue()
     asked_run(store, queue, run=run)
-    claim = store.claim(queue, worker or new_worker(store, queue))
+    claim = store.worker.claim(queue, worker or new_worker(store, queue))
     assert claim is not None
     return claim
 
 
 def reserved(store: Store, claim: Claim, no: int = 1, limits: ScopeLimits = NO_SCOPE_LIMITS, **more: Any) -> Granted:
-    answer = store.reserve(claim, no, more.pop("call", call()), limits, **more)
+    answer = store.worker.reserve(claim, no, more.pop("call", call()), limits, **more)
     assert isinstance(answer, Granted)
     return answer
 
@@ -75,12 +75,12 @@ def book(store: Store, key: Key) -> tuple[Decimal, int, Decimal, int]:
 
 
 def data_of(store: Store, run_id: str, type: str) -> list[dict[str, Any]]:
-    return [event.data or {} for event in store.events(run_id) if event.type == type]
+    return [event.data or {} for event in store.inspector.events(run_id) if event.type == type]
 
 
 def lose(store: Store, claim: Claim) -> None:
-    store.retire_worker(claim.worker_id)
-    assert claim.ask.run_id in [ask.run_id for ask in store.expire_leases()]
+    store.process.retire_worker(claim.worker_id)
+    assert claim.ask.run_id in [ask.run_id for ask in store.coordinator.expire_leases()]
 
 
 def this_day(tenant: str) -> Key:
@@ -91,10 +91,10 @@ def test_what_is_put_aside_is_settled_with_what_was_used(store: Store) -> None:
     claim = claimed(store, max_tokens=1_000)
 
     assert reserved(store, claim).max_tokens == 400
-    assert sums(store.run(claim.run.id)) == (Decimal(0), 0, Decimal("0.9"), 500)
-    assert store.reply(claim, reply_of(used(1, 90, 30)))
+    assert sums(store.inspector.run(claim.run.id)) == (Decimal(0), 0, Decimal("0.9"), 500)
+    assert store.worker.reply(claim, reply_of(used(1, 90, 30)))
 
-    assert sums(store.run(claim.run.id)) == (Decimal("0.15"), 120, Decimal(0), 0)
+    assert sums(store.inspector.run(claim.run.id)) == (Decimal("0.15"), 120, Decimal(0), 0)
     assert data_of(store, claim.run.id, "usage.reserved") == [
         {"call": 1, "model": "m", "tokens": 500, "cost": "0.900", "max_output_tokens": 400}
     ]
@@ -105,11 +105,11 @@ def test_a_second_call_gets_what_the_first_left_and_a_third_nothing(store: Store
 
     assert reserved(store, claim, 1).max_tokens == 400
     assert reserved(store, claim, 2).max_tokens == 100
-    refused = store.reserve(claim, 3, call(), NO_SCOPE_LIMITS)
+    refused = store.worker.reserve(claim, 3, call(), NO_SCOPE_LIMITS)
     assert isinstance(refused, BudgetRefusal)
     assert (refused.limit, refused.budget.scope, refused.temporary) == ("tokens", "run", True)
     assert reserved(store, claim, 3, done=[used(1, 100, 20)]).max_tokens == 280
-    assert sums(store.run(claim.run.id))[1] == 120
+    assert sums(store.inspector.run(claim.run.id))[1] == 120
 
 
 def test_an_answer_that_got_lost_is_given_once_more(store: Store) -> None:
@@ -117,14 +117,14 @@ def test_an_answer_that_got_lost_is_given_once_more(store: Store) -> None:
 
     first = reserved(store, claim, 1)
     assert reserved(store, claim, 1, again=True) == first
-    assert store.run(claim.run.id).reserved_tokens == 500
+    assert store.inspector.run(claim.run.id).reserved_tokens == 500
 
 
 def test_a_holder_that_was_replaced_can_reserve_nothing(store: Store) -> None:
     claim = claimed(store, max_tokens=1_000)
     lose(store, claim)
 
-    assert store.reserve(claim, 1, call(), NO_SCOPE_LIMITS) == Stale()
+    assert store.worker.reserve(claim, 1, call(), NO_SCOPE_LIMITS) == Stale()
 
 
 def test_a_lost_call_counts_in_full_and_its_holder_may_correct_that_once(store: Store) -> None:
@@ -135,17 +135,17 @@ def test_a_lost_call_counts_in_full_and_its_holder_may_correct_that_once(store: 
 
     lose(store, claim)
 
-    run = store.run(claim.run.id)
+    run = store.inspector.run(claim.run.id)
     assert sums(run) == (Decimal("0.9"), 500, Decimal(0), 0)
     assert run.calls == 1
     assert book(store, this_day(tenant)) == (Decimal("0.9"), 500, Decimal(0), 0)
     assert data_of(store, run.id, "usage.settled")[-1]["lost"] is True
 
     late = reply_of(used(1, 80, 20))
-    assert not store.reply(claim, late)
-    assert not store.reply(claim, late)
+    assert not store.worker.reply(claim, late)
+    assert not store.worker.reply(claim, late)
 
-    run = store.run(claim.run.id)
+    run = store.inspector.run(claim.run.id)
     assert sums(run) == (Decimal("0.12"), 100, Decimal(0), 0)
     assert run.calls == 1
     assert book(store, this_day(tenant)) == (Decimal("0.12"), 100, Decimal(0), 0)
@@ -155,14 +155,14 @@ def test_a_lost_call_counts_in_full_and_its_holder_may_correct_that_once(store: 
 def test_a_parked_ask_settles_what_its_last_holder_had_put_aside(store: Store) -> None:
     queue = new_queue()
     asked_run(store, queue, run={"max_tokens": 1_000}, max_attempts=1)
-    claim = store.claim(queue, new_worker(store, queue))
+    claim = store.worker.claim(queue, new_worker(store, queue))
     assert claim is not None
     reserved(store, claim)
 
-    store.retire_worker(claim.worker_id)
-    store.expire_leases()
+    store.process.retire_worker(claim.worker_id)
+    store.coordinator.expire_leases()
 
-    assert sums(store.run(claim.run.id)) == (Decimal("0.9"), 500, Decimal(0), 0)
+    assert sums(store.inspector.run(claim.run.id)) == (Decimal("0.9"), 500, Decimal(0), 0)
 
 
 def test_what_is_given_back_or_put_off_keeps_nothing_aside(store: Store) -> None:
@@ -170,12 +170,12 @@ def test_what_is_given_back_or_put_off_keeps_nothing_aside(store: Store) -> None
     reserved(store, released)
     reserved(store, deferred)
 
-    store.release(released, "database_away")
+    store.worker.release(released, "database_away")
     wait = BudgetWait(scope="run", limit="tokens")
-    store.defer(deferred, Deferral(seconds=60, waiting_for=wait, calls=(used(1, 10, 10),)))
+    store.worker.defer(deferred, Deferral(seconds=60, waiting_for=wait, calls=(used(1, 10, 10),)))
 
-    assert sums(store.run(released.run.id)) == (Decimal(0), 0, Decimal(0), 0)
-    assert sums(store.run(deferred.run.id)) == (Decimal("0.03"), 20, Decimal(0), 0)
+    assert sums(store.inspector.run(released.run.id)) == (Decimal(0), 0, Decimal(0), 0)
+    assert sums(store.inspector.run(deferred.run.id)) == (Decimal("0.03"), 20, Decimal(0), 0)
 
 
 def test_a_call_whose_run_ended_is_settled_when_its_holder_is_gone(store: Store) -> None:
@@ -183,16 +183,16 @@ def test_a_call_whose_run_ended_is_settled_when_its_holder_is_gone(store: Store)
     tenant = new_id("t")
     claim = claimed(store, tenant=tenant)
     reserved(store, claim, limits=limits)
-    with store.locked(claim.run.id) as transaction:
+    with store.coordinator.locked(claim.run.id) as transaction:
         transaction.finish(RunStatus.CANCELLED, "KILL")
         happen(transaction, "run.cancelled")
-    last = store.run(claim.run.id).last_seq
+    last = store.inspector.run(claim.run.id).last_seq
 
-    assert store.settle_orphans() == 0
-    store.retire_worker(claim.worker_id)
-    store.expire_leases()
+    assert store.coordinator.settle_orphans() == 0
+    store.process.retire_worker(claim.worker_id)
+    store.coordinator.expire_leases()
 
-    run = store.run(claim.run.id)
+    run = store.inspector.run(claim.run.id)
     assert sums(run) == (Decimal("0.9"), 500, Decimal(0), 0)
     assert run.last_seq == last, "a run that has ended has no more events"
     assert book(store, ("tenant_month", f"{tenant}/{datetime.now(UTC):%Y-%m}"))[:2] == (Decimal("0.9"), 500)
@@ -203,7 +203,7 @@ def test_runs_of_a_session_share_its_budget_and_those_of_another_do_not(store: S
     session = new_id("s")
     first = claimed(store, session_id=session)
     reserved(store, first, limits=limits)
-    store.reply(first, reply_of(used(1, 100, 150)))
+    store.worker.reply(first, reply_of(used(1, 100, 150)))
 
     second, other = claimed(store, session_id=session), claimed(store, session_id=new_id("s"))
 
@@ -214,7 +214,7 @@ def test_runs_of_a_session_share_its_budget_and_those_of_another_do_not(store: S
 def test_a_limit_that_is_new_counts_what_was_spent_before_it(store: Store) -> None:
     tenant = new_id("t")
     before = claimed(store, tenant=tenant)
-    store.reply(before, Reply(kind="answer", usage=used(1, 200, 100).usage))
+    store.worker.reply(before, Reply(kind="answer", usage=used(1, 200, 100).usage))
     limits = ScopeLimits(tenant_day=(None, 500), tenant_month=(None, 10_000))
 
     claim = claimed(store, tenant=tenant)
@@ -239,8 +239,8 @@ def test_a_provider_without_room_leaves_nothing_put_aside(store: Store) -> None:
         asked.append(granted)
         return wait if len(asked) == 1 else None
 
-    assert store.reserve(claim, 1, call(), NO_SCOPE_LIMITS, take=take) == wait
-    assert store.run(claim.run.id).reserved_tokens == 0
+    assert store.worker.reserve(claim, 1, call(), NO_SCOPE_LIMITS, take=take) == wait
+    assert store.inspector.run(claim.run.id).reserved_tokens == 0
     assert reserved(store, claim, 1, take=take) == asked[1]
 
 
@@ -275,7 +275,7 @@ def test_concurrent_calls_of_several_stores_never_overspend_together(database: D
         try:
             for turn in range(12):
                 no = number * 100 + turn + 1
-                answer = store.reserve(claim, no, call(prompt=50, least=5, most=100), limits, done=done)
+                answer = store.worker.reserve(claim, no, call(prompt=50, least=5, most=100), limits, done=done)
                 done = []
                 if isinstance(answer, Granted):
                     # The provider takes all that it may, every other time.
@@ -296,10 +296,10 @@ def test_concurrent_calls_of_several_stores_never_overspend_together(database: D
         other.close()
     for claim in {claim.run.id: claim for claim in claims}.values():  # of one claim, only the first release counts
         rest = [made for each, done in left if each.run.id == claim.run.id for made in done]
-        first.release(claim, "done", calls=tuple(rest))
+        first.worker.release(claim, "done", calls=tuple(rest))
 
     assert not faults
-    runs = [first.run(run_id) for run_id in {claim.run.id for claim in claims}]
+    runs = [first.inspector.run(run_id) for run_id in {claim.run.id for claim in claims}]
     assert sum(run.cost for run in runs) == sum(spent) <= Decimal("3")
     assert sum(spent) > Decimal("2.7"), "the limit was never near"
     assert not any(run.reserved_cost or run.reserved_tokens for run in runs)
@@ -326,7 +326,7 @@ def test_the_budgets_of_a_run_follow_from_its_row_and_the_time(store: Store) -> 
 def test_every_reservation_is_on_record(store: Store) -> None:
     claim = claimed(store, max_tokens=1_000)
     reserved(store, claim)
-    store.reply(claim, reply_of(used(1, 90, 30)))
+    store.worker.reply(claim, reply_of(used(1, 90, 30)))
 
     with store.database.read() as connection:
         row = connection.execute(reservations.select().where(reservations.c.run_id == claim.run.id)).one()
@@ -335,11 +335,11 @@ def test_every_reservation_is_on_record(store: Store) -> None:
 
 
 def test_the_levels_tell_what_is_put_aside_and_the_least_that_is_left_of_any_limit(store: Store) -> None:
-    before = store.budget_levels().reserved
+    before = store.monitor.budget_levels().reserved
     limits = ScopeLimits(session=(Decimal(100), None), tenant_day=(None, 50_000), tenant_month=(Decimal(9), 6_000))
     claim = claimed(store, max_cost=Decimal(1), max_tokens=10_000, session_id=new_id("s"), tenant=new_id("t"))
     granted = reserved(store, claim, limits=limits)
-    levels = store.budget_levels()
+    levels = store.monitor.budget_levels()
 
     assert levels.reserved - before == granted.amount.cost == Decimal("0.9")
     # The database may hold other tests' runs, which have less left.
@@ -351,8 +351,8 @@ def test_the_levels_tell_what_is_put_aside_and_the_least_that_is_left_of_any_lim
         expected = {"run": 0.1, "session": 0.991, "tenant_day": 0.99, "tenant_month": 0.9}
         assert levels.remaining == pytest.approx(expected)
 
-    assert store.reply(claim, reply_of(used(1, 100, 0)))
-    assert store.budget_levels().reserved == before
+    assert store.worker.reply(claim, reply_of(used(1, 100, 0)))
+    assert store.monitor.budget_levels().reserved == before
 
 
 def test_the_tenants_with_the_least_left_are_told(store: Store) -> None:
@@ -360,10 +360,10 @@ def test_the_tenants_with_the_least_left_are_told(store: Store) -> None:
     tenant = new_id("t")
     reserved(store, claimed(store, max_cost=Decimal(1), max_tokens=10_000, tenant=tenant), limits=limits)
 
-    levels = store.tenant_levels(1_000)
+    levels = store.monitor.tenant_levels(1_000)
 
     mine = {one.scope: round(one.share, 6) for one in levels if one.tenant == tenant}
     assert mine == {"tenant_day": 0.1, "tenant_month": round(1 - 500 / 6_000, 6)}
-    assert len(store.tenant_levels(1)) == 2
+    assert len(store.monitor.tenant_levels(1)) == 2
     days = [one.share for one in levels if one.scope == "tenant_day"]
     assert days == sorted(days)

@@ -15,6 +15,7 @@ from turnwise.record.past.private_record import PrivateRecord
 from turnwise.record.past.retrying import RetryLimits
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.replay import replay
 
 
@@ -77,7 +78,7 @@ def test_the_ask_that_failed_is_asked_again_and_the_rest_is_kept(store: Store, b
     # when
     faults.broken.clear()
     stage.said = {place: said for place, said in stage.said.items() if not _failed(said)}
-    run, ask = store.retry(failed.id)
+    run, ask = store.tenant(DEFAULT_TENANT).retry(failed.id)
 
     # then
     assert ask is not None
@@ -88,10 +89,10 @@ def test_the_ask_that_failed_is_asked_again_and_the_rest_is_kept(store: Store, b
     assert told(store, ended) == whole
     assert faults.calls[before] == broken  # what came before was not called again
     assert len(faults.calls) == before + {"model": 4, "handler": 3}[broken]
-    types = [event.type for event in store.events(run.id)]
+    types = [event.type for event in store.inspector.events(run.id)]
     assert types[types.index("run.failed") :][:2] == ["run.failed", "run.retried"]
     with PrivateRecord() as scratch:
-        assert replay(stage.app, store.export(run.id), scratch).same
+        assert replay(stage.app, store.inspector.export(run.id), scratch).same
 
 
 def _failed(said: object) -> bool:
@@ -109,14 +110,14 @@ def test_a_move_that_failed_is_made_again_with_the_same_answer(store: Store, wit
 
     faults.broken.clear()
     calls = faults.calls.count("model")
-    run, ask = store.retry(failed.id)
+    run, ask = store.tenant(DEFAULT_TENANT).retry(failed.id)
 
     assert ask is None
     assert run.move_due_at is not None
     assert told(store, stage.go_on(run.id)) == whole
     assert faults.calls.count("model") == calls  # nobody was asked anything again
     with PrivateRecord() as scratch:
-        difference = replay(stage.app, store.export(run.id), scratch).difference
+        difference = replay(stage.app, store.inspector.export(run.id), scratch).difference
     assert difference is not None  # what failed once does not any more
     assert difference.recorded is not None
     assert difference.recorded["type"] == "run.failed"
@@ -126,31 +127,31 @@ def test_a_run_that_was_out_of_time_has_its_time_again(store: Store) -> None:
     stage = the_stage(store, Faults())
     run_id = stage.submit("go", deadline=1_000.0)
     stage.go_on(run_id, 1)
-    with store.locked(run_id) as transaction:
+    with store.coordinator.locked(run_id) as transaction:
         transaction.run = replace(transaction.run, deadline_at=transaction.now - 1)
     late = stage.go_on(run_id)
     assert (late.status, late.status_code) == ("failed", "TIMEOUT")
 
-    run, _ = store.retry(run_id, RetryLimits(deadline=500.0))
+    run, _ = store.tenant(DEFAULT_TENANT).retry(run_id, RetryLimits(deadline=500.0))
 
     assert run.deadline_at is not None
-    with store.locked(run_id) as transaction:
+    with store.coordinator.locked(run_id) as transaction:
         assert 400 < run.deadline_at - transaction.now <= 500
     assert stage.go_on(run_id).status == "completed"
     with PrivateRecord() as scratch:
-        assert replay(stage.app, store.export(run_id), scratch).same
+        assert replay(stage.app, store.inspector.export(run_id), scratch).same
 
 
 def test_what_has_not_failed_is_not_retried(store: Store) -> None:
     stage = the_stage(store, Faults())
     run_id = stage.submit("go")
     with pytest.raises(ConflictError, match="has not failed, it is queued") as caught:
-        store.retry(run_id)
+        store.tenant(DEFAULT_TENANT).retry(run_id)
     assert caught.value.code == "not_failed"
 
     stage.go_on(run_id)
     with pytest.raises(ConflictError, match="has not failed, it is completed"):
-        store.retry(run_id)
+        store.tenant(DEFAULT_TENANT).retry(run_id)
 
 
 def test_a_run_whose_rules_ended_it_is_not_retried(store: Store) -> None:
@@ -159,7 +160,7 @@ def test_a_run_whose_rules_ended_it_is_not_retried(store: Store) -> None:
     assert run.status_code == "STALLED"
 
     with pytest.raises(ConflictError, match="STALLED: the same answers would end it again; fork it") as caught:
-        store.retry(run.id)
+        store.tenant(DEFAULT_TENANT).retry(run.id)
     assert caught.value.code == "not_retryable"
 
 
@@ -175,12 +176,12 @@ def test_a_run_of_a_session_goes_on_with_what_it_had_added_unless_the_session_we
     # when
     faults.broken.clear()
     stage.said.clear()
-    store.retry(failed.id)
+    store.tenant(DEFAULT_TENANT).retry(failed.id)
     ended = stage.go_on(failed.id)
 
     # then
     assert ended.status == "completed"
-    [task] = store.session(session).tasks
+    [task] = store.tenant(DEFAULT_TENANT).session(session).tasks
     assert (task.task, task.agents[0].history_len) == (TASK, 8)
 
     # when another run of the session begins
@@ -193,7 +194,7 @@ def test_a_run_of_a_session_goes_on_with_what_it_had_added_unless_the_session_we
 
     # then
     with pytest.raises(ConflictError, match=f"has continued with the run {later.id}") as caught:
-        store.retry(other.id)
+        store.tenant(DEFAULT_TENANT).retry(other.id)
     assert caught.value.code == "session_went_on"
 
 
@@ -206,7 +207,7 @@ def test_a_run_that_could_not_begin_begins_anew(store: Store) -> None:
     assert stage.go_on(run_id).status_code == "ERROR"
 
     faults.broken.clear()
-    run, ask = store.retry(run_id)
+    run, ask = store.tenant(DEFAULT_TENANT).retry(run_id)
 
     assert (run.status, run.started_at, ask) == ("queued", None, None)
     assert stage.go_on(run_id).status == "completed"
@@ -218,11 +219,11 @@ def test_it_is_the_human_s_turn_again(store: Store) -> None:
     stage.go_on(run_id, 1)
     asked = stage.waiting(run_id)
     assert kept(asked.waiting_for)["kind"] == "human"
-    with store.locked(run_id) as transaction:
+    with store.coordinator.locked(run_id) as transaction:
         transaction.run = replace(transaction.run, deadline_at=transaction.now - 1)
     assert stage.waiting(run_id).status_code == "TIMEOUT"
 
-    run, ask = store.retry(run_id, RetryLimits(deadline=1_000.0))
+    run, ask = store.tenant(DEFAULT_TENANT).retry(run_id, RetryLimits(deadline=1_000.0))
 
     assert ask is not None
     assert (run.status, ask.status, ask.id) == ("waiting", "open", asked.awaiting)

@@ -14,27 +14,28 @@ from turnwise.record.runs.kept_errors import kept_error
 from turnwise.record.runs.records import NewDocument, NewHistory, RunFilter
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 
 
 def test_an_accepted_run_is_queued_with_its_first_event(store: Store) -> None:
-    run, created = store.submit(new_run(tags=("a",), deadline=60.0))
+    run, created = store.tenant(DEFAULT_TENANT).submit(new_run(tags=("a",), deadline=60.0))
 
     assert created
-    assert store.run(run.id) == run
+    assert store.inspector.run(run.id) == run
     assert (run.status, run.last_seq) == ("queued", 1)
     assert run.deadline_at is not None
     assert 59 < run.deadline_at - run.created_at < 61
-    assert [event.type for event in store.events(run.id)] == ["run.accepted"]
+    assert [event.type for event in store.inspector.events(run.id)] == ["run.accepted"]
 
 
 def test_the_same_key_and_body_give_the_same_run(store: Store) -> None:
     tenant = new_id("tenant")
-    first, _ = store.submit(new_run(tenant=tenant, idempotency_key="k", body_hash="h"))
+    first, _ = store.tenant(tenant).submit(new_run(idempotency_key="k", body_hash="h"))
 
-    again, created = store.submit(new_run(tenant=tenant, idempotency_key="k", body_hash="h"))
+    again, created = store.tenant(tenant).submit(new_run(idempotency_key="k", body_hash="h"))
     with pytest.raises(ConflictError) as caught:
-        store.submit(new_run(tenant=tenant, idempotency_key="k", body_hash="other"))
-    other, other_created = store.submit(new_run(tenant=new_id("tenant"), idempotency_key="k", body_hash="other"))
+        store.tenant(tenant).submit(new_run(idempotency_key="k", body_hash="other"))
+    other, other_created = store.tenant(new_id("tenant")).submit(new_run(idempotency_key="k", body_hash="other"))
 
     assert (again.id, created) == (first.id, False)
     assert caught.value.code == "idempotency_mismatch"
@@ -45,7 +46,7 @@ def test_the_same_key_and_body_give_the_same_run(store: Store) -> None:
 def test_a_failed_transaction_leaves_nothing(store: Store) -> None:
     run = asked_run(store, new_queue())
 
-    with pytest.raises(ZeroDivisionError), store.locked(run.id) as transaction:
+    with pytest.raises(ZeroDivisionError), store.coordinator.locked(run.id) as transaction:
         transaction.push_frame("triage/billing", {})
         transaction.put_document("lost", {})
         happen(transaction, "task.started")
@@ -53,18 +54,18 @@ def test_a_failed_transaction_leaves_nothing(store: Store) -> None:
         transaction.flush()
         raise ZeroDivisionError
 
-    assert store.run(run.id) == run
-    assert [frame.no for frame in store.frames_of(run.id)] == [1]
-    assert [event.seq for event in store.events(run.id)] == [1, 2]
-    assert store.history(run.id, "triage") == []
+    assert store.inspector.run(run.id) == run
+    assert [frame.no for frame in store.inspector.frames_of(run.id)] == [1]
+    assert [event.seq for event in store.inspector.events(run.id)] == [1, 2]
+    assert store.inspector.history(run.id, "triage") == []
 
 
 def test_events_are_numbered_without_gaps_by_concurrent_writers(store: Store) -> None:
-    run, _ = store.submit(new_run())
+    run, _ = store.tenant(DEFAULT_TENANT).submit(new_run())
 
     def write() -> None:
         for _ in range(10):
-            with store.locked(run.id) as transaction:
+            with store.coordinator.locked(run.id) as transaction:
                 happen(transaction, "task.started")
 
     threads = [threading.Thread(target=write) for _ in range(5)]
@@ -73,83 +74,83 @@ def test_events_are_numbered_without_gaps_by_concurrent_writers(store: Store) ->
     for thread in threads:
         thread.join()
 
-    assert [event.seq for event in store.events(run.id)] == list(range(1, 52))
+    assert [event.seq for event in store.inspector.events(run.id)] == list(range(1, 52))
 
 
 def test_frames_are_numbered_once_and_loop_counts_go_with_them(store: Store) -> None:
     run = asked_run(store, new_queue())
 
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         second = transaction.push_frame("triage/billing", {"step": 1})
         transaction.count(second, "a", 0)
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         transaction.save_frame(1, {"step": 5})
         assert transaction.count(second, "b", 3) in ([("a", 1), ("b", 1)], [("b", 1), ("a", 1)])
         assert transaction.count(second, "b", 1) == [("b", 2)]
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         transaction.pop_frame(second)
         third = transaction.push_frame("triage/billing", {})
         assert transaction.count(third, "a", 3) == [("a", 1)]
 
-    assert [(frame.no, frame.state) for frame in store.frames_of(run.id)] == [(1, {"step": 5}), (3, {})]
+    assert [(frame.no, frame.state) for frame in store.inspector.frames_of(run.id)] == [(1, {"step": 5}), (3, {})]
 
 
 def test_a_history_is_read_back_as_far_as_the_tokens_reach(store: Store) -> None:
     run = asked_run(store, new_queue())
     rows = [NewHistory(role="user", body={"n": n}, tokens=10) for n in range(6)]
 
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         transaction.append_history("a", rows)
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         transaction.cut_history("a", 4)
         transaction.append_history("a", rows[:1])
         agent = transaction.agent("a")
 
     assert (agent.history_len, agent.history_epoch, agent.history_tokens) == (5, 1, 50)
-    assert [row.body["n"] for row in store.history(run.id, "a")] == [0, 1, 2, 3, 0]
-    assert [row.idx for row in store.history(run.id, "a", max_tokens=25)] == [3, 4]
-    assert [row.idx for row in store.history(run.id, "a", after_idx=2)] == [3, 4]
+    assert [row.body["n"] for row in store.inspector.history(run.id, "a")] == [0, 1, 2, 3, 0]
+    assert [row.idx for row in store.inspector.history(run.id, "a", max_tokens=25)] == [3, 4]
+    assert [row.idx for row in store.inspector.history(run.id, "a", after_idx=2)] == [3, 4]
 
 
 def test_the_same_place_can_not_be_asked_twice(store: Store) -> None:
     run = asked_run(store, new_queue())
 
-    with pytest.raises(Exception, match=r"(?i)unique"), store.locked(run.id) as transaction:
+    with pytest.raises(Exception, match=r"(?i)unique"), store.coordinator.locked(run.id) as transaction:
         transaction.add_ask(new_ask("llm"))
 
-    assert store.run(run.id) == run
+    assert store.inspector.run(run.id) == run
 
 
 def test_an_ended_run_can_not_be_cancelled(store: Store) -> None:
-    run, _ = store.submit(new_run())
-    store.request_cancel(run.id)
-    first = store.request_cancel(run.id)
+    run, _ = store.tenant(DEFAULT_TENANT).submit(new_run())
+    store.tenant(DEFAULT_TENANT).request_cancel(run.id)
+    first = store.tenant(DEFAULT_TENANT).request_cancel(run.id)
 
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         transaction.finish(RunStatus.CANCELLED, "KILL")
     with pytest.raises(ConflictError) as caught:
-        store.request_cancel(run.id)
+        store.tenant(DEFAULT_TENANT).request_cancel(run.id)
 
     assert first.cancel_requested_at is not None
     assert caught.value.code == "already_ended"
-    assert store.run(run.id).finished_at is not None
+    assert store.inspector.run(run.id).finished_at is not None
     with pytest.raises(NotFoundError):
-        store.request_cancel("run_unknown")
+        store.tenant(DEFAULT_TENANT).request_cancel("run_unknown")
 
 
 def test_a_question_is_answered_once(store: Store) -> None:
     run = asked_run(store, None)
-    assert run.awaiting in [ask.id for ask in store.open_questions(limit=1000)]
+    assert run.awaiting in [ask.id for ask in store.tenant(DEFAULT_TENANT).open_questions(limit=1000)]
 
-    store.answer(run.id, NewDocument(id="doc-2", body={"content": "yes"}))
+    store.tenant(DEFAULT_TENANT).answer(run.id, NewDocument(id="doc-2", body={"content": "yes"}))
     with pytest.raises(ConflictError) as unnamed:
-        store.answer(run.id, NewDocument(id="doc-3", body={}))
+        store.tenant(DEFAULT_TENANT).answer(run.id, NewDocument(id="doc-3", body={}))
     with pytest.raises(ConflictError) as named:
-        store.answer(run.id, NewDocument(id="doc-3", body={}), run.awaiting)
+        store.tenant(DEFAULT_TENANT).answer(run.id, NewDocument(id="doc-3", body={}), run.awaiting)
 
     assert (unnamed.value.code, named.value.code) == ("already_answered", "already_answered")
-    assert store.events(run.id)[-1].document == {"content": "yes"}
-    with store.locked(run.id) as transaction:
+    assert store.inspector.events(run.id)[-1].document == {"content": "yes"}
+    with store.coordinator.locked(run.id) as transaction:
         reply = transaction.reply()
     assert reply is not None
     assert reply.document_id == "doc-2"
@@ -157,17 +158,17 @@ def test_a_question_is_answered_once(store: Store) -> None:
 
 def test_runs_are_listed_by_page_and_filter(store: Store) -> None:
     tenant = new_id("tenant")
-    made = [store.submit(new_run(tenant=tenant, tags=("odd",) if n % 2 else ()))[0].id for n in range(5)]
+    made = [store.tenant(tenant).submit(new_run(tags=("odd",) if n % 2 else ()))[0].id for n in range(5)]
 
-    first, cursor = store.runs(RunFilter(tenant=tenant), limit=3)
-    second, end = store.runs(RunFilter(tenant=tenant), cursor, limit=3)
-    odd, _ = store.runs(RunFilter(tenant=tenant, tag="odd"))
+    first, cursor = store.inspector.runs(RunFilter(tenant=tenant), limit=3)
+    second, end = store.inspector.runs(RunFilter(tenant=tenant), cursor, limit=3)
+    odd, _ = store.inspector.runs(RunFilter(tenant=tenant, tag="odd"))
 
     assert [run.id for run in first + second] == made[::-1]
     assert end is None
     assert [run.id for run in odd] == [made[3], made[1]]
     with pytest.raises(InvalidRequestError):
-        store.runs(cursor="é")
+        store.inspector.runs(cursor="é")
 
 
 @pytest.mark.parametrize("name", ["unavailable", "model_unavailable", "ModelUnavailableError"])
@@ -176,13 +177,13 @@ def test_failed_runs_are_found_by_what_their_error_is_called(store: Store, name:
     error = {"type": "ModelUnavailableError", "code": "model_unavailable", "kind": "unavailable", "message": "away"}
     found = []
     for with_error in (error, {"type": "Broken", "message": "unavailable"}, None):
-        run, _ = store.submit(new_run(tenant=tenant))
-        with store.locked(run.id) as transaction:
+        run, _ = store.tenant(tenant).submit(new_run())
+        with store.coordinator.locked(run.id) as transaction:
             transaction.finish(RunStatus.FAILED, "ERROR", error=kept_error(with_error))
         found.append(run.id)
-    ended = store.run(found[0]).finished_at
+    ended = store.inspector.run(found[0]).finished_at
     assert ended is not None
 
-    assert [run.id for run in store.runs(RunFilter(tenant=tenant, errors=("timeout", name)))[0]] == found[:1]
-    assert store.runs(RunFilter(tenant=tenant, errors=(name,), finished_after=ended))[0] == []
-    assert store.runs(RunFilter(tenant=tenant, errors=(name,), finished_after=ended - 1))[0] != []
+    assert [run.id for run in store.inspector.runs(RunFilter(tenant=tenant, errors=("timeout", name)))[0]] == found[:1]
+    assert store.inspector.runs(RunFilter(tenant=tenant, errors=(name,), finished_after=ended))[0] == []
+    assert store.inspector.runs(RunFilter(tenant=tenant, errors=(name,), finished_after=ended - 1))[0] != []

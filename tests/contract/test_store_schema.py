@@ -26,6 +26,7 @@ from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import NewHistory
 from turnwise.record.states import AskStatus, RunStatus
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 
 
 def test_migrations_make_the_tables_that_the_code_knows(database: Database) -> None:
@@ -151,19 +152,19 @@ def test_a_run_of_the_version_before_goes_on(of_version_0001: Database, written:
     if written != "before the migration":
         run = "run_late"
         _insert(of_version_0001, run)
-        store.request_cancel("run_old")
-    worker = store.register_worker(WorkerInfo(kind="llm", queues=("queue",), host="here", pid=1, version="1"))
+        store.tenant(DEFAULT_TENANT).request_cancel("run_old")
+    worker = store.process.register_worker(WorkerInfo(kind="llm", queues=("queue",), host="here", pid=1, version="1"))
 
     # when
-    claim = store.claim("queue", worker)
+    claim = store.worker.claim("queue", worker)
 
     # then
     assert claim is not None
     assert claim.run.id == run
     assert (claim.agent.state, claim.agent.history_len) == ({"visits": 1}, 1)
-    assert [row.body for row in store.history(run, "triage")] == [{"content": "hi"}]
-    assert store.reply(claim, Reply(kind="nothing", history=(NewHistory(role="assistant", body={}),)))
-    assert len(store.history(run, "triage")) == 2
+    assert [row.body for row in store.inspector.history(run, "triage")] == [{"content": "hi"}]
+    assert store.worker.reply(claim, Reply(kind="nothing", history=(NewHistory(role="assistant", body={}),)))
+    assert len(store.inspector.history(run, "triage")) == 2
 
 
 def test_the_migration_to_sessions_can_be_taken_back(of_version_0001: Database) -> None:
@@ -174,7 +175,7 @@ def test_the_migration_to_sessions_can_be_taken_back(of_version_0001: Database) 
     _insert(of_version_0001, "run_later")
     of_version_0001.migrate()
 
-    assert [run.id for run in Store(of_version_0001).runs()[0]] == ["run_old", "run_later"]
+    assert [run.id for run in Store(of_version_0001).inspector.runs()[0]] == ["run_old", "run_later"]
 
 
 def _say(database: Database, version: str, oldest_program: str) -> None:
@@ -254,8 +255,8 @@ def test_a_program_of_0002_that_runs_already_works_on_the_new_schema(of_version_
             connection.exec_driver_sql(statement)
 
     store = Store(of_version_0001)
-    assert "run_2" in store.due_moves(limit=1000, patience=0)
-    with store.locked("run_2") as transaction:
+    assert "run_2" in store.coordinator.due_moves(limit=1000, patience=0)
+    with store.coordinator.locked("run_2") as transaction:
         ask, reply = transaction.open_ask(), transaction.reply()
         assert ask is not None
         assert reply is not None
@@ -268,7 +269,7 @@ def test_an_empty_database_is_told_apart(tmp_path: Path) -> None:
     with pytest.raises(SchemaVersionError, match="turnwise migrate"):
         database.check_schema()
     with pytest.raises(SchemaVersionError, match="turnwise migrate"):
-        Store(database).run("run_1")
+        Store(database).inspector.run("run_1")
     database.close()
 
 

@@ -12,6 +12,7 @@ from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def test_a_situation_tells_run_ask_place_in_the_queue_and_fleet(store: Store) ->
     worker = new_worker(store, queue)
 
     # when
-    now = store.situation(run.id)
+    now = store.inspector.situation(run.id)
 
     # then
     assert (now.run.id, now.ask.id if now.ask else None, now.holder) == (run.id, run.awaiting, None)
@@ -35,15 +36,15 @@ def test_a_situation_tells_run_ask_place_in_the_queue_and_fleet(store: Store) ->
     assert now.now >= run.created_at
     assert now.fleet is not None
     assert worker in {one.id for one in now.fleet}
-    assert [one.ahead for one in store.situations([first.id, urgent.id])] == [None, None]
+    assert [one.ahead for one in store.inspector.situations([first.id, urgent.id])] == [None, None]
 
 
 def test_a_claimed_ask_has_its_holder(store: Store) -> None:
     queue = new_queue()
     run, worker = asked_run(store, queue), new_worker(store, queue)
-    store.claim(queue, worker)
+    store.worker.claim(queue, worker)
 
-    now = store.situation(run.id)
+    now = store.inspector.situation(run.id)
 
     assert now.holder is not None
     assert (now.holder.id, now.ahead) == (worker, None)
@@ -52,9 +53,9 @@ def test_a_claimed_ask_has_its_holder(store: Store) -> None:
 def test_only_processes_with_a_lease_are_there(store: Store) -> None:
     queue, short = new_queue(), Store(store.database, lease_seconds=0.0)
     run, lapsed, retired = asked_run(store, queue), new_worker(short, queue), new_worker(store, queue)
-    store.retire_worker(retired)
+    store.process.retire_worker(retired)
 
-    fleet = store.situation(run.id).fleet
+    fleet = store.inspector.situation(run.id).fleet
 
     assert fleet is not None
     assert not {lapsed, retired} & {one.id for one in fleet}
@@ -62,15 +63,15 @@ def test_only_processes_with_a_lease_are_there(store: Store) -> None:
 
 def test_a_pinned_run_tells_processes_of_its_version_from_others(store: Store) -> None:
     version = new_id("version")
-    run, _ = store.submit(new_run(version=version))
+    run, _ = store.tenant(DEFAULT_TENANT).submit(new_run(version=version))
 
     def register(of: str) -> str:
         info = WorkerInfo(kind=COORDINATOR, queues=(COORDINATOR,), host="here", pid=1, version=of)
-        return store.register_worker(info)
+        return store.process.register_worker(info)
 
     mine, other = register(version), register("other")
 
-    now, free = store.situation(run.id, pinned=True), store.situation(run.id)
+    now, free = store.inspector.situation(run.id, pinned=True), store.inspector.situation(run.id)
 
     assert [one.id for one in now.fleet or ()] == [mine]
     assert other in {one.id for one in now.others}
@@ -80,26 +81,26 @@ def test_a_pinned_run_tells_processes_of_its_version_from_others(store: Store) -
 
 def test_a_run_waits_for_the_one_before_it_only_until_that_has_ended(store: Store) -> None:
     session = new_id("session")
-    first, second = (store.submit(new_run(session_id=session))[0] for _ in range(2))
-    with store.locked(second.id) as transaction:
+    first, second = (store.tenant(DEFAULT_TENANT).submit(new_run(session_id=session))[0] for _ in range(2))
+    with store.coordinator.locked(second.id) as transaction:
         transaction.change(waiting_for=SessionWait(run=first.id), move_due_at=None)
 
-    before = store.situation(second.id).before
-    with store.locked(first.id) as transaction:
+    before = store.inspector.situation(second.id).before
+    with store.coordinator.locked(first.id) as transaction:
         transaction.finish(RunStatus.COMPLETED, "DONE")
 
-    assert (before, store.situation(second.id).before) == (first.id, None)
+    assert (before, store.inspector.situation(second.id).before) == (first.id, None)
 
 
 def test_a_coordinator_that_does_not_sign_on_is_noticed_by_its_sweeps(store: Store) -> None:
-    run, _ = store.submit(new_run())
+    run, _ = store.tenant(DEFAULT_TENANT).submit(new_run())
 
-    store.sweep_lease(new_queue(), "somebody", 60.0)
+    store.coordinator.sweep_lease(new_queue(), "somebody", 60.0)
 
-    assert store.situation(run.id).sweeping
+    assert store.inspector.situation(run.id).sweeping
 
 
 def test_an_unknown_run_has_no_situation(store: Store) -> None:
     with pytest.raises(NotFoundError, match="there is no run 'run_none'"):
-        store.situation("run_none")
-    assert store.situations([]) == []
+        store.inspector.situation("run_none")
+    assert store.inspector.situations([]) == []

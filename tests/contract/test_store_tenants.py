@@ -23,7 +23,7 @@ def weighing(database: Database) -> Weigh:
 def served(store: Store, queue: str, claims: int) -> list[str]:
     """The tenants of the next claims."""
     worker = new_worker(store, queue)
-    found = [store.claim(queue, worker) for _ in range(claims)]
+    found = [store.worker.claim(queue, worker) for _ in range(claims)]
     return [claim.run.tenant for claim in found if claim is not None]
 
 
@@ -52,10 +52,10 @@ def test_weights_hold_however_short_an_ask_is_held(weighing: Weigh) -> None:
     flood(store, queue, a=20, b=20)
     worker, tenants = new_worker(store, queue), []
     for _ in range(12):
-        claim = store.claim(queue, worker)
+        claim = store.worker.claim(queue, worker)
         assert claim is not None
         tenants.append(claim.run.tenant)
-        with store.locked(claim.run.id) as transaction:
+        with store.coordinator.locked(claim.run.id) as transaction:
             transaction.close_ask(claim.ask.id, AskStatus.ANSWERED)
     assert Counter(tenants) == {"a": 9, "b": 3}
 
@@ -83,7 +83,7 @@ def test_within_a_tenant_priority_and_then_age_decide(weighing: Weigh) -> None:
     urgent = asked_run(store, queue, run={"tenant": "a"}, priority=3)
     asked_run(store, queue, run={"tenant": "b"})
     worker = new_worker(store, queue)
-    claims = [store.claim(queue, worker) for _ in range(4)]
+    claims = [store.worker.claim(queue, worker) for _ in range(4)]
     mine = [claim.run.id for claim in claims if claim is not None and claim.run.tenant == "a"]
     assert mine == [urgent.id, old.id, new.id]
 

@@ -163,7 +163,7 @@ def _kept(url: str, runs: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     try:
         kept = {}
         for name, run in runs.items():
-            with Store(database).locked(run) as transaction:
+            with Store(database).coordinator.locked(run) as transaction:
                 kept[name] = (transaction.agent("Boss").record or {}).get("attributes") or {}
         return kept
     finally:

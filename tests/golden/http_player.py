@@ -13,6 +13,7 @@ from turnwise.client import Client
 from turnwise.messages.wire import encode_document
 from turnwise.record.runs.records import NewRun
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.tasks.entry import document_of
 
 from . import model
@@ -79,7 +80,7 @@ class HttpPlayer:
             given: Any = Team(scenario, Outside(scenario)).document(message)
         else:
             given = message
-        run, _ = self._store.submit(
+        run, _ = self._store.tenant(DEFAULT_TENANT).submit(
             NewRun(
                 id=new_id("run"),
                 task=scenario.id,

@@ -18,6 +18,7 @@ from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import AskRecord, NewDocument, NewRun, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.attempts.answering import Answering
 from turnwise.serving.moves.move import Mover
 from turnwise.serving.moves.moved import Moved
@@ -47,7 +48,7 @@ class ServedPlayer:
     def __init__(self, store: Store, *, move_with_reply: bool) -> None:
         self._store = store
         self._move_with_reply = move_with_reply
-        self._worker = store.register_worker(
+        self._worker = store.process.register_worker(
             WorkerInfo(kind="responders", queues=("llm", "agent"), host="here", pid=1, version="1")
         )
 
@@ -106,7 +107,7 @@ class _Installation:
         given = arguments["msg"]
         if isinstance(given, ChatDocument) and given.metadata.recipient not in ("", root.name):
             return ObservedRun(taken=(), ends=())
-        run, _ = self._store.submit(
+        run, _ = self._store.tenant(DEFAULT_TENANT).submit(
             NewRun(
                 id=new_id("run"),
                 task=_TASK,
@@ -118,7 +119,9 @@ class _Installation:
             )
         )
         self._drive(run.id)
-        return self._observed(self._store.run(run.id), arguments.get("return_type") or root.default_return_type)
+        return self._observed(
+            self._store.inspector.run(run.id), arguments.get("return_type") or root.default_return_type
+        )
 
     def _process(self, observer: Observer) -> _Process:
         app = App("golden", self._version)
@@ -131,7 +134,7 @@ class _Installation:
         return _Process(
             team=team,
             app=app,
-            answering=Answering(self._store, app),
+            answering=Answering(self._store.worker, app),
             mover=Mover(app=app, llm_queues={}, agent_queues={}),
         )
 
@@ -147,12 +150,12 @@ class _Installation:
                 answers += 1
 
     def _move(self, run_id: str) -> Moved:
-        with self._store.locked(run_id) as transaction:
+        with self._store.coordinator.locked(run_id) as transaction:
             return self._coordinator.mover.move(transaction)
 
     def _answer(self, asked: Moved, process: _Process) -> Moved:
         assert asked.ask is not None
-        claim = self._store.claim(asked.ask.queue, self._worker, self._version)
+        claim = self._store.worker.claim(asked.ask.queue, self._worker, self._version)
         assert claim is not None, f"nobody could claim {asked.ask.ask}"
         assert claim.ask.id == asked.ask.ask
         reply = process.answering.answer(claim)
@@ -162,7 +165,7 @@ class _Installation:
         def then(transaction: RunTransaction) -> None:
             moves.append(process.mover.move(transaction))
 
-        assert self._store.reply(claim, reply, then if self._move_with_reply else None)
+        assert self._store.worker.reply(claim, reply, then if self._move_with_reply else None)
         process.answering.accepted(claim, reply)
         return moves[0] if moves else self._move(asked.run.id)
 
@@ -171,22 +174,22 @@ class _Installation:
         default = self._coordinator.app.tree(_TASK).root.at(asked.path).default_human_response
         said = human_answer(self._world.human.answer(), question, default=default, open_calls=calls)
         document = NewDocument(id=said.metadata.id, body=encode_document(said)) if said is not None else None
-        self._store.answer(run_id, document, asked.id)
+        self._store.tenant(DEFAULT_TENANT).answer(run_id, document, asked.id)
 
     def _question(self, run_id: str) -> tuple[AskRecord, list[Any], ChatDocument | None]:
-        with self._store.locked(run_id) as transaction:
+        with self._store.coordinator.locked(run_id) as transaction:
             asked = transaction.open_ask()
             assert asked is not None
             assert asked.responder == "user"
             agent = AgentMemory.model_validate(transaction.agent(asked.agent).record or {})
-        body = self._store.document(run_id, asked.message_id) if asked.message_id else None
+        body = self._store.inspector.document(run_id, asked.message_id) if asked.message_id else None
         return asked, agent.open_calls, self._decoded(body) if body else None
 
     def _decoded(self, body: dict[str, Any]) -> ChatDocument:
         return decode_document(body, self._coordinator.app.tree(_TASK).registry())
 
     def _observed(self, run: RunRecord, return_type: Any) -> ObservedRun:
-        events = self._store.events(run.id, limit=_ALL)
+        events = self._store.inspector.events(run.id, limit=_ALL)
         assert [event.seq for event in events] == list(range(1, run.last_seq + 1))
         shown = [event_view(event).model_dump(mode="json") for event in events]
         tree = self._coordinator.app.tree(_TASK)

@@ -100,7 +100,7 @@ def bearer(request: pytest.FixtureRequest, here: World, signing: Issuer) -> Bear
 def bad_bearers(here: World, signing: Issuer) -> dict[str, str | None]:
     """What is no key and no token, or none any more."""
     revoked, revoked_key = here.key(OWNER, *ALL)
-    here.gateway.store.revoke_key(revoked.id)
+    here.gateway.store.operator().revoke_key(revoked.id)
     _, expired = here.key(OWNER, *ALL, lifetime=-1)
     good = here.key(OWNER, *ALL)[1]
     claims = {"tenant": OWNER, "scope": " ".join(ALL)}

@@ -29,6 +29,7 @@ from turnwise import (
     ToolMessage,
 )
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.moves.permits import permit
 
 
@@ -189,14 +190,14 @@ def adding(kind: type[ChatAgent] = Adder) -> Callable[[], Task]:
 
 def attributes(store: Store, run_id: str) -> Any:
     """What is on record of the attributes of the run's agent."""
-    with store.locked(run_id) as transaction:
+    with store.coordinator.locked(run_id) as transaction:
         return (transaction.agent("desk").record or {}).get("attributes")
 
 
 def test_a_fork_begins_with_the_attributes_of_its_turn(store: Store) -> None:
     stage = Stage(store, adding())
     run = stage.play("go")
-    taken = [event for event in store.events(run.id, limit=1_000) if event.type == "turn.taken"]
+    taken = [event for event in store.inspector.events(run.id, limit=1_000) if event.type == "turn.taken"]
     # By the events: the model, the agent's first call, the model, the second, ...
     found = []
     for event in taken:
@@ -221,7 +222,7 @@ def test_a_retry_goes_on_with_the_attributes_before_the_turn_that_failed(store: 
         assert attributes(store, failed.id) == {"calls": [1, 2], "latest": 2}
 
         DownAdder.down = False
-        _, ask = store.retry(failed.id)
+        _, ask = store.tenant(DEFAULT_TENANT).retry(failed.id)
         assert ask is not None
         assert desk.responders.answer(permit(ask))
         ended = desk.go_on(failed.id)
@@ -254,7 +255,7 @@ def test_a_rewind_leaves_attributes_as_it_leaves_the_state(store: Store) -> None
     run = Stage(store, build).play("go", turns=6)
 
     agent: Any = script.agent
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         kept = transaction.agent("desk")
     assert kept.state == agent.state.model_dump()
     assert (kept.record or {})["attributes"] == {"calls": agent.calls, "latest": agent.latest}

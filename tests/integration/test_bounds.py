@@ -214,7 +214,7 @@ def test_halves_of_pairs_that_a_model_writes_are_replaced(database: Database, tm
         run = desk.go_on(desk.submit("desk"))
 
         assert run.status == "completed"
-        kept = json.dumps([event.document for event in desk.store.events(run.id)])
+        kept = json.dumps([event.document for event in desk.store.inspector.events(run.id)])
         assert "\\ud800" not in kept
         assert "\\udfff" not in kept or "raw" in kept
         _watched(desk, run.id, tmp_path)

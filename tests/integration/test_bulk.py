@@ -41,7 +41,7 @@ def client(gateway: Served) -> Iterator[Client]:
 def failed(gateway: Served, **changes: object) -> str:
     """A run that has failed before it began."""
     run_id = gateway.submit(**changes)
-    with gateway.store.locked(run_id) as transaction:
+    with gateway.store.coordinator.locked(run_id) as transaction:
         _fail(transaction)
     return run_id
 
@@ -66,33 +66,33 @@ def test_the_unfinished_runs_that_match_are_cancelled_page_by_page(gateway: Serv
     assert (dry.matched, dry.changed, dry.runs) == (3, 0, old[::-1])
     assert [(page.matched, page.changed, page.refused) for page in (first, second)] == [(2, 2, []), (1, 1, [])]
     assert second.next_cursor is None
-    assert all(gateway.store.run(run).cancel_requested_at is not None for run in old)
-    assert [gateway.store.run(run).cancel_requested_at for run in (other, ended, late)] == [None] * 3
+    assert all(gateway.store.inspector.run(run).cancel_requested_at is not None for run in old)
+    assert [gateway.store.inspector.run(run).cancel_requested_at for run in (other, ended, late)] == [None] * 3
 
 
 def test_repeating_a_bulk_cancel_changes_nothing_more(gateway: Served, client: Client) -> None:
     run = gateway.submit()
     client.cancel_runs({"task": "desk"})
-    asked = gateway.store.run(run).cancel_requested_at
+    asked = gateway.store.inspector.run(run).cancel_requested_at
 
     again = client.cancel_runs({"task": "desk"})
 
     assert again.refused == []
-    assert gateway.store.run(run).cancel_requested_at == asked
+    assert gateway.store.inspector.run(run).cancel_requested_at == asked
 
 
 def test_failed_runs_are_retried_and_what_cannot_be_is_refused_with_why(gateway: Served, client: Client) -> None:
     good, other = failed(gateway), failed(gateway, tags=["other"])
     first = failed(gateway, session_id="talk")
     second = gateway.submit(session_id="talk")
-    with gateway.store.locked(second) as transaction:
+    with gateway.store.coordinator.locked(second) as transaction:
         transaction.change(status=RunStatus.RUNNING, started_at=transaction.now, move_due_at=None)
 
     done = client.retry_runs({"task": "desk"})
 
     assert (done.matched, done.changed) == (3, 2)
     assert [(one.run, one.code) for one in done.refused] == [(first, "session_went_on")]
-    assert [gateway.store.run(run).status for run in (good, other, first)] == ["queued", "queued", "failed"]
+    assert [gateway.store.inspector.run(run).status for run in (good, other, first)] == ["queued", "queued", "failed"]
 
 
 @pytest.mark.parametrize("filter", [{}, {"status": None}, {"colour": "red"}, {"status": "completed"}])
@@ -102,21 +102,21 @@ def test_a_filter_that_says_nothing_or_nonsense_is_refused(gateway: Served, clie
     with pytest.raises(InvalidRequestError):
         client.cancel_runs(filter)  # type: ignore[arg-type]  # that is what is refused
 
-    assert gateway.store.run(run).cancel_requested_at is None
+    assert gateway.store.inspector.run(run).cancel_requested_at is None
 
 
 def test_runs_of_another_tenant_do_not_match(tmp_path: Path) -> None:
     with served(tmp_path, auth="token", auth_token="the token of one bulk test") as gateway:
-        theirs, _ = gateway.store.of("somebody").submit(new_run(task="desk"))
+        theirs, _ = gateway.store.tenant("somebody").submit(new_run(task="desk"))
         with Client(gateway.base_url, "the token of one bulk test") as client:
             assert client.cancel_runs({"task": "desk"}).matched == 0
-        assert gateway.store.run(theirs.id).cancel_requested_at is None
+        assert gateway.store.inspector.run(theirs.id).cancel_requested_at is None
 
 
 def test_runs_are_listed_up_to_a_time(gateway: Served, client: Client) -> None:
     first = gateway.submit()
     between = datetime.now(UTC).isoformat()
-    while gateway.store.time() <= datetime.fromisoformat(between).timestamp():
+    while gateway.store.inspector.now() <= datetime.fromisoformat(between).timestamp():
         time.sleep(0.001)
     second = gateway.submit()
 
@@ -133,7 +133,7 @@ def test_the_command_asks_before_it_cancels_and_tells_what_it_did(gateway: Serve
     unasked = terminal.run("cancel", "--task", "desk", *where, code=2)
     nothing = terminal.run("cancel", *where, code=2)
     both = terminal.run("cancel", runs[0], "--task", "desk", *where, code=2)
-    assert all(gateway.store.run(run).cancel_requested_at is None for run in runs)
+    assert all(gateway.store.inspector.run(run).cancel_requested_at is None for run in runs)
     done = json.loads(terminal.run("cancel", "--older-than", "0s", "--yes", "--json", *where))
 
     assert dry == "2 runs would be cancelled.\n"
@@ -141,7 +141,7 @@ def test_the_command_asks_before_it_cancels_and_tells_what_it_did(gateway: Serve
     assert "--older-than" in nothing
     assert "--older-than" in both
     assert (done["matched"], done["changed"], sorted(done["runs"])) == (2, 2, sorted(runs))
-    assert all(gateway.store.run(run).cancel_requested_at is not None for run in runs)
+    assert all(gateway.store.inspector.run(run).cancel_requested_at is not None for run in runs)
 
 
 def test_the_command_retries_what_has_failed(gateway: Served, terminal: Terminal) -> None:
@@ -150,7 +150,7 @@ def test_the_command_retries_what_has_failed(gateway: Served, terminal: Terminal
     told = terminal.run("retry", "--tag", "nightly", "--yes", "--url", gateway.base_url)
 
     assert told == "1 run retried.\n"
-    assert gateway.store.run(run).status == "queued"
+    assert gateway.store.inspector.run(run).status == "queued"
 
 
 UNAVAILABLE = {"type": "ModelUnavailableError", "code": "model_unavailable", "kind": "unavailable", "message": "away"}
@@ -158,7 +158,7 @@ UNAVAILABLE = {"type": "ModelUnavailableError", "code": "model_unavailable", "ki
 
 def ended_with(gateway: Served, error: dict[str, str], **changes: object) -> str:
     run_id = gateway.submit(**changes)
-    with gateway.store.locked(run_id) as transaction:
+    with gateway.store.coordinator.locked(run_id) as transaction:
         fail(transaction, KeptError(found=error))
         transaction.mark()
     return run_id
@@ -174,13 +174,13 @@ def test_runs_are_retried_by_the_error_that_ended_them(gateway: Served, client: 
     done = client.retry_runs({"error": error})
 
     assert dry.runs == done.runs == [away]
-    assert [gateway.store.run(run).status for run in (away, other)] == ["queued", "failed"]
+    assert [gateway.store.inspector.run(run).status for run in (away, other)] == ["queued", "failed"]
 
 
 def test_runs_are_retried_that_ended_after_a_time(gateway: Served, client: Client) -> None:
     ended_with(gateway, UNAVAILABLE)
     between = datetime.now(UTC).isoformat()
-    while gateway.store.time() <= datetime.fromisoformat(between).timestamp():
+    while gateway.store.inspector.now() <= datetime.fromisoformat(between).timestamp():
         time.sleep(0.001)
     later = ended_with(gateway, UNAVAILABLE)
 
@@ -192,13 +192,13 @@ def test_a_repeated_request_by_error_retries_each_run_once(gateway: Served) -> N
     body, key = {"filter": {"error": "unavailable"}}, {"Idempotency-Key": "after-the-outage"}
 
     first = gateway.http.post("/v1/runs/retry", json=body, headers=key)
-    with gateway.store.locked(away) as transaction:
+    with gateway.store.coordinator.locked(away) as transaction:
         fail(transaction, KeptError(found=UNAVAILABLE))
         transaction.mark()
     again = gateway.http.post("/v1/runs/retry", json=body, headers=key)
 
     assert first.json()["runs"] == again.json()["runs"] == [away]
-    assert gateway.store.run(away).status == "failed", "the repetition changed nothing"
+    assert gateway.store.inspector.run(away).status == "failed", "the repetition changed nothing"
 
 
 @pytest.mark.parametrize("error", [[], "", ["a" * 101], [7]])
@@ -215,7 +215,7 @@ def test_the_command_retries_what_an_outage_has_failed(gateway: Served, terminal
     done = terminal.run(*command, "--yes")
 
     assert (dry, done) == ("1 run would be retried.\n", "1 run retried.\n")
-    assert [gateway.store.run(run).status for run in (away, other)] == ["queued", "failed"]
+    assert [gateway.store.inspector.run(run).status for run in (away, other)] == ["queued", "failed"]
     assert "give the id of a run" in terminal.run(
         "retry", away, "--error", "timeout", "--url", gateway.base_url, code=2
     )
@@ -226,12 +226,12 @@ def test_the_fleet_is_listed(gateway: Served, terminal: Terminal) -> None:
     assert terminal.run("workers", *where) == ""
     store = gateway.store
     ids = [
-        store.register_worker(WorkerInfo(kind="responders", queues=("llm",), host=host, pid=7, version="1"))
+        store.process.register_worker(WorkerInfo(kind="responders", queues=("llm",), host=host, pid=7, version="1"))
         for host in ("draining", "stopped", "live")
     ]
-    store.note_draining(ids[0])
-    store.retire_worker(ids[1])
-    store.pause("queue", "agent")
+    store.process.note_draining(ids[0])
+    store.process.retire_worker(ids[1])
+    store.operator().pause("queue", "agent")
 
     workers = terminal.run("workers", *where)
     ended = json.loads(terminal.run("workers", "--ended", "--json", *where))

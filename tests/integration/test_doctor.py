@@ -31,6 +31,7 @@ from turnwise.record.database.database import Database
 from turnwise.record.database.migration import config
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
 __all__ = ["terminal"]
@@ -53,7 +54,9 @@ def store(terminal: Terminal) -> Iterator[Store]:
     """The record of an installation without a broker, with a living coordinator."""
     database = fresh_sqlite(terminal.folder / "turnwise.db")
     made = Store(database, lease_seconds=3_600)  # nobody renews it, and a loaded machine is slow
-    made.register_worker(WorkerInfo(kind="coordinator", queues=("coordinator",), host="here", pid=1, version="2"))
+    made.process.register_worker(
+        WorkerInfo(kind="coordinator", queues=("coordinator",), host="here", pid=1, version="2")
+    )
     yield made
     database.close()
 
@@ -98,7 +101,7 @@ def test_runs_of_a_version_that_no_process_has_are_counted(
 ) -> None:
     app = an_application(terminal.folder, "versions_app", "http://127.0.0.1:1/v1")
     assert found("versions", app=app).level == "ok"
-    store.submit(new_run(version="1"))
+    store.tenant(DEFAULT_TENANT).submit(new_run(version="1"))
     assert found("versions", app=app).level == "ok"  # any process may go on with it
 
     monkeypatch.setenv("TURNWISE_VERSION_POLICY", "pinned")
@@ -107,7 +110,7 @@ def test_runs_of_a_version_that_no_process_has_are_counted(
     assert told.level == "warning"
     assert told.said.startswith("1 unfinished runs began with version '1'")
     monkeypatch.delenv("TURNWISE_VERSION_POLICY")
-    store.register_worker(WorkerInfo(kind="responders", queues=("llm",), host="here", pid=2, version="1"))
+    store.process.register_worker(WorkerInfo(kind="responders", queues=("llm",), host="here", pid=2, version="1"))
     assert found("versions", app=app).said.endswith("'1', '2'")
 
 
@@ -115,11 +118,11 @@ def test_runs_of_a_version_that_no_process_has_are_counted(
 
 
 def test_what_is_paused_is_told_and_needs_no_worker(store: Store) -> None:
-    store.register_worker(WorkerInfo(kind="responders", queues=("agent",), host="here", pid=2, version="1"))
+    store.process.register_worker(WorkerInfo(kind="responders", queues=("agent",), host="here", pid=2, version="1"))
     asked_run(store, "llm")
     assert (found("pauses").level, found("workers").level) == ("ok", "fault")
 
-    store.pause("queue", "llm", "the provider is away")
+    store.operator().pause("queue", "llm", "the provider is away")
 
     assert found("pauses").level == "note"
     assert "queue llm (the provider is away)" in found("pauses").said
@@ -242,7 +245,7 @@ def test_a_full_disk_and_a_long_log_are_noticed(store: Store, monkeypatch: pytes
     monkeypatch.setattr("turnwise.cli.doctor.database._ROOM", 1e18)
     monkeypatch.setattr("turnwise.cli.doctor.database._LONG_LOG", 1)
     assert levels()["disk"] == "warning"
-    store.submit(new_run())  # by a connection that stays open, so the log does, too
+    store.tenant(DEFAULT_TENANT).submit(new_run())  # by a connection that stays open, so the log does, too
     assert levels()["write-ahead log"] == "warning"
 
 
@@ -300,7 +303,7 @@ def test_each_queue_is_looked_at(store: Store, rabbitmq: str) -> None:
         # A coordinator's queue is tried with a move, for which there has to be a run.
         channel.queue_unbind("coordinator", WORK_EXCHANGE.name, "coordinator.#")
         assert found("queue coordinator").level == "warning"
-        store.submit(new_run())
+        store.tenant(DEFAULT_TENANT).submit(new_run())
         assert found("queue coordinator").level == "fault"
 
 
@@ -336,7 +339,7 @@ def test_redis_tells_how_much_waits(store: Store, monkeypatch: pytest.MonkeyPatc
 
 def test_without_a_coordinator_nothing_moves(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found("coordinator").level == "ok"
-    store.retire_worker(store.workers()[0].id)
+    store.process.retire_worker(store.monitor.workers()[0].id)
     assert (found("coordinator").level, found("coordinator").mend) == ("warning", "start `turnwise up`")
     monkeypatch.setenv("TURNWISE_BROKER_URL", f"redis://127.0.0.1:{free_port()}/0")
     assert (found("coordinator").level, found("coordinator").mend) == ("fault", "start `turnwise coordinator`")
@@ -356,10 +359,10 @@ def test_asks_in_a_queue_that_nobody_serves_are_counted(store: Store) -> None:
 def test_deaf_and_silent_processes_are_named(store: Store) -> None:
     worker = new_worker(store, "llm")
     asked_run(store, "llm")
-    assert store.claim("llm", worker) is not None
+    assert store.worker.claim("llm", worker) is not None
     assert (levels()["hearing"], levels()["leases"]) == ("ok", "ok")
 
-    store.note_deaf(worker, True)
+    store.process.note_deaf(worker, True)
     assert found("hearing").said.endswith("nothing: llm 1 on here")
 
     with store.database.begin() as connection:
@@ -368,7 +371,7 @@ def test_deaf_and_silent_processes_are_named(store: Store) -> None:
     told = found("leases")
     assert told.level == "fault"
     assert told.said.startswith("1 processes have fallen silent, and 1 asks are held")
-    store.expire_leases()
+    store.coordinator.expire_leases()
     assert found("leases").level == "ok"
 
 
@@ -379,8 +382,8 @@ def test_runs_that_should_have_been_deleted_are_counted(store: Store, monkeypatc
     assert found("retention").level == "note"
     monkeypatch.setenv("TURNWISE_RETENTION", "3600")
     assert found("retention").level == "ok"
-    run, _ = store.submit(new_run())
-    with store.locked(run.id) as transaction:
+    run, _ = store.tenant(DEFAULT_TENANT).submit(new_run())
+    with store.coordinator.locked(run.id) as transaction:
         transaction.finish(RunStatus.COMPLETED, "DONE")
     with store.database.begin() as connection:
         connection.execute(sa.update(schema.runs).values(finished_at=1.0))
@@ -416,5 +419,5 @@ def test_the_command_tells_people_and_scripts_and_ends_with_0_where_nothing_is_b
     assert told["ok"] is True
     assert {each["level"] for each in told["findings"]} == {"ok", "note"}
     assert {"application", "database", "schema", "coordinator"} <= {each["check"] for each in told["findings"]}
-    store.retire_worker(store.workers()[0].id)
+    store.process.retire_worker(store.monitor.workers()[0].id)
     assert "→ start `turnwise up`" in terminal.printed("doctor", "--app", "missing:app", code=1)

@@ -93,7 +93,7 @@ def test_a_request_that_could_go_over_a_limit_is_not_made(
     assert run.status_code == ("MAX_COST" if "max_cost" in limits else "MAX_TOKENS")
     assert (run.reserved_cost, run.reserved_tokens) == (Decimal(0), 0)
     assert run.cost == task.agent.usage.cost == 5 * requests * PRICE / 1_000_000
-    [refused] = [event.data or {} for event in store.events(run.id) if event.type == "limit.reached"]
+    [refused] = [event.data or {} for event in store.inspector.events(run.id) if event.type == "limit.reached"]
     assert "text-embedding-3-small" in refused["message"]
     assert ("input_price" in refused["message"]) == (price is None)
 

@@ -73,7 +73,7 @@ def test_a_permit_for_a_queue_that_is_not_served_here_claims_nothing(store: Stor
         ask = _asked(desk, run_id)
 
         assert not other.responders.answer(ask)
-        assert store.situation(run_id).ask is not None
+        assert store.inspector.situation(run_id).ask is not None
         assert desk.responders.answer(ask)
 
 
@@ -81,12 +81,12 @@ def test_a_move_that_nobody_needs_changes_nothing(store: Store) -> None:
     with Desk(store, _app()) as desk:
         run_id = desk.submit("desk", "hello")
         _asked(desk, run_id)
-        before = store.run(run_id)
+        before = store.inspector.run(run_id)
 
         for _ in range(3):
             desk.coordinator.move(run_id)
 
-        assert store.run(run_id) == before
+        assert store.inspector.run(run_id) == before
 
 
 def test_a_forged_cancellation_ends_nothing(store: Store) -> None:
@@ -103,13 +103,13 @@ def test_a_forged_cancellation_ends_nothing(store: Store) -> None:
         run_id = desk.submit("desk", "hello")
         ask = _asked(desk, run_id)
         looks: list[int] = []
-        unwanted = store.unwanted
+        unwanted = store.worker.unwanted
 
         def looked(claims: Any) -> Any:
             looks.append(len(claims))
             return unwanted(claims)
 
-        store.unwanted = looked  # type: ignore[method-assign]  # to know that it was looked, and when
+        store.worker.unwanted = looked  # type: ignore[method-assign]  # to know that it was looked, and when
         worker = threading.Thread(target=desk.responders.answer, args=(ask,))
         worker.start()
         assert begun.wait(60)

@@ -63,5 +63,5 @@ def test_a_fork_at_any_event_goes_as_the_run_did(
     assert ended.calls == 0 or ended.cost <= run.cost
     with PrivateRecord() as scratch:
         for each in (run.id, fork.id):
-            result = replay(stage.app, json.loads(json.dumps(store.export(each))), scratch)
+            result = replay(stage.app, json.loads(json.dumps(store.inspector.export(each))), scratch)
             assert result.same, result

@@ -26,13 +26,13 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def refused(gateway: Served, body: Any, status: int, code: str) -> dict[str, Any]:
-    before = gateway.store.run_counts()
+    before = gateway.store.inspector.run_counts()
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     response = gateway.http.post("/v1/runs", content=content, headers={"Content-Type": "application/json"})
     assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
     problem: dict[str, Any] = response.json()
     assert (problem["status"], problem["code"]) == (status, code)
-    assert gateway.store.run_counts() == before
+    assert gateway.store.inspector.run_counts() == before
     return problem
 
 
@@ -222,7 +222,7 @@ def test_a_run_is_kept_although_the_broker_is_away(tmp_path_factory: pytest.Temp
     with served(tmp_path_factory.mktemp("alone"), bus=_SilentBroker()) as gateway:
         run_id = gateway.submit()
 
-        assert gateway.store.run(run_id).status == "queued"
+        assert gateway.store.inspector.run(run_id).status == "queued"
 
 
 def test_a_database_that_is_gone_is_a_503_and_the_process_still_lives(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -36,19 +36,19 @@ def _park(gateway: Served, *, responder: Any = "agent", tool: str = "refund", ex
     """A run whose ask is parked; the ask's id."""
     run_id = gateway.submit()
     ask_id = f"{run_id}.1.2.1"
-    with gateway.store.locked(run_id) as transaction:
+    with gateway.store.coordinator.locked(run_id) as transaction:
         told = {"path": "desk", "agent": "desk", "responder": responder, "max_attempts": 1 if exhausted else 5}
         transaction.add_ask(new_ask(QUEUE, turn=2, id=ask_id, message_id=None, **told))
         transaction.change(status=RunStatus.RUNNING, awaiting=ask_id, move_due_at=None)
-    claim = gateway.store.claim(QUEUE, new_worker(gateway.store, QUEUE))
+    claim = gateway.store.worker.claim(QUEUE, new_worker(gateway.store, QUEUE))
     assert claim is not None
-    gateway.store.take_over_all()
+    gateway.store.coordinator.take_over_all()
     if not exhausted:
-        claim = gateway.store.claim(QUEUE, new_worker(gateway.store, QUEUE))
+        claim = gateway.store.worker.claim(QUEUE, new_worker(gateway.store, QUEUE))
         assert claim is not None
         arguments = {"$tool": tool, "request": tool, "purpose": "", "id": "", "cents": 250}
         call = Receipt(call_no=1, tool=tool, status="begun", key=f"{ask_id}.1", effect="once", arguments=arguments)
-        gateway.store.park(claim, Parking(reason="unknown_outcome", call=call))
+        gateway.store.worker.park(claim, Parking(reason="unknown_outcome", call=call))
     return ask_id
 
 
@@ -86,7 +86,7 @@ def test_a_call_that_is_made_again_is_published_at_once(gateway: Served, client:
     assert isinstance(gateway.bus, InProcessBus)
     assert gateway.bus.waiting(QUEUE) == 1
     assert client.inbox() == []
-    assert gateway.store.claim(QUEUE, new_worker(gateway.store, QUEUE)) is not None
+    assert gateway.store.worker.claim(QUEUE, new_worker(gateway.store, QUEUE)) is not None
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_call_that_happened_has_the_result_that_was_given(
 ) -> None:
     ask = _park(gateway)
     client.resolve(ask, "happened", result)
-    [receipt] = gateway.store.receipts(ask.partition(".")[0], ask)
+    [receipt] = gateway.store.worker.receipts(ask.partition(".")[0], ask)
     assert (receipt.status, receipt.result, receipt.key) == ("done", kept, f"{ask}.1")
 
 
@@ -110,7 +110,7 @@ def test_a_run_that_is_let_fail_is_given_to_a_coordinator(gateway: Served, clien
     ask = _park(gateway)
     client.resolve(ask, "fail")
     assert gateway.bus.waiting("coordinator") == 2  # its first move, and this one
-    events = [event.type for event in gateway.store.events(ask.partition(".")[0])]
+    events = [event.type for event in gateway.store.inspector.events(ask.partition(".")[0])]
     assert events[-2:] == ["ask.resolved", "turn.replied"]
 
 
@@ -150,7 +150,7 @@ def test_a_parked_run_can_be_cancelled_and_is_in_nobodys_inbox_then(gateway: Ser
     ask = _park(gateway)
     run_id = ask.partition(".")[0]
     client.cancel(run_id)
-    with gateway.store.locked(run_id) as transaction:
+    with gateway.store.coordinator.locked(run_id) as transaction:
         transaction.finish(RunStatus.CANCELLED, "KILL")
     assert client.inbox() == []
     with pytest.raises(ConflictError, match="its run has ended"):

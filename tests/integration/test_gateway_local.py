@@ -51,7 +51,7 @@ def test_what_came_through_a_proxy_is_refused(gateway: Served, name: str) -> Non
 )
 def test_a_foreign_page_changes_nothing(gateway: Served, headers: dict[str, str]) -> None:
     run_id = gateway.submit()
-    before = gateway.store.run(run_id)
+    before = gateway.store.inspector.run(run_id)
 
     answers = [
         gateway.http.post("/v1/runs", json=GOOD, headers=headers),
@@ -59,7 +59,7 @@ def test_a_foreign_page_changes_nothing(gateway: Served, headers: dict[str, str]
     ]
 
     assert [answer.status_code for answer in answers] == [403, 403]
-    assert gateway.store.run(run_id) == before
+    assert gateway.store.inspector.run(run_id) == before
     assert gateway.http.get("/v1/runs", headers=headers).status_code == 200  # its browser does not let it read that
 
 
@@ -73,4 +73,4 @@ def test_no_key_is_made_that_would_be_of_use_once_there_is_authentication(gatewa
     answer = gateway.http.post("/v1/keys", json={"name": "later", "scopes": ["admin"]})
 
     assert (answer.status_code, answer.json()["code"]) == (409, "keys_not_used")
-    assert gateway.store.api_keys() == []
+    assert gateway.store.operator().api_keys() == []

@@ -52,7 +52,7 @@ def test_runs_are_listed_newest_first_page_by_page_and_filtered(gateway: Served)
 
 def test_a_wait_ends_with_the_run(gateway: Served) -> None:
     def finish_it() -> None:
-        while not (found := gateway.store.runs()[0]):
+        while not (found := gateway.store.inspector.runs()[0]):
             time.sleep(0.01)
         gateway.finish(found[0].id, "forty-two")
 
@@ -83,7 +83,7 @@ def test_a_question_is_in_the_inbox_until_it_is_answered_and_the_first_answer_co
     assert (second.status_code, second.json()["code"]) == (409, "already_answered")
     assert unknown.status_code == 404
     assert gateway.http.get("/v1/inbox").json()["items"] == []
-    answered = gateway.store.events(run_id)[-1]
+    answered = gateway.store.inspector.events(run_id)[-1]
     assert answered.type == "human.answered"
     assert answered.document is not None
     assert (answered.document["content"], answered.document["metadata"]["tainted"]) == ("yes", True)
@@ -95,7 +95,7 @@ def test_an_empty_answer_to_a_question_addressed_to_the_user_is_null(gateway: Se
 
     gateway.http.post(f"/v1/runs/{run_id}/messages", json={"text": ""}).raise_for_status()
 
-    document = gateway.store.events(run_id)[-1].document
+    document = gateway.store.inspector.events(run_id)[-1].document
     assert document is not None
     assert document["content"] == "null"
 
@@ -115,7 +115,7 @@ def test_cancelling_is_asked_for_once_and_refused_when_the_run_has_ended(gateway
 
 def test_the_transcript_nests_the_messages_of_a_sub_task_within_its_callers(gateway: Served) -> None:
     run_id = gateway.submit()
-    with gateway.store.locked(run_id) as tx:
+    with gateway.store.coordinator.locked(run_id) as tx:
         for n in range(5):
             tx.put_document(f"d{n}", {"content": f"message {n}"})
         happen(tx, "task.started", path="desk", turn=0, data={"document": "d0"})
@@ -139,7 +139,7 @@ def test_the_transcript_nests_the_messages_of_a_sub_task_within_its_callers(gate
 def test_half_a_surrogate_pair_from_a_model_is_shown_as_a_question_mark(gateway: Served) -> None:
     run_id = gateway.submit()
     gateway.ask_human(run_id, "What is \ud83d?")
-    with gateway.store.locked(run_id) as tx:
+    with gateway.store.coordinator.locked(run_id) as tx:
         happen(tx, "task.started", path="desk", data={"document": "doc-1"})
 
     transcript = gateway.http.get(f"/v1/runs/{run_id}/transcript").json()
@@ -154,7 +154,7 @@ def test_half_a_surrogate_pair_from_a_model_is_shown_as_a_question_mark(gateway:
 
 def test_tasks_workers_and_queues_are_listed(gateway: Served) -> None:
     info = WorkerInfo(kind="llm", queues=("llm",), host="here", pid=1, version="1")
-    worker = gateway.store.register_worker(info)
+    worker = gateway.store.process.register_worker(info)
 
     tasks = gateway.http.get("/v1/tasks").json()["items"]
     workers = gateway.http.get("/v1/workers").json()["items"]

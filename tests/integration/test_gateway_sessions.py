@@ -23,7 +23,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def _talk(gateway: Served, run_id: str) -> None:
     """Have the run's agent say something, and the run end."""
-    with gateway.store.locked(run_id) as transaction:
+    with gateway.store.coordinator.locked(run_id) as transaction:
         transaction.take_up_conversation()
         transaction.append_history("desk", [NewHistory(role="user", body={"content": "hi"}, tokens=3)] * 2)
         transaction.save_agent("desk", state={"mood": "half \ud800"})

@@ -51,7 +51,7 @@ def asked(gateway: Served, responder: str) -> str:
     """A run that has asked somebody, within a traced move; the ask's id."""
     run_id = gateway.submit()
     ask_id = f"{run_id}.1.1.1"
-    with gateway.store.locked(run_id) as transaction:
+    with gateway.store.coordinator.locked(run_id) as transaction:
         queue = None if responder == "user" else "agent-desk"
         told: dict[str, Any] = {"path": "desk", "agent": "desk", "responder": responder, "traceparent": MOVE}
         transaction.add_ask(new_ask(queue, id=ask_id, message_id=None, **told))
@@ -69,14 +69,14 @@ def test_a_submission_is_within_the_span_of_the_program_that_made_it(
     assert submitted.kind == "SERVER"
     assert submitted.trace == f"{mine.get_span_context().trace_id:032x}"
     assert submitted.parent == f"{mine.get_span_context().span_id:016x}"
-    assert is_of(gateway.store.run(run_id).traceparent, submitted)
+    assert is_of(gateway.store.inspector.run(run_id).traceparent, submitted)
     assert "http.server.request.duration" in memory.histograms()
 
 
 def test_a_traceparent_of_any_client_is_taken_and_a_broken_one_is_not(gateway: Served, memory: Memory) -> None:
     for given in (MOVE, "00-nothing-of-it-01"):
         run = gateway.http.post("/v1/runs", json={"task": "desk", "message": "hi"}, headers={"traceparent": given})
-        kept = gateway.store.run(run.json()["id"]).traceparent
+        kept = gateway.store.inspector.run(run.json()["id"]).traceparent
         assert kept is not None
         assert (kept.split("-")[1] == "c" * 32) == (given == MOVE)
 
@@ -93,14 +93,14 @@ def test_an_answer_is_linked_to_the_question_and_kept_with_the_reply(
 ) -> None:
     question = asked(gateway, "user")
     run_id = question.partition(".")[0]
-    with gateway.store.locked(run_id) as transaction:
+    with gateway.store.coordinator.locked(run_id) as transaction:
         transaction.change(status=RunStatus.WAITING, waiting_for=HumanWait(question=question, task="desk"))
 
     client.answer(run_id, "yes")
 
     answered = request(memory, "POST /v1/runs/{run_id}/messages")
     assert [link[1] for link in answered.links] == ["7" * 16]
-    with gateway.store.locked(run_id) as transaction:
+    with gateway.store.coordinator.locked(run_id) as transaction:
         reply = transaction.reply()
     assert reply is not None
     assert is_of(reply.traceparent, answered)
@@ -110,16 +110,16 @@ def test_resolving_a_parked_call_is_linked_to_it_and_what_follows_to_that(
     gateway: Served, client: Client, memory: Memory
 ) -> None:
     ask_id = asked(gateway, "agent")
-    claim = gateway.store.claim("agent-desk", new_worker(gateway.store, "agent-desk"))
+    claim = gateway.store.worker.claim("agent-desk", new_worker(gateway.store, "agent-desk"))
     assert claim is not None
     call = Receipt(call_no=1, tool="refund", status="begun", key=f"{ask_id}.1", effect="once")
-    gateway.store.park(claim, Parking(reason="unknown_outcome", call=call))
+    gateway.store.worker.park(claim, Parking(reason="unknown_outcome", call=call))
 
     client.resolve(ask_id, "again")
 
     resolved = request(memory, "POST /v1/inbox/{item_id}")
     assert [link[1] for link in resolved.links] == ["7" * 16]
-    again = gateway.store.claim("agent-desk", new_worker(gateway.store, "agent-desk"))
+    again = gateway.store.worker.claim("agent-desk", new_worker(gateway.store, "agent-desk"))
     assert again is not None
     assert is_of(again.ask.traceparent, resolved)
 
@@ -130,4 +130,4 @@ def test_a_fork_is_linked_to_what_it_was_forked_from(gateway: Served, client: Cl
 
     forked = request(memory, "POST /v1/runs/{run_id}/fork")
     assert [link[1] for link in forked.links] == [request(memory, "POST /v1/runs").id]
-    assert is_of(gateway.store.run(fork).traceparent, forked)
+    assert is_of(gateway.store.inspector.run(fork).traceparent, forked)

@@ -282,7 +282,7 @@ def _run(hostile: tuple[Hostile, Desk, Served], task: str, answers: list[RawAnsw
     # Parked or put off, or ended; and nobody holds anything of it any more.
     assert run.ended or run.status == "waiting", (run.status, run.waiting_for)
     assert desk.responders.busy() == 0
-    assert desk.store.run(run.id).reserved_tokens == 0
+    assert desk.store.inspector.run(run.id).reserved_tokens == 0
     assert run.cost >= 0
     shown = [f"/v1/runs/{run.id}", f"/v1/runs/{run.id}/transcript"]
     shown += [f"/v1/runs/{run.id}/events"] if run.ended else []
@@ -316,7 +316,7 @@ def test_afterwards_every_list_answers_every_run_is_exported_and_a_new_one_compl
     for answer in (completion({"content": "DONE"}, usage={"prompt_tokens": 2**63 - 1, "completion_tokens": -1}),):
         _run(hostile, "whole", [answer])
     for run in made.runs:
-        json.dumps(desk.store.export(run), allow_nan=False).encode()
+        json.dumps(desk.store.inspector.export(run), allow_nan=False).encode()
     cursor: str | None = None
     while True:
         page = gateway.http.get("/v1/runs", params={"limit": 50} | ({"cursor": cursor} if cursor else {}))

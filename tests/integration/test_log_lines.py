@@ -19,6 +19,7 @@ from tests.support.store_parts import asked_run, new_worker
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.errors import DatabaseUnavailableError
 from turnwise.observability.logs import configure_logging
+from turnwise.record.asks.pauses import EndedPauses
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 
@@ -107,7 +108,7 @@ def test_a_handler_that_raises_is_told_with_its_traceback_and_without_secrets(st
 
 def test_a_transaction_that_is_not_committed_writes_nothing(store: Store, lines: Lines) -> None:
     run_id = asked_run(store, "llm").id
-    with pytest.raises(ZeroDivisionError), store.locked(run_id) as transaction:
+    with pytest.raises(ZeroDivisionError), store.coordinator.locked(run_id) as transaction:
         transaction.finish(RunStatus.FAILED, "ERROR")
         happen(transaction, "run.failed", data={"status": "ERROR"})
         raise ZeroDivisionError
@@ -118,10 +119,10 @@ def test_a_transaction_that_is_not_committed_writes_nothing(store: Store, lines:
 def test_a_lost_worker_and_what_becomes_of_its_ask_are_told(store: Store, lines: Lines) -> None:
     worker = new_worker(store, "llm")
     asked_run(store, "llm")
-    claim = store.claim("llm", worker)
+    claim = store.worker.claim("llm", worker)
     assert claim is not None
     while not lines.of("lease_taken_over"):
-        store.expire_leases()
+        store.coordinator.expire_leases()
 
     [lost], [taken] = lines.of("worker_lost"), lines.of("lease_taken_over")
     assert (lost["worker"], lost["level"]) == (worker, "warning")
@@ -176,15 +177,15 @@ def test_a_log_that_cannot_be_written_costs_its_writer_nothing(lines: Lines) -> 
 def test_a_pause_that_has_ended_is_told_as_ended_although_the_database_goes_away(
     tmp_path: Path, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(self: Store) -> None:
+    def away(self: EndedPauses) -> None:
         raise DatabaseUnavailableError("it is away")
 
     with served(tmp_path) as gateway:
         assert gateway.http.put("/v1/pauses/task/desk", json={}).status_code == 200
-        monkeypatch.setattr(Store, "let_go", away)
+        monkeypatch.setattr(EndedPauses, "let_go", away)
 
         ended = gateway.http.delete("/v1/pauses/task/desk")
 
         assert ended.status_code == 200, ended.text
-        assert gateway.store.pauses() == []
+        assert gateway.store.monitor.pauses() == []
         assert "it is away" in lines.of("wake_failed")[0]["event"]

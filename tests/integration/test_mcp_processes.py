@@ -32,6 +32,7 @@ from turnwise import (
 from turnwise.errors import ToolServerUnavailableError
 from turnwise.record.runs.outcomes import Resolution
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.attempts.served_calls import as_result
 from turnwise.serving.moves.permits import permit
 
@@ -185,9 +186,11 @@ def test_a_served_run_whose_server_dies_in_a_call_waits_for_a_person_if_that_may
                 assert (run.status, kept(run.error)["code"]) == ("failed", "tool_outcome_unknown")
                 return
             assert (run.status, kept(run.waiting_for)["kind"]) == ("waiting", "parked")
-            [ask] = store.parked_asks()
+            [ask] = store.tenant(DEFAULT_TENANT).parked_asks()
             assert "whether it was carried out is not known" in kept(ask.parked)["error"]["message"]
-            store.resolve(run.id, ask.id, Resolution(outcome="happened", result=as_result("it is dead")))
+            store.tenant(DEFAULT_TENANT).resolve(
+                run.id, ask.id, Resolution(outcome="happened", result=as_result("it is dead"))
+            )
             assert served.responders.answer(permit(ask))
             run = served.go_on(run.id)
 

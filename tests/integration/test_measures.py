@@ -71,7 +71,7 @@ def test_each_stage_of_a_turn_is_measured_by_queue(store: Store, with_reply: boo
         run = desk.go_on(desk.submit("desk"))
         while not run.ended:  # the worker that answered has asked already
             assert any(desk.responders.serve(f"{kind}-{desk.own}") for kind in ("llm", "agent"))
-            run = store.run(run.id)
+            run = store.inspector.run(run.id)
 
         assert run.status == "completed", run.error
         for stage in ("wait", "work", "move"):
@@ -110,8 +110,8 @@ def test_a_wait_that_nothing_is_known_of_is_not_measured(store: Store) -> None:
         assert moved.ask is not None
         worker = desk.responders._incarnation.current()
         assert worker is not None
-        claim = store.claim(moved.ask.queue, worker)
-        assert claim is not None and store.release(claim, "drained")
+        claim = store.worker.claim(moved.ask.queue, worker)
+        assert claim is not None and store.worker.release(claim, "drained")
         assert desk.answer(moved)
 
         assert _reader(desk.metrics.registry)("queue_wait_seconds_count", queue=moved.ask.queue) == 0

@@ -16,6 +16,7 @@ from turnwise.messages.wire import encode_document
 from turnwise.processes.bootstrap import open_parts
 from turnwise.processes.settings import load_settings
 from turnwise.record.runs.records import NewRun
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise_coordinator.coordinator import Coordinator
 from turnwise_responders.responders import Responders
 
@@ -45,7 +46,7 @@ def test_processes_of_a_distributed_set_tell_their_observers_of_a_run(tmp_path: 
 
         # when a run is served
         hello = encode_document(ChatDocument(content="hello"))
-        run, _ = ours.store.submit(NewRun(id="run_1", task="desk", version="1", message=hello))
+        run, _ = ours.store.tenant(DEFAULT_TENANT).submit(NewRun(id="run_1", task="desk", version="1", message=hello))
         while (ask := (moved := coordinator.move(run.id)).ask) is not None:
             worker.answer(ask)
         worker.stop()

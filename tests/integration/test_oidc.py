@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from tests.support.access_parts import OWNER, World, world
 from tests.support.issuer import Issuer, issuer
 
+from turnwise.record.tenants.reach import OneTenant
 from turnwise.record.tenants.tenant import TenantLimits
 
 GOOD = {"task": "desk", "message": "hello"}
@@ -58,13 +59,13 @@ def test_keys_and_tokens_work_side_by_side(here: World, signing: Issuer) -> None
 def test_a_change_is_written_down_with_the_token_s_subject(here: World, signing: Issuer) -> None:
     assert asked(here, signing.token(sub="bob", tenant="audited"), "POST", json=GOOD)[0] == 202
 
-    [row] = here.gateway.store.of("audited").audit()
+    [row] = here.gateway.store.administrator(OneTenant("audited")).audit()
 
     assert (row.actor, row.action) == ("oidc:bob", "submit")
 
 
 def test_the_limits_of_the_tenant_hold_for_tokens_too(here: World, signing: Issuer) -> None:
-    here.gateway.store.set_tenant_limits("limited", TenantLimits(max_unfinished_runs=1))
+    here.gateway.store.operator().set_tenant_limits("limited", TenantLimits(max_unfinished_runs=1))
 
     answers = [asked(here, signing.token(tenant="limited"), "POST", json=GOOD)[0] for _ in range(2)]
 

@@ -54,7 +54,7 @@ def watching(url: str, run: str, token: str) -> Iterator[tuple[list[str], thread
 
 
 def _revoke(here: World, key_id: str) -> None:
-    here.gateway.store.revoke_key(key_id)
+    here.gateway.store.operator().revoke_key(key_id)
 
 
 def _expire(here: World, key_id: str) -> None:
@@ -93,7 +93,7 @@ def test_streams_end_with_their_key_on_every_gateway_and_others_go_on(
 def test_nothing_is_told_over_a_stream_whose_key_was_revoked(here: World) -> None:
     run, (record, secret) = here.owned["waiting"], here.key(OWNER, RUNS_READ)
     with watching(here.gateway.base_url, run, secret) as (lines, ended):
-        here.gateway.store.revoke_key(record.id)
+        here.gateway.store.operator().revoke_key(record.id)
         assert ended.wait(_PATIENCE)
 
         here.gateway.finish(run)
@@ -110,13 +110,13 @@ def test_so_does_a_wait_for_the_end_of_a_run(here: World) -> None:
         url = f"{here.gateway.base_url}/v1/runs?wait=60"
         answers.append(httpx2.post(url, json=body, headers=headers, timeout=_PATIENCE))
 
-    before = len(here.gateway.store.of(OWNER).runs(limit=200)[0])
+    before = len(here.gateway.store.tenant(OWNER).runs(limit=200)[0])
     thread = threading.Thread(target=submit)
     thread.start()
     waiting = threading.Event()
-    while len(here.gateway.store.of(OWNER).runs(limit=200)[0]) == before:
+    while len(here.gateway.store.tenant(OWNER).runs(limit=200)[0]) == before:
         waiting.wait(0.02)
-    here.gateway.store.revoke_key(record.id)
+    here.gateway.store.operator().revoke_key(record.id)
     thread.join(_PATIENCE)
 
     assert [(answer.status_code, answer.json()["code"]) for answer in answers] == [(401, "unauthorized")]

@@ -21,6 +21,7 @@ from turnwise.record.database.schema import asks, runs
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import Claim
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.moves.permits import permit
 from turnwise.testing.fake_llm.answer import ScriptedFault
 
@@ -97,7 +98,7 @@ def test_a_deadline_ends_the_wait_with_an_error_of_its_own_kind(serving: Any, st
         run_id = desk.submit("desk", deadline=HOURS)
         moved = desk.coordinator.move(run_id)
         assert moved.ask is not None and desk.responders.answer(moved.ask)
-        assert store.run(run_id).status == "waiting"
+        assert store.inspector.run(run_id).status == "waiting"
         _deadline_passes(store, run_id)
         run = desk.coordinator.move(run_id).run
 
@@ -112,8 +113,8 @@ def _out_of_time_while_it_looks(desk: Desk, store: Store, run_id: str) -> Claim:
     assert moved.ask is not None and desk.responders.answer(moved.ask)
     with store.database.begin() as connection:
         connection.execute(sa.update(asks).where(asks.c.run_id == run_id).values(due_at=None))
-    looking = store.claim(moved.ask.queue, new_worker(store, moved.ask.queue))
-    assert looking is not None and kept(store.run(run_id).waiting_for)["kind"] == "llm"
+    looking = store.worker.claim(moved.ask.queue, new_worker(store, moved.ask.queue))
+    assert looking is not None and kept(store.inspector.run(run_id).waiting_for)["kind"] == "llm"
     _deadline_passes(store, run_id)
     return looking
 
@@ -134,7 +135,7 @@ def test_a_deadline_that_passes_after_the_answer_is_no_outage(serving: Any, stor
     with Desk(store, app_of(lambda: agent_of(server, retry=QUICK))) as desk:
         run_id = desk.submit("desk", deadline=HOURS)
         looking = _out_of_time_while_it_looks(desk, store, run_id)
-        assert store.reply(looking, Reply(kind="nothing"))
+        assert store.worker.reply(looking, Reply(kind="nothing"))
         run = desk.coordinator.move(run_id).run
 
     assert run.ended and run.error is None
@@ -147,9 +148,9 @@ def test_a_retry_after_an_outage_has_all_its_tries_again(serving: Any, store: St
     with Desk(store, app_of(lambda: agent_of(server, retry=policy))) as desk:
         failed = ended(desk, desk.submit("desk"))
         assert (failed.status, len(model.prompts)) == ("failed", 5)
-        _, ask = store.retry(failed.id)
+        _, ask = store.tenant(DEFAULT_TENANT).retry(failed.id)
         assert ask is not None
-        run = store.run(failed.id)
+        run = store.inspector.run(failed.id)
         while not run.ended:
             until(partial(desk.responders.answer, permit(ask)), "the next try to be due", patience=20)
             run = desk.coordinator.move(failed.id).run

@@ -20,6 +20,7 @@ from turnwise.base.ids import new_id
 from turnwise.record.database.database import Database
 from turnwise.record.runs.records import NewFork
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 
 __all__ = ["database", "postgres_url"]
 
@@ -90,7 +91,9 @@ def test_a_fork_with_a_model_without_a_price_is_refused_under_a_limit_of_cost(ca
 def test_what_only_the_worker_can_see_is_refused_before_the_call(calls: Calls) -> None:
     store = calls.desk.store
     run = calls.desk.go_on(calls.desk.submit("desk", max_cost=Decimal(1)))
-    fork, _, _ = store.fork(run.id, NewFork(id=new_id("run"), at=1, version="1", model="nobody-knows"))
+    fork, _, _ = store.tenant(DEFAULT_TENANT).fork(
+        run.id, NewFork(id=new_id("run"), at=1, version="1", model="nobody-knows")
+    )
 
     ended = calls.desk.go_on(fork.id)
 
@@ -107,7 +110,7 @@ def test_a_limit_that_a_run_gets_later_holds_for_its_model_too(calls: Calls) -> 
 
     assert calls.desk.go_on(fork).status_code == "MAX_COST"
     assert calls.models == ["own"]
-    assert store.run(fork).unpriced_calls == 0
+    assert store.inspector.run(fork).unpriced_calls == 0
 
 
 @pytest.mark.parametrize("setting", ["tenant_day_max_cost", "tenant_month_max_cost"])
@@ -127,6 +130,8 @@ def test_a_fork_can_name_no_server(calls: Calls, model: str) -> None:
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")
     assert model in refused.json()["detail"]
     # One that was made before callers were held to this, or by another process, ends before its model is asked.
-    fork, _, _ = calls.desk.store.fork(run.id, NewFork(id=new_id("run"), at=1, version="1", model=model))
+    fork, _, _ = calls.desk.store.tenant(DEFAULT_TENANT).fork(
+        run.id, NewFork(id=new_id("run"), at=1, version="1", model=model)
+    )
     assert calls.desk.go_on(fork.id).status == "failed"
     assert calls.models == ["own"]

@@ -49,7 +49,7 @@ def desk(server: FakeLLMServer, **limits: Any) -> App:
 
 def claims(fleet: Fleet, run: str) -> int:
     """How often the run's ask was claimed: once, and once more after each time that it was put off."""
-    return 1 + sum(event.type == "ask.deferred" for event in fleet.store.events(run))
+    return 1 + sum(event.type == "ask.deferred" for event in fleet.store.inspector.events(run))
 
 
 def over_http(fleet: Fleet, app: App, run: str) -> Any:
@@ -90,8 +90,8 @@ def test_a_waiting_run_says_what_for_and_holds_no_worker(url: str) -> None:
         with Fleet(url, app, processes=1, threads=1) as fleet:
             fleet.ended([fleet.submit("desk")])
             waits = [fleet.submit("desk") for _ in range(2)]
-            assert fleet.until(lambda: all(fleet.store.run(run).status == "waiting" for run in waits))
-            for run in map(fleet.store.run, waits):
+            assert fleet.until(lambda: all(fleet.store.inspector.run(run).status == "waiting" for run in waits))
+            for run in map(fleet.store.inspector.run, waits):
                 assert run.waiting_for is not None
                 assert {name: kept(run.waiting_for)[name] for name in ("kind", "model", "limit")} == {
                     "kind": "provider",
@@ -102,7 +102,7 @@ def test_a_waiting_run_says_what_for_and_holds_no_worker(url: str) -> None:
             told = over_http(fleet, app, waits[0])
             assert told["status"] == "waiting"
             assert told["waiting_for"]["kind"] == "provider" and told["waiting_for"]["limit"] == "requests"
-            stats = fleet.store.queue_stats()
+            stats = fleet.store.inspector.queue_stats()
             assert [(stat.leased, stat.delayed) for stat in stats if stat.delayed] == [(0, 2)]
         assert server.stats()["requests"] == 1
 

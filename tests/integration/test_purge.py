@@ -26,6 +26,7 @@ from turnwise.record.database.access_schema import audit
 from turnwise.record.database.columns import now
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise_coordinator.retention import RetentionSweep
 
 __all__ = ["terminal"]
@@ -40,8 +41,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def ended(store: Store, status: str, age: float = 0.0) -> str:
     """A run that ended so many seconds ago."""
-    run, _ = store.submit(new_run())
-    with store.locked(run.id) as transaction:
+    run, _ = store.tenant(DEFAULT_TENANT).submit(new_run())
+    with store.coordinator.locked(run.id) as transaction:
         transaction.finish(RunStatus(status), "DONE")
     with store.database.begin() as connection:
         runs = schema.runs
@@ -51,7 +52,7 @@ def ended(store: Store, status: str, age: float = 0.0) -> str:
 
 
 def left(store: Store) -> set[str]:
-    return {run.id for run in store.runs(limit=200)[0]}
+    return {run.id for run in store.inspector.runs(limit=200)[0]}
 
 
 def test_old_runs_are_counted_then_deleted(store: Store, terminal: Terminal) -> None:
@@ -59,7 +60,7 @@ def test_old_runs_are_counted_then_deleted(store: Store, terminal: Terminal) -> 
     day = 86_400.0
     old = {status: ended(store, status, 31 * day) for status in ("completed", "failed", "cancelled")}
     young = ended(store, "completed", 29 * day)
-    running = store.submit(new_run())[0].id
+    running = store.tenant(DEFAULT_TENANT).submit(new_run())[0].id
     command = ("purge", "--older-than", "30d", "--status", "completed,failed")
 
     # when nothing is to be done yet
@@ -128,7 +129,7 @@ def test_a_purge_that_is_killed_leaves_whole_runs_and_can_be_begun_again(store: 
 
 def sweeping(store: Store, **settings: object) -> tuple[RetentionSweep, CollectorRegistry]:
     registry = CollectorRegistry()
-    return RetentionSweep(store, load_settings(**settings), RunMetrics(Metrics(registry))), registry
+    return RetentionSweep(store.coordinator, load_settings(**settings), RunMetrics(Metrics(registry))), registry
 
 
 def test_one_coordinator_deletes_what_the_settings_say(store: Store) -> None:
@@ -174,8 +175,8 @@ def test_without_a_retention_nothing_is_deleted_but_old_budgets(store: Store) ->
     sweep.sweep()
 
     assert len(left(store)) == 1
-    assert store.table("budgets") == []
-    assert len(store.table("audit")) == 1
+    assert store.inspector.table("budgets") == []
+    assert len(store.inspector.table("audit")) == 1
 
 
 def audited(store: Store, ids: Iterable[str], at: sa.ColumnElement[float]) -> None:
@@ -192,10 +193,10 @@ def test_old_rows_of_the_audit_log_go_a_part_in_each_sweep(store: Store) -> None
     numbers = []
     for _ in range(2):
         sweep.sweep()
-        numbers.append(len(store.table("audit")))
+        numbers.append(len(store.inspector.table("audit")))
 
     assert numbers == [2, 1]
-    assert [row["id"] for row in store.table("audit")] == ["aud_young"]
+    assert [row["id"] for row in store.inspector.table("audit")] == ["aud_young"]
 
 
 def test_a_wrong_retention_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from turnwise.client import Client
 from turnwise.errors import PermissionDeniedError, QuotaExceededError
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import Usage
+from turnwise.record.tenants.reach import OneTenant
 from turnwise.record.tenants.tenant import TenantLimits
 
 GOOD = {"task": "desk", "message": "hello"}
@@ -40,7 +41,7 @@ def client(here: World, tenant: str) -> Client:
 
 def test_a_tenant_may_ask_so_often_in_a_minute_whatever_its_keys_and_others_are_not_hindered(here: World) -> None:
     tenant = new_id("t")
-    here.gateway.store.set_tenant_limits(tenant, TenantLimits(requests_per_minute=3))
+    here.gateway.store.operator().set_tenant_limits(tenant, TenantLimits(requests_per_minute=3))
 
     answers = [here.gateway.http.get("/v1/tasks", headers=headers(here, tenant)) for _ in range(4)]
     other = here.gateway.http.get("/v1/tasks", headers=headers(here, new_id("t")))
@@ -77,7 +78,7 @@ def test_while_the_counter_is_away_nobody_is_refused(tmp_path: Path) -> None:
 
 def test_so_many_runs_at_a_time(here: World) -> None:
     tenant = new_id("t")
-    here.gateway.store.set_tenant_limits(tenant, TenantLimits(max_unfinished_runs=1))
+    here.gateway.store.operator().set_tenant_limits(tenant, TenantLimits(max_unfinished_runs=1))
     with client(here, tenant) as asking:
         run = asking.submit("desk", "hello")
 
@@ -108,10 +109,10 @@ def test_usage_is_told_by_day_task_and_model_to_the_tenant_and_to_operators(here
     worker = new_worker(store, "spend")
     for cost in ("0.10", "0.20"):
         asked_run(store, "spend", run={"tenant": tenant})
-        claim = store.claim("spend", worker)
+        claim = store.worker.claim("spend", worker)
         assert claim is not None
         used = Usage(prompt_tokens=5, completion_tokens=1, cost=Decimal(cost), model="large")
-        store.reply(claim, Reply(kind="answer", usage=used))
+        store.worker.reply(claim, Reply(kind="answer", usage=used))
     with client(here, tenant) as own, client(here, OPERATOR) as operator, client(here, new_id("t")) as other:
         mine, theirs = own.usage(), operator.usage(tenant=tenant)
         with pytest.raises(PermissionDeniedError):
@@ -157,7 +158,7 @@ def test_a_key_that_is_taken_back_is_refused_soon(here: World) -> None:
     http, sent = here.gateway.http, {"Authorization": f"Bearer {key}"}
     assert http.get("/v1/tasks", headers=sent).status_code == 200
 
-    here.gateway.store.revoke_key(record.id)
+    here.gateway.store.operator().revoke_key(record.id)
     began = time.monotonic()
     while http.get("/v1/tasks", headers=sent).status_code == 200:
         assert time.monotonic() - began < 8
@@ -173,7 +174,7 @@ def test_where_a_request_comes_from_is_said_by_trusted_proxies_only(tmp_path: Pa
             sent = headers(made, "acme") | {"X-Forwarded-For": "203.0.113.7"}
             answer: httpx2.Response = made.gateway.http.post("/v1/runs", json=GOOD, headers=sent)
             assert answer.status_code == 202
-            address = made.gateway.store.of("acme").audit()[0].address
+            address = made.gateway.store.administrator(OneTenant("acme")).audit()[0].address
         assert address is not None
         return address
 

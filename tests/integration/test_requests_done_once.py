@@ -55,7 +55,7 @@ def _example(here: World, operation: Operation) -> tuple[str, Example]:
     example = EXAMPLES.get(operation.id, Example())
     if operation.id == "retry_run":
         run = _submitted(here)
-        with here.gateway.store.locked(run) as transaction:
+        with here.gateway.store.coordinator.locked(run) as transaction:
             fail(transaction, RaisedError(type="Broken", message="broken"))
             transaction.mark()
         return operation.path.replace("{run_id}", run), example
@@ -140,7 +140,7 @@ def test_a_repeated_fork_with_a_message_answers_one_question(database: Database,
     """The second request answered the fork's next question with the same text."""
     with Desk(Store(database), make_app()) as desk, served(tmp_path, database=database) as gateway:
         run = desk.go_on(desk.submit("desk"))
-        asked = next(event.seq for event in desk.store.events(run.id) if event.type == "human.asked")
+        asked = next(event.seq for event in desk.store.inspector.events(run.id) if event.type == "human.asked")
         headers, body = {"Idempotency-Key": f"fork-{run.id}"}, {"at": asked, "message": "answer one"}
 
         first = _send(gateway, "POST", f"/v1/runs/{run.id}/fork", body, headers)
@@ -163,7 +163,7 @@ def test_a_repeated_request_for_many_runs_changes_each_once(action: str, databas
 
         def break_all() -> None:
             for run in found:
-                with desk.store.locked(run) as transaction:
+                with desk.store.coordinator.locked(run) as transaction:
                     fail(transaction, RaisedError(type="Broken", message="broken"))
                     transaction.mark()
 
@@ -225,7 +225,7 @@ def test_another_tenant_has_keys_of_its_own_and_old_ones_are_forgotten(here: Wor
 
     with database.begin() as connection:
         connection.execute(sa.update(idempotency_keys).where(idempotency_keys.c.tenant == "rival").values(at=0.0))
-    here.gateway.store.forget_old_requests(1_000)
+    here.gateway.store.coordinator.forget_old_requests(1_000)
 
     with database.read() as connection:
         kept = connection.execute(sa.select(idempotency_keys.c.tenant).where(idempotency_keys.c.key == key)).all()

@@ -36,6 +36,7 @@ from turnwise.models.base import LLMResponse
 from turnwise.record.database.schema import asks
 from turnwise.record.runs.records import RunRecord
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.testing.fake_llm.answer import Answer, ScriptedFault
 from turnwise.testing.fake_llm.request import ChatRequest
 from turnwise.testing.fake_llm.server import FakeLLMServer
@@ -113,7 +114,7 @@ def ended(desk: Desk, run_id: str) -> RunRecord:
 
 
 def deferrals(desk: Desk, run_id: str) -> list[Any]:
-    return [event.data for event in desk.store.events(run_id) if event.type == "ask.deferred"]
+    return [event.data for event in desk.store.inspector.events(run_id) if event.type == "ask.deferred"]
 
 
 # --- in a script ----------------------------------------------------------------------------------------------------
@@ -296,12 +297,12 @@ def test_nobody_waits_for_the_next_try_and_a_new_process_goes_on_counting(servin
 
         # The one thread of this worker is free for another run.
         assert ended(desk, desk.submit("quick")).status == "completed"
-        run = store.run(run_id)
+        run = store.inspector.run(run_id)
         assert run.status == "waiting"
         assert run.waiting_for is not None
         assert kept(run.waiting_for)["due_at"] - run.created_at >= HOURS
 
-        store.request_cancel(run_id)
+        store.tenant(DEFAULT_TENANT).request_cancel(run_id)
         assert desk.coordinator.move(run_id).run.status_code == "KILL"
         assert len(model.prompts) == 1
 
@@ -318,9 +319,9 @@ def test_tries_are_counted_across_workers_that_are_lost(serving: Any, store: Sto
         envelope = asked.ask
         worker = new_worker(store, envelope.queue)
         # A worker claims the second try, and is killed with it.
-        claimed = until(lambda: store.claim(envelope.queue, worker), "the second try to be due")
+        claimed = until(lambda: store.worker.claim(envelope.queue, worker), "the second try to be due")
         assert claimed.ask.failures == {"unavailable": 1}
-        store.take_over_all()
+        store.coordinator.take_over_all()
     with Desk(store, app, beside=desk) as again:
         until(lambda: again.responders.answer(envelope), "the second try to be due")
         until(lambda: again.responders.answer(envelope), "the third try to be due")
@@ -407,7 +408,7 @@ def test_a_handler_that_is_tried_again_later_repeats_none_before_it(store: Store
         assert run.result is not None
         assert "counted 1" in run.result["content"]
         assert "fetched" in run.result["content"]
-        with store.locked(run.id) as transaction:
+        with store.coordinator.locked(run.id) as transaction:
             agent = transaction.agent("desk")
         # Neither of the tries that failed has left anything.
         assert (agent.state, (agent.record or {})["system_message"]) == ({"seen": 11}, "11")
@@ -430,15 +431,15 @@ def test_nobody_waits_for_a_later_handler_and_a_new_process_goes_on_with_its_cou
         assert desk.answer(asked)
         # The one thread of this worker is free for another run.
         assert ended(desk, desk.submit("quick")).status == "completed"
-        assert kept(store.run(run_id).waiting_for)["kind"] == "retry"
+        assert kept(store.inspector.run(run_id).waiting_for)["kind"] == "retry"
     assert asked.ask is not None
     for failed in (1, 2):
         _make_due(store, run_id)
-        with store.locked(run_id) as transaction:
+        with store.coordinator.locked(run_id) as transaction:
             ask = transaction.open_ask()
         assert ask is not None
         assert ask.failures == {"fetch_later#2:tool": failed}
-        assert [one.call_no for one in store.receipts(run_id, ask.id)] == [1]
+        assert [one.call_no for one in store.worker.receipts(run_id, ask.id)] == [1]
         with Desk(store, app, beside=desk) as again:
             assert again.responders.answer(asked.ask)
             run = again.coordinator.move(run_id).run
@@ -448,7 +449,7 @@ def test_nobody_waits_for_a_later_handler_and_a_new_process_goes_on_with_its_cou
 
 def _make_due(store: Store, run_id: str) -> None:
     """As if the wait for the next try were over."""
-    with store.locked(run_id) as transaction:
+    with store.coordinator.locked(run_id) as transaction:
         transaction.connection.execute(sa.update(asks).where(asks.c.run_id == run_id).values(due_at=transaction.now))
 
 

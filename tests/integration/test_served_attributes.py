@@ -91,7 +91,7 @@ def _play(store: Store, build: Callable[[], Task], **limits: Any) -> RunRecord:
         while not moved.run.ended:
             assert next(others).answer(moved)
             moved = first.coordinator.move(run)
-        return store.run(run)
+        return store.inspector.run(run)
 
 
 def _result(run: RunRecord) -> str:
@@ -327,7 +327,7 @@ def test_a_failed_handler_leaves_nothing(store: Store) -> None:
 
 def store_agent(store: Store, run: RunRecord) -> dict[str, Any] | None:
     """The framework's record of the run's only agent."""
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         return transaction.agent("desk").record
 
 

@@ -17,6 +17,7 @@ from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
 from turnwise.bus.envelope import AskEnvelope, CancelNotice
 from turnwise.record.runs.records import RunRecord
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
 # What no test may wait for.
@@ -72,13 +73,17 @@ class Working:
 
     def released(self) -> list[Any]:
         """Why the work was given back."""
-        return [e.data["reason"] for e in self.desk.store.events(self.run_id) if e.type == "ask.released" and e.data]
+        return [
+            e.data["reason"]
+            for e in self.desk.store.inspector.events(self.run_id)
+            if e.type == "ask.released" and e.data
+        ]
 
 
 def test_a_notice_of_cancellation_cuts_the_call(store: Store, model: FakeLLMServer) -> None:
     with Desk(store, app_of(model)) as desk:
         working = Working(desk, model)
-        store.request_cancel(working.run_id)
+        store.tenant(DEFAULT_TENANT).request_cancel(working.run_id)
         desk.bus.notify(CancelNotice(run=working.run_id))
 
         run = working.cut()
@@ -90,7 +95,7 @@ def test_a_notice_of_cancellation_cuts_the_call(store: Store, model: FakeLLMServ
 def test_a_cancellation_of_which_no_notice_came_is_seen_in_the_record(store: Store, model: FakeLLMServer) -> None:
     with Desk(store, app_of(model)) as desk:
         working = Working(desk, model)
-        store.request_cancel(working.run_id)
+        store.tenant(DEFAULT_TENANT).request_cancel(working.run_id)
 
         assert working.cut().status == "cancelled"
 
@@ -98,7 +103,7 @@ def test_a_cancellation_of_which_no_notice_came_is_seen_in_the_record(store: Sto
 def test_work_of_a_run_that_has_ended_is_only_kept_for_the_books(store: Store, model: FakeLLMServer) -> None:
     with Desk(store, app_of(model)) as desk:
         working = Working(desk, model)
-        store.request_cancel(working.run_id)
+        store.tenant(DEFAULT_TENANT).request_cancel(working.run_id)
         desk.coordinator.move(working.run_id)
 
         assert working.cut().status == "cancelled"
@@ -109,13 +114,13 @@ def test_work_of_a_run_that_has_ended_is_only_kept_for_the_books(store: Store, m
 def test_a_worker_whose_work_was_taken_over_drops_it(store: Store, model: FakeLLMServer) -> None:
     with Desk(store, app_of(model)) as desk:
         working = Working(desk, model)
-        assert [ask.run_id for ask in store.take_over_all()] == [working.run_id]
+        assert [ask.run_id for ask in store.coordinator.take_over_all()] == [working.run_id]
 
         run = working.cut()
 
         # Nobody ended the run: the ask is there for the next worker.
         assert (run.status, working.released()) == ("running", [])
-        open_ask = store.situation(working.run_id).ask
+        open_ask = store.inspector.situation(working.run_id).ask
         assert open_ask is not None
         assert (open_ask.status, open_ask.attempts) == ("runnable", 1)
 
@@ -134,7 +139,7 @@ def test_an_ask_of_a_run_that_is_out_of_time_is_not_claimed(store: Store, model:
     with Desk(store, app_of(model)) as desk:
         run_id = desk.submit("desk", deadline=0.2)
         asked = desk.coordinator.move(run_id)
-        until(lambda: store.due_moves(), "the deadline to be over")
+        until(lambda: store.coordinator.due_moves(), "the deadline to be over")
 
         assert not desk.answer(asked)
         assert desk.coordinator.move(run_id).run.status_code == "TIMEOUT"

@@ -29,10 +29,12 @@ from turnwise.errors import DatabaseUnavailableError
 from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import runs
+from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import Claim, HistoryRow, RunRecord, Usage
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 
 __all__ = ["database", "postgres_url"]
 
@@ -74,8 +76,8 @@ def _fetching(value: Callable[[], Any]) -> Callable[[], Task]:
     return task
 
 
-class FlakyStore(Store):
-    """A store that does not answer the next `failures` calls of reply, and of reading histories."""
+class FlakyWorker(WorkerRole):
+    """A record that does not answer the next `failures` calls of reply, and of reading histories."""
 
     failures = 0
     history_failures = 0
@@ -93,12 +95,22 @@ class FlakyStore(Store):
         return super().history(owner, key, **which)  # type: ignore[arg-type]
 
 
+class FlakyStore(Store):
+    """Its workers do not always get an answer."""
+
+    worker: FlakyWorker
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.worker = FlakyWorker(self.core)
+
+
 def test_an_answer_is_written_once_the_database_is_back(database: Database) -> None:
     store = FlakyStore(database)
     with Desk(store, _app(_talk)) as desk:
         run = desk.submit("desk")
         asked = desk.coordinator.move(run)
-        store.failures = 2
+        store.worker.failures = 2
 
         assert desk.answer(asked)
 
@@ -114,7 +126,7 @@ def test_a_history_that_can_not_be_read_ends_no_run(database: Database) -> None:
             if asked.ask.responder == "llm" and asked.ask.turn > 0:
                 break
             desk.answer(asked)
-        store.history_failures = 1
+        store.worker.history_failures = 1
 
         with Desk(store, desk.app, beside=desk) as other:  # which remembers no history
             assert asked.ask is not None
@@ -172,7 +184,7 @@ def test_whatever_a_handler_returns_or_raises_the_run_ends(
         run = desk.go_on(desk.submit("desk"))
 
         assert run.ended, run
-        assert desk.store.events(run.id)[-1].type in ("run.completed", "run.failed")
+        assert desk.store.inspector.events(run.id)[-1].type in ("run.completed", "run.failed")
 
 
 @pytest.mark.postgres  # SQLite lets in one writer at a time: there two moves cannot meet
@@ -200,7 +212,7 @@ def test_rules_of_an_application_see_the_run_that_they_are_asked_about(postgres_
         for thread in threads:
             thread.join()
 
-        results = {text: (desk.store.run(run).result or {}).get("content") for text, run in made.items()}
+        results = {text: (desk.store.inspector.run(run).result or {}).get("content") for text, run in made.items()}
 
     database.close()
     assert results == {"one": "one", "two": "two"}
@@ -219,7 +231,7 @@ def test_a_run_whose_task_is_never_done_by_its_own_rule_can_be_cancelled(databas
         new, waiting = desk.submit("desk"), desk.submit("desk")
         desk.go_on(waiting)
         for run in (new, waiting):
-            desk.store.request_cancel(run)
+            desk.store.tenant(DEFAULT_TENANT).request_cancel(run)
 
             ended = desk.go_on(run)
 
@@ -236,7 +248,7 @@ def test_a_cancelled_sub_task_ends_callers_with_rules_of_their_own(database: Dat
     with Desk(Store(database), _app(task)) as desk:
         run = desk.submit("desk")
         assert desk.go_on(run).status == "waiting"
-        desk.store.request_cancel(run)
+        desk.store.tenant(DEFAULT_TENANT).request_cancel(run)
 
         ended = desk.go_on(run)
 
@@ -257,8 +269,8 @@ def test_a_rule_that_raises_ends_the_run_and_leaves_a_whole_record(database: Dat
 
         assert (run.status, run.status_code) == ("failed", "ERROR")
         assert kept(run.error)["type"] == "LookupError"
-        assert desk.store.frames_of(run.id) == []
-        for event in desk.store.events(run.id):
+        assert desk.store.inspector.frames_of(run.id) == []
+        for event in desk.store.inspector.events(run.id):
             if event.data and "document" in event.data:
                 assert event.document is not None, event
 
@@ -337,29 +349,29 @@ def test_a_run_can_be_ended_wherever_it_is_and_late_answers_only_cost(
             assert worker is not None
             assert asked is not None
             assert asked.ask is not None
-            claim = store.claim(asked.ask.queue, worker)
+            claim = store.worker.claim(asked.ask.queue, worker)
             assert claim is not None
         if waiting == "human":
             assert desk.go_on(run).status == "waiting"
         if ended_by == "KILL":
-            store.request_cancel(run)
+            store.tenant(DEFAULT_TENANT).request_cancel(run)
         else:
-            with store.locked(run) as transaction:
+            with store.coordinator.locked(run) as transaction:
                 passed = sa.update(runs).where(runs.c.id == run).values(deadline_at=transaction.now - 1)
                 transaction.connection.execute(passed)
-            assert run in store.due_moves()
+            assert run in store.coordinator.due_moves()
 
         ended = desk.coordinator.move(run).run
 
         assert (ended.status_code, ended.awaiting, ended.error) == (ended_by, None, None)
-        assert store.frames_of(run) == []
-        assert not [ask for ask in store.open_questions() if ask.run_id == run]
+        assert store.inspector.frames_of(run) == []
+        assert not [ask for ask in store.tenant(DEFAULT_TENANT).open_questions() if ask.run_id == run]
         if claim is not None:
             late = Reply(kind="nothing", usage=Usage(prompt_tokens=7, calls=1))
-            assert not store.reply(claim, late)
-            assert not store.reply(claim, late)  # told twice, counted once
-            assert store.run(run).prompt_tokens == 7
-        assert store.events(run)[-1].type == f"run.{ended.status}"
+            assert not store.worker.reply(claim, late)
+            assert not store.worker.reply(claim, late)  # told twice, counted once
+            assert store.inspector.run(run).prompt_tokens == 7
+        assert store.inspector.events(run)[-1].type == f"run.{ended.status}"
         assert not desk.coordinator.move(run).trace
 
 

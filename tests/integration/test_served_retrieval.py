@@ -89,7 +89,7 @@ def test_what_the_embedder_costs_is_on_record_under_its_name(store: Store, tmp_p
             run_id = desk.submit("clerk")
             desk.go_on(run_id)
 
-    settled = [event.data or {} for event in store.events(run_id) if event.type == "usage.settled"]
+    settled = [event.data or {} for event in store.inspector.events(run_id) if event.type == "usage.settled"]
     [query] = [data for data in settled if data["model"] == "text-embedding-3-small"]
     assert query["prompt_tokens"] == 5
     assert float(query["cost"]) > 0

@@ -21,6 +21,7 @@ from turnwise.record.database.database import Database
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import NewHistory, NewRun
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 
 __all__ = ["database", "postgres_url"]
 
@@ -73,10 +74,10 @@ def _agent(answer: str | Callable[[str], str]) -> ChatAgent:
 
 def _said(store: Store, run_id: str) -> list[str]:
     """What the desk remembers as the run sees it, or of a run of a session that completed, what it left to that."""
-    run = store.run(run_id)
+    run = store.inspector.run(run_id)
     if run.conversation_id is None or not run.ended:
         return [body.get("content", "") for body in remembered(store, run, "desk")]
-    return [row.body.get("content", "") for row in store.history(run.conversation_id, "desk")]
+    return [row.body.get("content", "") for row in store.inspector.history(run.conversation_id, "desk")]
 
 
 def _result(desk: Desk, run_id: str) -> str:
@@ -122,9 +123,9 @@ def test_a_task_that_restarts_begins_each_run_of_a_session_afresh(store: Store) 
 
         assert _said(store, run)[0] == "two"
         assert len(_said(store, run)) == 4
-        [task] = store.session(session).tasks  # which only groups
+        [task] = store.tenant(DEFAULT_TENANT).session(session).tasks  # which only groups
         assert (task.runs, task.agents) == (2, ())
-        store.delete_session(session)
+        store.tenant(DEFAULT_TENANT).delete_session(session)
         assert len(_said(store, run)) == 4
 
 
@@ -142,7 +143,7 @@ def test_a_run_without_a_message_goes_on_from_the_last_one_as_in_one_process(sto
         for message in ("one", None, None):
             if message is None:
                 new = NewRun(id=new_id("run"), task="desk", version="1", message={}, session_id=session)
-                run = store.submit(new)[0].id
+                run = store.tenant(DEFAULT_TENANT).submit(new)[0].id
             else:
                 run = desk.submit("desk", message, session_id=session)
             served.append((desk.go_on(run).result or {}).get("content"))
@@ -172,9 +173,9 @@ def test_a_model_may_rewind_what_it_said_in_an_earlier_run(store: Store) -> None
     assert second.result["content"] == expected.content == "better"
     assert _said(store, second.id) == ["hello", "better"]
     # It answers what its older self answered: a message of the first run.
-    rewound = next(body for body in store.transcript_documents(second.id) if body["content"] == "better")
-    assert store.document(second.id, rewound["metadata"]["parent_id"]) is None
-    assert store.document(first.id, rewound["metadata"]["parent_id"]) is not None
+    rewound = next(body for body in store.inspector.transcript_documents(second.id) if body["content"] == "better")
+    assert store.inspector.document(second.id, rewound["metadata"]["parent_id"]) is None
+    assert store.inspector.document(first.id, rewound["metadata"]["parent_id"]) is not None
 
 
 def test_a_run_waits_until_the_one_before_has_ended_and_is_woken_then(store: Store) -> None:
@@ -187,9 +188,9 @@ def test_a_run_waits_until_the_one_before_has_ended_and_is_woken_then(store: Sto
             waiting = desk.go_on(run)
             assert (waiting.status, kept(waiting.waiting_for)) == ("queued", {"kind": "session", "run": before})
         assert _said(store, first) == ["one", "which one?"]
-        assert second not in store.due_moves(limit=1000, patience=0)
+        assert second not in store.coordinator.due_moves(limit=1000, patience=0)
 
-        desk.store.request_cancel(first)
+        desk.store.tenant(DEFAULT_TENANT).request_cancel(first)
         _woken(desk)
         assert desk.go_on(first).status == "cancelled"
         assert _woken(desk) == [second]
@@ -203,13 +204,13 @@ def test_a_run_whose_waking_was_lost_is_found_by_a_sweep(store: Store) -> None:
         first, second = (desk.submit("desk", text, session_id=session) for text in ("one", "two"))
         for run in (first, second):
             desk.go_on(run)
-        desk.store.request_cancel(first)
-        with store.locked(first) as transaction:  # by a coordinator that dies before it can wake anybody
+        desk.store.tenant(DEFAULT_TENANT).request_cancel(first)
+        with store.coordinator.locked(first) as transaction:  # by a coordinator that dies before it can wake anybody
             desk.coordinator._mover.move(transaction)
 
         desk.coordinator._sweeper.sweep()
 
-        assert store.run(second).status == "running"
+        assert store.inspector.run(second).status == "running"
 
 
 @pytest.mark.parametrize(("ended_by", "status"), [("KILL", "cancelled"), ("TIMEOUT", "failed")])
@@ -224,7 +225,7 @@ def test_a_run_that_waits_for_another_can_end_and_leaves_the_conversation_alone(
         for run in (first, third):
             desk.go_on(run)
         if ended_by == "KILL":
-            desk.store.request_cancel(second)
+            desk.store.tenant(DEFAULT_TENANT).request_cancel(second)
         _woken(desk)
 
         ended = desk.go_on(second)
@@ -271,7 +272,7 @@ def test_a_run_that_fails_leaves_the_conversation_and_the_state_as_they_were(
     with Desk(store, _app(_fickle)) as desk, Desk(store, _app(_fickle), beside=desk) as other:
         session = new_id("session")
         assert desk.go_on(desk.submit("desk", "one", session_id=session)).status == "completed"
-        shown = store.session(session).tasks[0].agents
+        shown = store.tenant(DEFAULT_TENANT).session(session).tasks[0].agents
 
         # when
         failed = desk.go_on(desk.submit("desk", message, session_id=session))
@@ -279,14 +280,16 @@ def test_a_run_that_fails_leaves_the_conversation_and_the_state_as_they_were(
 
         # then
         assert (failed.status, kept(failed.error)["message"]) == ("failed", "no model today")
-        assert store.session(session).tasks[0].agents == shown
-        assert message in str(store.transcript_documents(failed.id))  # its own record is kept
+        assert store.tenant(DEFAULT_TENANT).session(session).tasks[0].agents == shown
+        assert message in str(store.inspector.transcript_documents(failed.id))  # its own record is kept
         next_one = desk if seen_by == "all workers" else other
         assert next_one.go_on(waiting).status == "completed"
         assert _said(store, waiting) == ["one", *_NOTED, "two", *_NOTED]
         assert desk.go_on(desk.submit("desk", "three", session_id=session)).status == "completed"
         assert _said(store, waiting) == ["one", *_NOTED, "two", *_NOTED, "three", *_NOTED]
-        assert [agent.state for agent in store.session(session).tasks[0].agents] == [{"notes": 3}]
+        assert [agent.state for agent in store.tenant(DEFAULT_TENANT).session(session).tasks[0].agents] == [
+            {"notes": 3}
+        ]
 
 
 def test_what_a_handler_forgets_is_forgotten_once_its_run_completes(store: Store) -> None:
@@ -328,20 +331,22 @@ def test_a_cancelled_run_leaves_the_conversation_as_it_was_also_while_its_worker
         assert desk.answer(asked)
         asked = desk.coordinator.move(run)
         assert desk.answer(asked)  # has cleared the history
-        late = store.claim(desk.coordinator.move(run).ask.queue, _worker(store, desk), "1")  # type: ignore[union-attr]
+        late = store.worker.claim(desk.coordinator.move(run).ask.queue, _worker(store, desk), "1")  # type: ignore[union-attr]
         assert late is not None
 
-        store.request_cancel(run)
+        store.tenant(DEFAULT_TENANT).request_cancel(run)
         assert desk.go_on(run).status == "cancelled"
         reply = Reply(kind="nothing", history=(NewHistory(role="user", body={"content": "too late"}),), state={})
-        assert not store.reply(late, reply)
+        assert not store.worker.reply(late, reply)
 
         assert _said(store, first) == ["one", *_NOTED]
-        assert [agent.state for agent in store.session(session).tasks[0].agents] == [{"notes": 1}]
+        assert [agent.state for agent in store.tenant(DEFAULT_TENANT).session(session).tasks[0].agents] == [
+            {"notes": 1}
+        ]
 
 
 def _worker(store: Store, desk: Desk) -> str:
-    return store.register_worker(WorkerInfo(kind="llm", queues=(desk.own,), host="here", pid=1, version="1"))
+    return store.process.register_worker(WorkerInfo(kind="llm", queues=(desk.own,), host="here", pid=1, version="1"))
 
 
 def test_runs_submitted_at_once_never_interleave_whoever_moves_them(store: Store) -> None:
@@ -356,7 +361,7 @@ def test_runs_submitted_at_once_never_interleave_whoever_moves_them(store: Store
 
         def work(desk: Desk) -> None:
             permits: list[AskEnvelope] = []
-            while not all(store.run(run).ended for run in runs):
+            while not all(store.inspector.run(run).ended for run in runs):
                 asks = [desk.coordinator.move(run).ask for run in runs]
                 permits += [ask for ask in asks if ask is not None]
                 # A claim gives up on a run that others hold.
@@ -365,7 +370,7 @@ def test_runs_submitted_at_once_never_interleave_whoever_moves_them(store: Store
         for done in [threads.submit(work, desk) for desk in (one, two, one, two)]:
             done.result(60)
 
-    in_order = sorted((store.run(run) for run in runs), key=lambda run: run.session_no or 0)
+    in_order = sorted((store.inspector.run(run) for run in runs), key=lambda run: run.session_no or 0)
     assert {run.status for run in in_order} == {"completed"}
     spoken = [run.message["content"] for run in in_order]
     assert _said(store, runs[0]) == [said for text in spoken for said in (text, f"heard {text}", "go", "DONE")]

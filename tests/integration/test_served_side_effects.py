@@ -31,6 +31,7 @@ from turnwise.errors import DatabaseUnavailableError
 from turnwise.record.runs.outcomes import Resolution
 from turnwise.record.runs.records import AskRecord, RunRecord
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.attempts.served_calls import as_result
 from turnwise.serving.moves.permits import permit
 
@@ -123,7 +124,7 @@ class Case:
 
     def go_on(self) -> RunRecord:
         """Go on with a fresh process, until the run ends or waits; one that is killed takes its lease with it."""
-        self.store.take_over_all()
+        self.store.coordinator.take_over_all()
         desk = Desk(self.store, self.app, beside=self.desk)
         desk.responders.start()
         for _ in range(20):
@@ -135,7 +136,7 @@ class Case:
             elif moved.ask is None or not desk.answer(moved):
                 break
         desk.responders.stop()
-        return self.store.run(self.run_id)
+        return self.store.inspector.run(self.run_id)
 
     def killed(self) -> None:
         """Go on with a process that is killed."""
@@ -143,28 +144,28 @@ class Case:
             self.go_on()
 
     def parked(self) -> AskRecord:
-        [ask] = self.store.parked_asks()
+        [ask] = self.store.tenant(DEFAULT_TENANT).parked_asks()
         return ask
 
     def resolve(self, outcome: Any, result: Any = None) -> RunRecord:
         """Let a person decide, and go on."""
         resolution = Resolution(outcome=outcome, result=as_result(result))
-        self.store.resolve(self.run_id, self.parked().id, resolution)
+        self.store.tenant(DEFAULT_TENANT).resolve(self.run_id, self.parked().id, resolution)
         return self.go_on()
 
     def said(self) -> str:
         """The text of the run's result."""
-        result = self.store.run(self.run_id).result
-        assert result is not None, self.store.run(self.run_id)
+        result = self.store.inspector.run(self.run_id).result
+        assert result is not None, self.store.inspector.run(self.run_id)
         return str(result["content"])
 
     def state(self) -> list[str]:
         """What the agent's state has seen, on record."""
-        with self.store.locked(self.run_id) as transaction:
+        with self.store.coordinator.locked(self.run_id) as transaction:
             return list((transaction.agent("clerk").state or {})["seen"])
 
     def _awaited(self) -> AskRecord:
-        with self.store.locked(self.run_id) as transaction:
+        with self.store.coordinator.locked(self.run_id) as transaction:
             ask = transaction.open_ask()
         assert ask is not None
         return ask
@@ -228,7 +229,7 @@ def test_a_persons_result_runs_no_tool_that_the_model_may_not_use(store: Store) 
     case.killed()
     case.go_on()
     case.resolve("happened", "paid")
-    documents = store.transcript_documents(case.run_id)
+    documents = store.inspector.transcript_documents(case.run_id)
     [answer] = [body for body in documents if body["metadata"].get("sender") == "Agent" and body["content"] == "paid"]
     assert answer["metadata"]["tainted"] is True
 
@@ -288,7 +289,7 @@ def test_a_crash_between_two_calls_loses_neither(store: Store, monkeypatch: pyte
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "keep_receipts", killed)
+        patch.setattr(store.worker, "keep_receipts", killed)
         case.killed()
     assert case.go_on().status == "waiting"
     assert kept(case.parked().parked)["call"] == 1
@@ -305,15 +306,15 @@ def _results(*names: str) -> str:
 def test_a_zombie_makes_no_further_call(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(store, "pay 1", "pay 2")
 
-    original = store.keep_receipts
+    original = store.worker.keep_receipts
 
     def late(claim: Any, receipts: Any) -> bool:
         # While this process was away, its lease ran out and another took over.
-        store.take_over_all()
+        store.coordinator.take_over_all()
         return original(claim, receipts)
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "keep_receipts", late)
+        patch.setattr(store.worker, "keep_receipts", late)
         case.go_on()
     assert case.world.names == ["pay 1"]
     assert case.go_on().status == "waiting"
@@ -327,14 +328,14 @@ def test_a_worker_that_could_not_renew_its_lease_begins_no_call(store: Store, mo
         moved = desk.coordinator.move(case.run_id)
         desk.answer(moved)  # the model
         moved = desk.coordinator.move(case.run_id)
-        claimed = store.claim
+        claimed = store.worker.claim
 
         def claim(*arguments: Any) -> Any:
             found = claimed(*arguments)
             desk.responders._incarnation._lease = -1.0
             return found
 
-        monkeypatch.setattr(store, "claim", claim)
+        monkeypatch.setattr(store.worker, "claim", claim)
         assert desk.answer(moved)
         monkeypatch.undo()
     assert case.world.names == []
@@ -402,7 +403,7 @@ def test_what_a_call_has_changed_of_its_agent_is_there_after_a_crash(store: Stor
             case.world.errors["book 2"] = Killed()
             case.killed()
         assert case.go_on().status == "completed"
-        with store.locked(case.run_id) as transaction:
+        with store.coordinator.locked(case.run_id) as transaction:
             agent = transaction.agent("clerk")
             bodies = [transaction.history_row("clerk", n).body for n in range(agent.history_len)]
         histories.append((agent.record, [(body["role"], body["content"]) for body in bodies]))
@@ -513,7 +514,7 @@ def test_a_run_that_failed_by_a_handler_is_retried_with_what_the_others_have_don
     case = Case(store, "pay 1", "pay 2")
     case.world.errors["pay 2"] = ValueError("no money")
     assert case.go_on().status == "failed"
-    store.retry(case.run_id)
+    store.tenant(DEFAULT_TENANT).retry(case.run_id)
     assert case.go_on().status == "completed"
     assert case.world.names == ["pay 1", "pay 2", "pay 2"]
     assert case.said() == _results("pay 1", "pay 2")
@@ -525,7 +526,7 @@ def test_a_run_that_a_person_let_fail_still_does_not_know_what_happened_when_it_
     case.killed()
     case.go_on()
     case.resolve("fail")
-    store.retry(case.run_id)
+    store.tenant(DEFAULT_TENANT).retry(case.run_id)
     assert case.go_on().status == "waiting"
     case.resolve("happened", "paid after all")
     assert case.said() == "paid after all"

@@ -107,7 +107,7 @@ def test_moves_with_the_reply_stand_where_others_would(tmp_path: Path, memory: M
         desk.coordinator.move(run_id)
         for kind in ("llm", "agent", "llm"):
             assert desk.responders.serve(f"{kind}-{desk.own}")
-        assert desk.store.run(run_id).ended
+        assert desk.store.inspector.run(run_id).ended
 
     assert [one for one in tree(memory.spans()) if one[0] == "move desk"] == MOVES
 
@@ -134,7 +134,7 @@ def test_the_record_keeps_the_contexts_and_a_permit_carries_them_on(desk: Desk, 
     assert moved.ask is not None
     (move,) = by_name(memory, "move desk")
     assert moved.ask.traceparent == f"00-{move.trace}-{move.id}-01"
-    assert desk.store.run(run_id).traceparent == SUBMITTED
+    assert desk.store.inspector.run(run_id).traceparent == SUBMITTED
 
 
 def test_log_lines_of_a_handler_have_the_ids_of_its_run_and_its_span(desk: Desk, memory: Memory) -> None:

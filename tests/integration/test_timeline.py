@@ -22,6 +22,7 @@ from turnwise.record.database.database import Database
 from turnwise.record.database.schema import events
 from turnwise.record.runs.records import NewDocument, NewFork
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.timeline.run_timeline import timeline
 
 
@@ -71,8 +72,8 @@ def store(database: Database) -> Iterator[Store]:  # noqa: F811
 
 def seen(store: Store, run_id: str, **page: Any) -> TimelineView:
     """The run's timeline, after a look at what holds of every one."""
-    view = timeline(store, store.run(run_id), **page)
-    run = store.run(run_id)
+    view = timeline(store.inspector, store.inspector.run(run_id), **page)
+    run = store.inspector.run(run_id)
     spans = [span for item in view.items for span in item.spans]
     assert all(span.seconds > 0 for span in spans)
     if view.next_after is None and not page:
@@ -135,11 +136,11 @@ def test_a_lease_that_was_lost_is_told_with_its_worker(store: Store) -> None:
         moved = desk.coordinator.move(run_id)
         assert moved.ask is not None
         doomed = new_worker(store, moved.ask.queue)
-        assert store.claim(moved.ask.queue, doomed) is not None
+        assert store.worker.claim(moved.ask.queue, doomed) is not None
         working = seen(store, run_id)
         assert (working.ended, working.items[-1].attempts[-1].outcome) == (False, "working")
-        store.retire_worker(doomed, "dead")
-        assert store.expire_leases()
+        store.process.retire_worker(doomed, "dead")
+        assert store.coordinator.expire_leases()
         work_on(desk, run_id)
     view = seen(store, run_id)
 
@@ -171,7 +172,9 @@ def test_the_time_of_a_human_is_the_humans(store: Store) -> None:
         assert desk.go_on(run_id).status == "waiting"
         waiting = seen(store, run_id)
         assert [span.kind for span in waiting.items[-1].spans] == ["human"]
-        store.answer(run_id, NewDocument(id="doc_1", body={"content": "q", "metadata": {"sender": "User"}}))
+        store.tenant(DEFAULT_TENANT).answer(
+            run_id, NewDocument(id="doc_1", body={"content": "q", "metadata": {"sender": "User"}})
+        )
         work_on(desk, run_id)
     view = seen(store, run_id)
     human = next(item for item in view.items if item.responder == "human")
@@ -185,8 +188,8 @@ def test_work_that_the_end_of_the_run_cut_short_counts(store: Store) -> None:
         moved = desk.coordinator.move(run_id)
         assert moved.ask is not None
         worker = new_worker(store, moved.ask.queue)
-        assert store.claim(moved.ask.queue, worker) is not None
-        store.request_cancel(run_id)
+        assert store.worker.claim(moved.ask.queue, worker) is not None
+        store.tenant(DEFAULT_TENANT).request_cancel(run_id)
         desk.coordinator.move(run_id)
     view = seen(store, run_id)
     (attempt,) = view.items[-1].attempts
@@ -198,7 +201,7 @@ def test_a_retried_run_tells_the_time_between_its_ends(store: Store) -> None:
     with Desk(store, app_of(ValueError("broken"), "DONE well")) as desk:
         run_id = desk.submit("desk")
         assert desk.go_on(run_id).status == "failed"
-        store.retry(run_id)
+        store.tenant(DEFAULT_TENANT).retry(run_id)
         work_on(desk, run_id)
     view = seen(store, run_id)
     assert [item.kind for item in view.items] == ["begin", "ask", "over"]
@@ -210,8 +213,8 @@ def test_a_fork_begins_with_the_fork(store: Store) -> None:
     with Desk(store, app_of(CALL, "DONE well", "DONE other")) as desk:
         run_id = desk.submit("desk")
         work_on(desk, run_id)
-        last = [event for event in store.events(run_id) if event.type == "turn.asked"][-1]
-        fork, _, _ = store.fork(run_id, NewFork(id=f"{run_id}f", at=last.seq, version="1"))
+        last = [event for event in store.inspector.events(run_id) if event.type == "turn.asked"][-1]
+        fork, _, _ = store.tenant(DEFAULT_TENANT).fork(run_id, NewFork(id=f"{run_id}f", at=last.seq, version="1"))
         work_on(desk, fork.id)
     view = seen(store, fork.id)
     assert [(item.no, item.kind, item.turn) for item in view.items] == [(0, "ask", 2)]
@@ -261,11 +264,11 @@ def test_a_run_that_waited_for_its_session_says_so(store: Store) -> None:
 def test_a_run_that_a_pause_held_says_so(store: Store) -> None:
     with Desk(store, app_of("DONE one")) as desk:
         run_id = desk.submit("desk", tenant=desk.own)
-        store.pause("tenant", desk.own, "flood")
+        store.operator().pause("tenant", desk.own, "flood")
         desk.coordinator.move(run_id)
         held = seen(store, run_id)
         assert [span.kind for item in held.items for span in item.spans] == ["paused"]
-        store.resume("tenant", desk.own)
+        store.operator().resume("tenant", desk.own)
         work_on(desk, run_id)
     view = seen(store, run_id)
     assert [(span.kind, span.name) for span in view.items[0].spans][:1] == [("paused", f"tenant {desk.own}")]

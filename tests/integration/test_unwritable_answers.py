@@ -44,7 +44,7 @@ def _app(model: LLMConfig, agent: Callable[[ChatAgentConfig], ChatAgent] = ChatA
 
 
 def _event(desk: Desk, run: str, type: str) -> EventRecord:
-    return next(event for event in desk.store.events(run) if event.type == type)
+    return next(event for event in desk.store.inspector.events(run) if event.type == type)
 
 
 def _leased(desk: Desk, run: str) -> list[str]:
@@ -162,7 +162,7 @@ def test_a_run_whose_move_cannot_be_kept_ends_with_the_error(database: Database)
         ended = desk.coordinator.move(run).run
 
         assert (ended.status, kept(ended.error)["code"]) == ("failed", "unwritable")
-        assert desk.store.run(run).ended
+        assert desk.store.inspector.run(run).ended
         assert desk.events(run)[-1] == "run.failed"
 
 
@@ -175,7 +175,7 @@ def test_a_value_is_told_from_an_outage(database: Database, value: Any) -> None:
     with (
         Desk(store, _app(MockLMConfig(default_response="DONE"))) as desk,
         pytest.raises(UnwritableError, match="cannot keep this"),
-        store.locked(desk.submit("desk")) as transaction,
+        store.coordinator.locked(desk.submit("desk")) as transaction,
     ):
         fields = {"turn": value} if isinstance(value, int) else {"path": value}
         transaction.add_ask(NewAsk(**{name: getattr(ask, name) for name in ask.__slots__} | fields))

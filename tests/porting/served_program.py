@@ -28,6 +28,7 @@ from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
 from turnwise.record.runs.records import NewRun
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.tasks.entry import document_of
 
 from .captured import NAME, run_program
@@ -63,7 +64,7 @@ class Desk:
             return str(self._client.submit(NAME, msg, turns=bound, session_id=self._session).id)
         # No message, or one that is no text, is what HTTP has no words for.
         message = encode_document(document_of(msg)) if msg is not None else {}
-        run, _ = self._store.submit(
+        run, _ = self._store.tenant(DEFAULT_TENANT).submit(
             NewRun(id=new_id("run"), task=NAME, version="1", session_id=self._session, message=message, turns=bound)
         )
         return run.id

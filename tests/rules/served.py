@@ -23,6 +23,7 @@ from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
 from turnwise.record.runs.records import AskRecord, EventRecord, NewDocument, NewRun
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.moves.moved import Moved
 from turnwise.tasks.entry import document_of
 
@@ -74,10 +75,10 @@ class ServedPlayer:
             max_tokens=scenario.max_tokens,
             deadline=scenario.max_time,
         )
-        self._store.submit(new)
+        self._store.tenant(DEFAULT_TENANT).submit(new)
         self._drive(new.id, answers)
-        run = self._store.run(new.id)
-        events = [self._event(event) for event in self._store.events(run.id, limit=_ALL)]
+        run = self._store.inspector.run(new.id)
+        events = [self._event(event) for event in self._store.inspector.events(run.id, limit=_ALL)]
         view = {
             "result": {"document": run.result} if run.result is not None else None,
             "error": run.error.as_json() if run.error is not None else None,
@@ -101,17 +102,17 @@ class ServedPlayer:
     def _answer_as_human(self, moved: Moved, answers: Iterator[str]) -> None:
         run = moved.run
         asked, agent = self._question(run.id)
-        body = self._store.document(run.id, asked.message_id) if asked.message_id else None
+        body = self._store.inspector.document(run.id, asked.message_id) if asked.message_id else None
         question = self._decoded(run.task, body) if body else None
         default = self._app.tree(run.task).root.at(asked.path).default_human_response
         text = next(answers, None)
         assert text is not None, "the human was asked once more than the scenario has answers"
         said = human_answer(text, question, default=default, open_calls=agent.open_calls)
         document = NewDocument(id=said.metadata.id, body=encode_document(said)) if said is not None else None
-        self._store.answer(run.id, document, asked.id)
+        self._store.tenant(DEFAULT_TENANT).answer(run.id, document, asked.id)
 
     def _question(self, run_id: str) -> tuple[AskRecord, AgentMemory]:
-        with self._store.locked(run_id) as transaction:
+        with self._store.coordinator.locked(run_id) as transaction:
             asked = transaction.open_ask()
             assert asked is not None, f"{run_id} waits for nobody"
             return asked, AgentMemory.model_validate(transaction.agent(asked.agent).record or {})

@@ -44,11 +44,11 @@ def played_again(store: Store, player: ServedPlayer) -> Iterator[Replay]:
 
         def play(scenario: Scenario) -> list[Replayed]:
             of_scenario = RunFilter(task=scenario.id)
-            before = {run.id for run in store.runs(of_scenario, limit=200)[0]}
+            before = {run.id for run in store.inspector.runs(of_scenario, limit=200)[0]}
             player.play(scenario)
-            new = [run.id for run in store.runs(of_scenario, limit=200)[0] if run.id not in before]
+            new = [run.id for run in store.inspector.runs(of_scenario, limit=200)[0] if run.id not in before]
             assert new
-            exports = [json.loads(json.dumps(store.export(run_id))) for run_id in new]
+            exports = [json.loads(json.dumps(store.inspector.export(run_id))) for run_id in new]
             return [replay(app, found, scratch) for found in exports]
 
         yield play
@@ -85,8 +85,8 @@ def test_replay_says_where_a_changed_rule_decides_otherwise(
 ) -> None:
     # given
     player.play(next(each for each in _SERVED if each.id == scenario_id))
-    [run], _ = store.runs(RunFilter(task=scenario_id), limit=1)
-    found = store.export(run.id)
+    [run], _ = store.inspector.runs(RunFilter(task=scenario_id), limit=1)
+    found = store.inspector.export(run.id)
 
     # when
     monkeypatch.setattr(module, name, _never)

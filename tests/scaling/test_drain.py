@@ -12,6 +12,8 @@ from bench.installation import Installation
 from tests.e2e.processes import Process
 from tests.e2e.waiting import until
 
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
+
 # A worker's start takes seconds, and many of them on a loaded machine.
 pytestmark = [pytest.mark.postgres, pytest.mark.rabbitmq, pytest.mark.timeout(300)]
 
@@ -19,7 +21,7 @@ _WORKER = ("worker", "-Q", "llm,agent", "--concurrency", "3")
 
 
 def asks_of(installed: Installation, runs: set[str]) -> list[dict[str, Any]]:
-    return [ask for ask in installed.parts.store.table("asks") if ask["run_id"] in runs]
+    return [ask for ask in installed.parts.store.inspector.table("asks") if ask["run_id"] in runs]
 
 
 def states(installed: Installation, runs: set[str]) -> list[str]:
@@ -51,7 +53,7 @@ def test_calls_in_flight_are_ended_and_no_more_are_begun(installed: Installation
     assert [state for state in states(installed, runs) if state in ("leased", "runnable")] == ["runnable"] * 5
 
     other = installed.start(*_WORKER[:-1], "5")
-    until(lambda: not installed.parts.store.active_runs(), "the others to be answered")
+    until(lambda: not installed.parts.store.monitor.active_runs(), "the others to be answered")
     other.terminate()
     assert [ask["attempts"] for ask in asks_of(installed, runs)] == [1] * 8
     after = installed.model_counts()
@@ -69,12 +71,12 @@ def test_what_takes_longer_than_the_limit_is_given_back(installed: Installation)
     assert states(installed, runs) == ["runnable"] * 3
     until(lambda: installed.model_counts()["hung_up"] - counts["hung_up"] == 3, "the model to see it")
     store = installed.parts.store
-    told = [event.data for run in runs for event in store.events(run) if event.type == "ask.released"]
+    told = [event.data for run in runs for event in store.inspector.events(run) if event.type == "ask.released"]
     assert [data and data["reason"] for data in told] == ["drained"] * 3
     for run in runs:
-        store.request_cancel(run)
+        store.tenant(DEFAULT_TENANT).request_cancel(run)
         installed.parts.bus.wake(run)
-    until(lambda: not store.active_runs(), "the runs to be cancelled")
+    until(lambda: not store.monitor.active_runs(), "the runs to be cancelled")
 
 
 def test_a_worker_that_is_still_starting_ends_at_once(installed: Installation) -> None:
@@ -92,7 +94,7 @@ def test_children_of_a_worker_come_and_go_with_the_messages_in_hand(installed: I
 
     runs = {installed.submit(2, 0.5) for _ in range(12)}
     until(lambda: len(children(worker)) == 3, "three children")
-    until(lambda: not installed.parts.store.active_runs(), "the runs to end")
+    until(lambda: not installed.parts.store.monitor.active_runs(), "the runs to end")
     until(lambda: len(children(worker)) == 1, "one child again")
 
     assert [ask["attempts"] for ask in asks_of(installed, runs)] == [1] * 36

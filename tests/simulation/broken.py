@@ -19,19 +19,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from turnwise.agents.tools.handler_calls import Stem
 from turnwise.bus.envelope import AskEnvelope
 from turnwise.models.budget.budget import NOTHING
 from turnwise.models.budget.call import Granted, grant
 from turnwise.record.asks import replies, sweep
-from turnwise.record.asks.pauses import Pauses
+from turnwise.record.asks.pauses import EndedPauses
 from turnwise.record.asks.receipts import Receipts
 from turnwise.record.asks.sweep import Sweep
 from turnwise.record.budgets import reservations
 from turnwise.record.budgets.reservations import count
-from turnwise.record.runs.base import StoreBase
-from turnwise.record.runs.inbox import Inbox
+from turnwise.record.database.schema import runs
+from turnwise.record.runs import inbox
+from turnwise.record.runs.part import RecordPart
 from turnwise.record.runs.submission import Submissions
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus
@@ -100,7 +102,7 @@ def no_due_moves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def no_letting_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an ended pause held is told to no one."""
-    monkeypatch.setattr(Pauses, "let_go", lambda self: None)
+    monkeypatch.setattr(EndedPauses, "let_go", lambda self: None)
 
 
 def no_second_look_at_claims(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,17 +134,18 @@ def a_move_that_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def no_lock_for_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of an event is read before the run is locked."""
-    locked = StoreBase.lock_run
+    locked = RecordPart._lock_run
 
     @contextmanager
     def early(self: Any, run_id: str, *, skip_locked: bool = False) -> Iterator[RunTransaction | None]:
-        seq = self.run(run_id).last_seq
+        with self._database.read() as connection:
+            seq = connection.execute(sa.select(runs.c.last_seq).where(runs.c.id == run_id)).scalar_one()
         with locked(self, run_id, skip_locked=skip_locked) as transaction:
             if transaction is not None:
                 transaction.run = replace(transaction.run, last_seq=seq)
             yield transaction
 
-    monkeypatch.setattr(StoreBase, "lock_run", early)
+    monkeypatch.setattr(RecordPart, "_lock_run", early)
 
 
 def published_before_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,13 +203,13 @@ def no_line_of_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_first_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A question can be answered again, and the table of transitions does not refuse it either."""
 
-    def named(self: Inbox, transaction: RunTransaction, question_id: str) -> Any:
+    def named(transaction: RunTransaction, question_id: str) -> Any:
         return transaction.ask(question_id)
 
     def close(self: RunTransaction, ask_id: str, status: AskStatus) -> None:
         self._writes.closed_asks[ask_id] = status
 
-    monkeypatch.setattr(Inbox, "_named", named)
+    monkeypatch.setattr(inbox, "_named", named)
     monkeypatch.setattr(RunTransaction, "close_ask", close)
 
 

@@ -25,6 +25,7 @@ from turnwise.record.states import AskStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.caller import SCOPES, Scope
 from turnwise.record.tenants.keys import KeyRecord, NewKey
+from turnwise.record.tenants.reach import OneTenant
 from turnwise_gateway.api import create_api
 
 OWNER, RIVAL, OPERATOR = "acme-1", "rival", "default"
@@ -97,7 +98,7 @@ class World:
     def key(self, tenant: str, *scopes: Scope, lifetime: float | None = None) -> tuple[KeyRecord, str]:
         """A new key, and its secret."""
         new = NewKey(tenant=tenant, name="test", scopes=scopes, lifetime=lifetime, created_by="test")
-        record, secret = self.gateway.store.create_key(new)
+        record, secret = self.gateway.store.operator().create_key(new)
         return record, secret.text
 
     def send(
@@ -115,10 +116,10 @@ class World:
 
     def possessions(self) -> str:
         """All that the owner has, as text."""
-        store = self.gateway.store.of(OWNER)
+        store, keys = self.gateway.store.tenant(OWNER), self.gateway.store.administrator(OneTenant(OWNER))
         runs, _ = store.runs(limit=200)
-        [key] = [key for key in store.api_keys() if key.id == self.owned["key"]]
-        return repr((runs, store.session(self.owned["session"]), key, store.tenants(), store.parked_asks()))
+        [key] = [key for key in keys.api_keys() if key.id == self.owned["key"]]
+        return repr((runs, store.session(self.owned["session"]), key, keys.tenants(), store.parked_asks()))
 
 
 # Ids of the right form that name nothing.
@@ -137,7 +138,7 @@ ALL: tuple[Scope, ...] = SCOPES
 def world(directory: Path, **settings: Any) -> Iterator[World]:
     """Two tenants, one of which has something of everything."""
     with served(directory, **({"auth": "keys"} | settings)) as gateway:
-        store = gateway.store.of(OWNER)
+        store = gateway.store.tenant(OWNER)
         made = World(gateway=gateway, owned={})
         waiting, ended = store.submit(new_run())[0].id, store.submit(new_run(session_id="talk-1"))[0].id
         gateway.ask_human(waiting)
@@ -146,7 +147,7 @@ def world(directory: Path, **settings: Any) -> Iterator[World]:
         parked_id = f"{parked.id}.1.2.1"
         _park(gateway.store, parked.id, parked_id)
         record, _ = made.key(OWNER, *ALL)
-        gateway.store.pause("tenant", "paused-1", "flood", "test")
+        gateway.store.operator().pause("tenant", "paused-1", "flood", "test")
         owned = {
             "waiting": waiting,
             "ended": ended,
@@ -159,11 +160,11 @@ def world(directory: Path, **settings: Any) -> Iterator[World]:
 
 
 def _park(store: Store, run_id: str, ask_id: str) -> None:
-    with store.locked(run_id) as transaction:
+    with store.coordinator.locked(run_id) as transaction:
         transaction.close_ask("later", AskStatus.CANCELLED)
         transaction.add_ask(new_ask("llm", turn=2, id=ask_id))
         transaction.change(awaiting=ask_id)
-    with store.locked(run_id) as transaction:
+    with store.coordinator.locked(run_id) as transaction:
         transaction.connection.execute(change_asks(AskStatus.LEASED, AskStatus.RUNNABLE).where(asks.c.id == ask_id))
         ask = transaction.ask(ask_id)
         assert ask is not None

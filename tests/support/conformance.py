@@ -58,7 +58,7 @@ def labels() -> set[str]:
 def owned_names(here: World) -> dict[str, str]:
     """Make what the operator has, and say it by the names of parameters."""
     gateway = here.gateway
-    store = gateway.store.of(OPERATOR)
+    store = gateway.store.tenant(OPERATOR)
     headers = {"Authorization": f"Bearer {here.key(OPERATOR, *ALL)[1]}"}
     body = {"task": "desk", "message": "hello", "session_id": "talk-2"}
     run = gateway.http.post("/v1/runs", json=body, headers=headers).json()["id"]
@@ -84,7 +84,7 @@ def check_that_all_can_be_shown(here: World, bearer: str) -> None:
         for run in page["items"]:
             for path in ("", "/transcript"):
                 assert http.get(f"/v1/runs/{run['id']}{path}", headers=headers).status_code == 200, run
-            here.gateway.store.export(run["id"])
+            here.gateway.store.inspector.export(run["id"])
         if (cursor := page["next_cursor"]) is None:
             break
     fresh = http.post("/v1/runs", json={"task": "desk", "message": "hello"}, headers=headers)

@@ -22,6 +22,7 @@ from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
 from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.observer import Observers
 from turnwise_coordinator.coordinator import Coordinator
 from turnwise_responders.responders import Responders
@@ -63,11 +64,13 @@ class Fleet:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def submit(self, task: str, text: str = "hello", **given: Any) -> str:
+    def submit(self, task: str, text: str = "hello", *, tenant: str = DEFAULT_TENANT, **given: Any) -> str:
         """A new run's id."""
         metadata = ChatDocMetaData(source=Entity.USER, sender=Entity.USER, tainted=True)
         message = encode_document(ChatDocument(content=text, metadata=metadata))
-        run, _ = self.store.submit(NewRun(id=new_id("run"), task=task, version="1", message=message, **given))
+        run, _ = self.store.tenant(tenant).submit(
+            NewRun(id=new_id("run"), task=task, version="1", message=message, **given)
+        )
         self.bus.wake(run.id)
         return run.id
 
@@ -78,12 +81,12 @@ class Fleet:
 
         def none_left() -> bool:
             # One at a time: with many runs, looking at all after each event would take longer than the runs.
-            while left and self.store.run(next(iter(left))).ended:
+            while left and self.store.inspector.run(next(iter(left))).ended:
                 left.pop()
             return not left
 
         assert self.until(none_left, seconds), f"{len(left)} of {len(wanted)} runs have not ended"
-        return [self.store.run(run) for run in wanted]
+        return [self.store.inspector.run(run) for run in wanted]
 
     def until(self, holds: Callable[[], bool], seconds: float = 60.0) -> bool:
         """Wait until something holds, looking whenever an event was written; whether it came to that."""

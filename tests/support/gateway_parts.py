@@ -45,7 +45,7 @@ class Served:
         """Let the run wait for an answer to `text`; the question's id."""
         question = f"{run_id}.1.{turn}.1"
         document = {"content": text, "metadata": {"id": f"doc-{turn}", "sender": "LLM", "recipient": recipient}}
-        with self.store.locked(run_id) as transaction:
+        with self.store.coordinator.locked(run_id) as transaction:
             transaction.put_document(f"doc-{turn}", document)
             transaction.add_ask(
                 NewAsk(
@@ -69,12 +69,12 @@ class Served:
 
     def happen(self, run_id: str, type: str, **more: Any) -> int:
         """Write an event of the run; its number."""
-        with self.store.locked(run_id) as transaction:
+        with self.store.coordinator.locked(run_id) as transaction:
             return happen(transaction, type, **more)
 
     def finish(self, run_id: str, content: str = "done") -> None:
         """End the run with a result."""
-        with self.store.locked(run_id) as transaction:
+        with self.store.coordinator.locked(run_id) as transaction:
             transaction.put_document("result", {"content": content})
             transaction.finish(RunStatus.COMPLETED, "DONE", result={"content": content})
             happen(transaction, "run.completed", path="desk", data={"status": "DONE", "document": "result"})

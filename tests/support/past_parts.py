@@ -19,6 +19,7 @@ from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import Json, NewDocument, NewFork, NewRun, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.attempts.answering import Answering
 from turnwise.serving.moves.move import Mover
 from turnwise.serving.moves.moved import Moved
@@ -47,10 +48,10 @@ class Stage:
         self.app.task(name=TASK)(build)
         self._answers = answers
         self._with_reply = with_reply
-        self._answering = Answering(store, self.app)
+        self._answering = Answering(store.worker, self.app)
         self._mover = Mover(app=self.app, llm_queues={}, agent_queues={})
         info = WorkerInfo(kind="responders", queues=("llm", "agent"), host="here", pid=1, version="1")
-        self._worker = store.register_worker(info)
+        self._worker = store.process.register_worker(info)
         self.said: dict[str, Reply | NewDocument | None] = {}
 
     def play(self, text: str | None, **given: Any) -> RunRecord:
@@ -61,7 +62,7 @@ class Stage:
         """A new run's id."""
         message = {} if text is None else self.message(text)
         new = NewRun(id=new_id("run"), task=TASK, version=self.app.version, message=message, **given)
-        return self.store.submit(new)[0].id
+        return self.store.tenant(DEFAULT_TENANT).submit(new)[0].id
 
     def message(self, text: str) -> Json:
         """A text as it comes over HTTP."""
@@ -71,25 +72,25 @@ class Stage:
     def fork(self, run_id: str, at: int, **given: Any) -> RunRecord:
         """A fork, of this version, that has not gone on yet."""
         new = NewFork(id=new_id("run"), at=at, version=self.app.version, **given)
-        return self.store.fork(run_id, new)[0]
+        return self.store.tenant(DEFAULT_TENANT).fork(run_id, new)[0]
 
     def go_on(self, run_id: str, steps: int = _STEPS) -> RunRecord:
         """The run after so many asks, or at its end."""
         for _ in range(steps):
             self._move(run_id)
-            run = self.store.run(run_id)
+            run = self.store.inspector.run(run_id)
             if run.ended:
                 return run
             self._answer(run)
-        return self.store.run(run_id)
+        return self.store.inspector.run(run_id)
 
     def waiting(self, run_id: str) -> RunRecord:
         """The run after its next move."""
         self._move(run_id)
-        return self.store.run(run_id)
+        return self.store.inspector.run(run_id)
 
     def _move(self, run_id: str) -> Moved:
-        with self.store.locked(run_id) as transaction:
+        with self.store.coordinator.locked(run_id) as transaction:
             return self._mover.move(transaction)
 
     def _answer(self, run: RunRecord) -> None:
@@ -104,9 +105,9 @@ class Stage:
             if document is not None:
                 metadata = {**document.body["metadata"], "id": document.id}
                 document = replace(document, body=document.body | {"metadata": metadata})
-            self.store.answer(run.id, document, run.awaiting)
+            self.store.tenant(DEFAULT_TENANT).answer(run.id, document, run.awaiting)
             return
-        claim = self.store.claim(kept(run.waiting_for)["queue"], self._worker, self.app.version)
+        claim = self.store.worker.claim(kept(run.waiting_for)["queue"], self._worker, self.app.version)
         assert claim is not None
         assert claim.ask.id == run.awaiting
         if place not in self.said:
@@ -119,10 +120,10 @@ class Stage:
         def then(transaction: RunTransaction) -> None:
             self._mover.move(transaction)
 
-        assert self.store.reply(claim, reply, then if self._with_reply else None)
+        assert self.store.worker.reply(claim, reply, then if self._with_reply else None)
 
     def _human(self, run: RunRecord) -> NewDocument | None:
-        with self.store.locked(run.id) as transaction:
+        with self.store.coordinator.locked(run.id) as transaction:
             asked = transaction.open_ask()
             assert asked is not None
             body = transaction.documents([asked.message_id]).get(asked.message_id) if asked.message_id else None
@@ -142,13 +143,13 @@ _KINDS = ("task.started", "turn.taken", "turn.rejected", "turn.none", "task.fini
 def told(store: Store, run: RunRecord) -> list[Any]:
     """What happened in a run, without ids; and what is left of its agents."""
     lines: list[Any] = []
-    for event in store.events(run.id, limit=100_000):
+    for event in store.inspector.events(run.id, limit=100_000):
         if event.type in _KINDS:
             document = None if event.document is None else _plain(event.document)
             status = (event.data or {}).get("status")
             lines.append((event.type, event.path, event.turn, event.candidate, status, document))
     lines.append((run.status, run.status_code, _plain(run.result), _plain(run.error)))
-    found = store.export(run.id)
+    found = store.inspector.export(run.id)
     live = [row for row in found["histories"] if row["aside"] is None]
     lines.append([_plain({**row, "total": None}) for row in live])
     return lines

@@ -21,6 +21,7 @@ from turnwise.processes.observers import observers_of
 from turnwise.processes.settings import load_settings
 from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.moves.moved import Moved
 from turnwise.serving.observer import Observer
 from turnwise_coordinator.coordinator import Coordinator
@@ -67,11 +68,13 @@ class Desk:
         self.responders.stop()
         self.bus.close()
 
-    def submit(self, task: str, text: str = "hello", **limits: Any) -> str:
+    def submit(self, task: str, text: str = "hello", *, tenant: str = DEFAULT_TENANT, **limits: Any) -> str:
         """A new run's id; `text` comes as from a human."""
         metadata = ChatDocMetaData(source=Entity.USER, sender=Entity.USER, tainted=True)
         message = encode_document(ChatDocument(content=text, metadata=metadata))
-        run, _ = self.store.submit(NewRun(id=new_id("run"), task=task, version="1", message=message, **limits))
+        run, _ = self.store.tenant(tenant).submit(
+            NewRun(id=new_id("run"), task=task, version="1", message=message, **limits)
+        )
         return run.id
 
     def watch(self, run_id: str, callback: OnNotice) -> None:
@@ -87,7 +90,7 @@ class Desk:
             if moved.run.ended or moved.run.status == "waiting":
                 return moved.run
             if not self.answer(moved):
-                return self.store.run(run_id)
+                return self.store.inspector.run(run_id)
         raise AssertionError(f"{run_id} neither ended nor waited after {_STEPS} steps")
 
     def answer(self, moved: Moved) -> bool:
@@ -96,4 +99,4 @@ class Desk:
 
     def events(self, run_id: str) -> list[str]:
         """The types of the run's events."""
-        return [event.type for event in self.store.events(run_id)]
+        return [event.type for event in self.store.inspector.events(run_id)]

@@ -12,6 +12,7 @@ from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.runs.records import Json, NewAsk, NewRun, RunRecord
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 
 
 def new_run(**changes: Any) -> NewRun:
@@ -37,8 +38,9 @@ def new_ask(queue: str | None, *, turn: int = 1, frame_no: int = 1, **changes: A
 
 def asked_run(store: Store, queue: str | None, *, run: dict[str, Any] | None = None, **ask: Any) -> RunRecord:
     """A run that waits for one ask on `queue`; one of a session goes on with its conversation."""
-    made, _ = store.submit(new_run(**(run or {})))
-    with store.locked(made.id) as transaction:
+    given = dict(run or {})
+    made, _ = store.tenant(given.pop("tenant", DEFAULT_TENANT)).submit(new_run(**given))
+    with store.coordinator.locked(made.id) as transaction:
         transaction.take_up_conversation()
         transaction.push_frame("triage", {"step": 0})
         transaction.put_document("doc-1", {"content": "hello"})
@@ -49,10 +51,10 @@ def asked_run(store: Store, queue: str | None, *, run: dict[str, Any] | None = N
         return transaction.run
 
 
-def begun_run(store: Store, session: str, **changes: Any) -> RunRecord:
+def begun_run(store: Store, session: str, *, tenant: str = DEFAULT_TENANT, **changes: Any) -> RunRecord:
     """A run that has begun to go on with the conversation of `session`."""
-    made, _ = store.submit(new_run(session_id=session, **changes))
-    with store.locked(made.id) as transaction:
+    made, _ = store.tenant(tenant).submit(new_run(session_id=session, **changes))
+    with store.coordinator.locked(made.id) as transaction:
         transaction.take_up_conversation()
         transaction.change(status=RunStatus.RUNNING, move_due_at=None)
         return transaction.run
@@ -60,13 +62,13 @@ def begun_run(store: Store, session: str, **changes: Any) -> RunRecord:
 
 def remembered(store: Store, run: RunRecord, key: str = "triage") -> list[Json]:
     """The whole history of an agent as the run sees it, as the messages' bodies."""
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         return [transaction.history_row(key, idx).body for idx in range(transaction.agent(key).history_len)]
 
 
 def new_worker(store: Store, queue: str) -> str:
     """A living worker's id."""
-    return store.register_worker(WorkerInfo(kind="llm", queues=(queue,), host="here", pid=1, version="1"))
+    return store.process.register_worker(WorkerInfo(kind="llm", queues=(queue,), host="here", pid=1, version="1"))
 
 
 def new_queue() -> str:

@@ -56,5 +56,5 @@ def _distributed() -> float:
         distributed.running(database, broker, services=distributed.TOGETHER, variables=limit) as services,
     ):
         (run,), _ = served.play(services.store, services.bus, _TURNS + _WINDOW, 1)
-        at = sorted(ask["closed_at"] for ask in services.store.table("asks") if ask["run_id"] == run)
+        at = sorted(ask["closed_at"] for ask in services.store.inspector.table("asks") if ask["run_id"] == run)
     return ratio(at, _YOUNG, _WINDOW)

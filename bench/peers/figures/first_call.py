@@ -41,5 +41,5 @@ def _one(client: Submitter, notes: socket.socket, store: Store) -> float:
     while message.encode() not in notes.recv(65_536):
         pass
     seconds = time.perf_counter() - begun
-    until(lambda: store.run(run).ended, "the run to end", every=0.01)
+    until(lambda: store.inspector.run(run).ended, "the run to end", every=0.01)
     return seconds

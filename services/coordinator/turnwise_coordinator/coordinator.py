@@ -45,7 +45,7 @@ class Coordinator:
         paused: Callable[[], bool] = lambda: False,
     ) -> None:
         self._is_paused = paused
-        self._store = store
+        self._record = record = store.coordinator
         self._observers = observers
         self._dispatcher = Dispatcher(bus)
         self._mover = Mover(
@@ -57,9 +57,9 @@ class Coordinator:
             observers=observers,
         )
         version = app.version if settings.pinned else None
-        retention = RetentionSweep(store, settings, observers)
+        retention = RetentionSweep(record, settings, observers)
         self._sweeper = Sweeper(
-            store,
+            record,
             bus,
             self._swept,
             self._dispatcher,
@@ -71,7 +71,7 @@ class Coordinator:
         )
         self.hearing = Hearing(store.clock, settings.deaf_seconds)
         self._incarnation = Incarnation(
-            store, COORDINATOR, [COORDINATOR_QUEUE], app.version, settings.beat_seconds, settings.lease_seconds
+            store.process, COORDINATOR, [COORDINATOR_QUEUE], app.version, settings.beat_seconds, settings.lease_seconds
         )
 
     def move(self, run_id: str) -> Moved:
@@ -82,13 +82,13 @@ class Coordinator:
         is away (the sweeper comes back to it).
         """
         with self._observers.around_move(run_id):
-            began = self._store.clock.monotonic()
+            began = self._record.clock.monotonic()
             try:
-                with self._store.locked(run_id) as tx:
+                with self._record.locked(run_id) as tx:
                     moved = self._mover.move(tx)
             except UnwritableError as error:
                 moved = self._end(run_id, error)
-            seconds = self._store.clock.monotonic() - began
+            seconds = self._record.clock.monotonic() - began
             self._dispatcher.moved(moved)
             self._observers.moved(moved, seconds)
         return moved
@@ -96,7 +96,7 @@ class Coordinator:
     def _end(self, run_id: str, error: UnwritableError) -> Moved:
         """End a run whose move no database can keep: made again, it would be the same move."""
         logger.error("A move of run %s cannot be kept: %s", run_id, error, extra={"action": "move_refused"})
-        with self._store.locked(run_id) as tx:
+        with self._record.locked(run_id) as tx:
             if tx.run.ended:
                 return Moved(run=tx.run)
             fail(tx, replace(error_record(error, place="move"), code=error.code))
@@ -113,7 +113,7 @@ class Coordinator:
 
     def _swept(self, run_id: str) -> Moved:
         """`move`, because a sweep found that no one has; a message should have told of it, unless time alone did."""
-        run = self._store.run(run_id)
+        run = self._record.run(run_id)
         if run.move_due_at is not None and not is_held_for_newer(run):
             self.hearing.missed()
         self._incarnation.note_deaf(self.hearing.deaf_for() is not None)

@@ -6,7 +6,7 @@ import logging
 
 from turnwise.base.ids import new_id
 from turnwise.processes.settings import ServiceSettings
-from turnwise.record.store import Store
+from turnwise.record.roles.coordinator import CoordinatorRole
 from turnwise.record.upkeep.purging import OldRun, Retention
 from turnwise.serving.observer import Observer
 
@@ -31,8 +31,8 @@ class RetentionSweep:
     requests of a week ago.
     """
 
-    def __init__(self, store: Store, settings: ServiceSettings, observers: Observer) -> None:
-        self._store = store
+    def __init__(self, record: CoordinatorRole, settings: ServiceSettings, observers: Observer) -> None:
+        self._record = record
         self._observers = observers
         self._interval = settings.sweep_seconds
         self._retention: Retention | None = None
@@ -40,7 +40,7 @@ class RetentionSweep:
             self._retention = Retention(older_than=settings.retention, statuses=tuple(settings.retention_statuses))
         self._audit_retention = settings.audit_retention
         self._holder = new_id("ret")
-        self._clock = store.clock
+        self._clock = record.clock
         self._after: OldRun | None = None
         self._next_runs = self._next_audit = self._next_budgets = self._clock.monotonic()
 
@@ -51,26 +51,26 @@ class RetentionSweep:
         audit_due = self._audit_retention is not None and now >= self._next_audit
         if not (runs_due or audit_due or now >= self._next_budgets):
             return
-        if not self._store.sweep_lease(_LEASE, self._holder, max(self._interval * 3, 5.0)):
+        if not self._record.sweep_lease(_LEASE, self._holder, max(self._interval * 3, 5.0)):
             self._after, self._next_budgets = None, now + _BUDGETS_REST
             self._next_runs = self._next_audit = now + _REST
             return
         if now >= self._next_budgets:
-            self._store.forget_old_budgets()
-            more = self._store.forget_old_requests(_AUDIT_ROWS) == _AUDIT_ROWS
+            self._record.forget_old_budgets()
+            more = self._record.forget_old_requests(_AUDIT_ROWS) == _AUDIT_ROWS
             self._next_budgets = now if more else now + _BUDGETS_REST
         if self._audit_retention is not None and audit_due:
-            deleted = self._store.forget_old_audit(self._audit_retention, _AUDIT_ROWS)
+            deleted = self._record.forget_old_audit(self._audit_retention, _AUDIT_ROWS)
             self._next_audit = now if deleted == _AUDIT_ROWS else now + _REST
         if self._retention is not None and runs_due:
             self._purge(self._retention, now + self._interval * _SHARE)
 
     def _purge(self, retention: Retention, until: float) -> None:
-        found = self._store.old_runs(retention, _BATCH, self._after)
+        found = self._record.old_runs(retention, _BATCH, self._after)
         deleted = 0
         for old in found:
             self._after = old  # also if it cannot be deleted: the others can
-            if self._store.purge_run(old.id, retention):
+            if self._record.purge_run(old.id, retention):
                 self._observers.run_purged(old)
                 deleted += 1
             if self._clock.monotonic() >= until:

@@ -34,7 +34,7 @@ class CoordinatorProcess:
             paused=lambda: switches.paused(COORDINATOR_QUEUE),
         )
         queues = all_queues(settings.llm_queues, settings.agent_queues)
-        watch_record(parts.metrics.registry, parts.store, queues)
+        watch_record(parts.metrics.registry, parts.store.monitor, queues)
         self.coordinator.start()
 
     def health(self) -> tuple[bool, str]:

@@ -12,7 +12,7 @@ from turnwise.bus.base import Bus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues, lane
 from turnwise.errors import EnvironmentFault, NotFoundError
 from turnwise.processes.settings import ServiceSettings
-from turnwise.record.store import Store
+from turnwise.record.roles.coordinator import CoordinatorRole
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.pausing import tell_let_go
 from turnwise.serving.moves.permits import permit
@@ -35,7 +35,7 @@ class Sweeper:
 
     def __init__(
         self,
-        store: Store,
+        record: CoordinatorRole,
         bus: Bus,
         move: Callable[[str], Any],
         dispatcher: Dispatcher,
@@ -48,7 +48,7 @@ class Sweeper:
     ) -> None:
         self._paused = paused
         self._retention = retention
-        self._store = store
+        self._record = record
         self._bus = bus
         self._move = move
         self._dispatcher = dispatcher
@@ -57,13 +57,13 @@ class Sweeper:
         self._version = version
         self._queues = [q for q in all_queues(settings.llm_queues, settings.agent_queues) if q != COORDINATOR_QUEUE]
         self._holder = new_id("swp")
-        self._clock = store.clock
+        self._clock = record.clock
         self._stopping = self._clock.event()
         self._thread: Thread | None = None
 
     def start(self) -> None:
         """Begin, after one lease of grace for workers that were cut off."""
-        self._store.wait_one_lease()
+        self._record.wait_one_lease()
         self._thread = self._clock.start("turnwise-sweeper", self._work)
 
     def stop(self) -> None:
@@ -74,20 +74,20 @@ class Sweeper:
 
     def sweep(self) -> None:
         """One pass; raises `EnvironmentFault` where database or broker are away."""
-        taken = self._store.expire_leases()
+        taken = self._record.expire_leases()
         if taken:
             self._observers.leases_expired(taken)
             for ask in taken:
                 self._dispatcher.publish(permit(ask))
-        tell_let_go(self._store, self._bus, pinned=self._version is not None)
-        for run_id in () if self._paused() else self._store.due_moves(version=self._version):
+        tell_let_go(self._record, self._bus, pinned=self._version is not None)
+        for run_id in () if self._paused() else self._record.due_moves(version=self._version):
             self._make_move(run_id)
         for queue in self._queues:
-            if self._store.sweep_lease(lane(queue, self._version), self._holder, self._interval * 3):
+            if self._record.sweep_lease(lane(queue, self._version), self._holder, self._interval * 3):
                 waiting = self._bus.waiting(queue)
-                permits = self._store.permits(queue, waiting, version=self._version)
+                permits = self._record.permits(queue, waiting, version=self._version)
                 # A message that waits in the queue is a permit for those in line, too.
-                in_line = self._store.next_in_line(queue, _IN_LINE, version=self._version)[waiting:]
+                in_line = self._record.next_in_line(queue, _IN_LINE, version=self._version)[waiting:]
                 for ask in [*permits, *in_line]:
                     self._dispatcher.publish(permit(ask))
         self._retention.sweep()

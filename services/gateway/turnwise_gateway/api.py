@@ -16,6 +16,7 @@ from turnwise.bus.routing import all_queues
 from turnwise.observability.telemetry.providers import meter_provider, tracer_provider
 from turnwise.processes.metrics import Metrics, watch_record
 from turnwise.processes.settings import ServiceSettings
+from turnwise.record.roles.authentication import AuthenticationRole
 from turnwise.record.store import Store
 from turnwise_gateway.access import audit
 from turnwise_gateway.access.authentication import Door
@@ -24,7 +25,7 @@ from turnwise_gateway.access.open_requests import Admission
 from turnwise_gateway.access.rates import Rates
 from turnwise_gateway.access.refusals import RefusedChanges
 from turnwise_gateway.access.scopes import check_declared
-from turnwise_gateway.gateway import Gateway, check_keys_taken
+from turnwise_gateway.gateway import WholeGateway, check_keys_taken
 from turnwise_gateway.http.access_log import AccessLog
 from turnwise_gateway.http.body_limit import BodyLimit
 from turnwise_gateway.http.description import describe
@@ -58,10 +59,10 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
     `metrics` are those of the process where it does other work too; its registry gets the record's gauges.
     """
     metrics = metrics or Metrics(CollectorRegistry())
-    watch_record(metrics.registry, store, all_queues(settings.llm_queues, settings.agent_queues))
-    known_by = identity(store, settings)
-    gateway = Gateway(
-        store=store,
+    watch_record(metrics.registry, store.monitor, all_queues(settings.llm_queues, settings.agent_queues))
+    known_by = identity(store.authentication, settings)
+    gateway = WholeGateway(
+        records=store,
         bus=bus,
         app=app,
         settings=settings,
@@ -90,7 +91,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
     )
     api.state.gateway = gateway
     handle_problems(api)
-    _add_middleware(api, store, settings, known_by)
+    _add_middleware(api, store.authentication, settings, known_by)
     routers = [
         part.router
         for part in (
@@ -140,28 +141,30 @@ def _telemetry(root: str) -> TelemetryConfig:
     }
 
 
-def _add_middleware(api: FastAPI, store: Store, settings: ServiceSettings, known_by: Identity | None) -> None:
+def _add_middleware(
+    api: FastAPI, record: AuthenticationRole, settings: ServiceSettings, known_by: Identity | None
+) -> None:
     # The one added last is asked first.
     api.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     if settings.auth != "none":
-        api.add_middleware(RefusedChanges, store=store)
+        api.add_middleware(RefusedChanges, record=record)
     api.add_middleware(Rates, settings=settings)
-    api.add_middleware(Door, store=store, identity=known_by)
+    api.add_middleware(Door, record=record, identity=known_by)
     api.add_middleware(PathCheck)
     api.add_middleware(AccessLog)
     api.add_middleware(RequestId)
 
 
-def identity(store: Store, settings: ServiceSettings) -> Identity | None:
+def identity(record: AuthenticationRole, settings: ServiceSettings) -> Identity | None:
     """Return how callers are known; None: not at all."""
     if settings.auth == "token":
         assert settings.auth_token is not None, "the settings have checked it"
-        return SharedToken(store, settings.auth_token.get_secret_value())
+        return SharedToken(record, settings.auth_token.get_secret_value())
     if settings.auth == "none":
         return None
     if settings.oidc_issuer is None:
-        return AnyOf([Keys(store)])
+        return AnyOf([Keys(record)])
     # Its libraries are loaded where an issuer is set.
     from turnwise_gateway.access.oidc import Oidc
 
-    return AnyOf([Keys(store), Oidc(store, settings)])
+    return AnyOf([Keys(record), Oidc(record, settings)])

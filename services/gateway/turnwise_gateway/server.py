@@ -14,7 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from turnwise.errors import AddressInUseError, ConfigurationError
-from turnwise_gateway.gateway import Gateway
+from turnwise_gateway.gateway import WholeGateway
 
 # Seconds that requests in flight get to end once the server is told to stop.
 _GRACE = 10
@@ -26,7 +26,7 @@ class GatewayServer(uvicorn.Server):
 
     def __init__(self, api: FastAPI) -> None:
         gateway = api.state.gateway
-        assert isinstance(gateway, Gateway)
+        assert isinstance(gateway, WholeGateway)
         proxies = gateway.settings.trusted_proxies
         super().__init__(
             uvicorn.Config(

@@ -27,7 +27,7 @@ def run(settings: ServiceSettings, on_ready: Callable[[str], None] | None = None
     telemetry = start_exporting("turnwise-gateway")
     parts = open_parts(settings)
     try:
-        parts.store.notify = _teller(parts.bus)
+        parts.store.call_after_commit(_teller(parts.bus))
         api = create_api(parts.store, parts.bus, parts.app, settings, parts.metrics)
         keep_memory_tidy()
         serve(api, *settings.bind_address, on_ready)

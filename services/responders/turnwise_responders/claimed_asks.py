@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from turnwise.errors import DatabaseUnavailableError
+from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.records import Claim
-from turnwise.record.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -21,7 +21,7 @@ class Holdings:
     and no lease would ever end. So after a claim that failed nothing more is claimed until the record was asked.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: WorkerRole) -> None:
         self._store = store
         self._lock = threading.Lock()
         self._held: set[tuple[str, str]] = set()

@@ -62,7 +62,7 @@ class Forked:
         database, store = open_store(self._settings)
         try:
             host, pids = socket.gethostname(), self._children()
-            return [one for one in store.workers("alive") if one.host == host and one.pid in pids]
+            return [one for one in store.monitor.workers("alive") if one.host == host and one.pid in pids]
         finally:
             database.close()
 

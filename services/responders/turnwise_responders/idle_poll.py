@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from turnwise.base.clock import Thread
 from turnwise.bus.base import Bus
 from turnwise.errors import BrokerUnavailableError, EnvironmentFault
-from turnwise.record.store import Store
+from turnwise.record.roles.worker import WorkerRole
 from turnwise.serving.bus_watch import Hearing
 
 logger = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class IdlePoll:
 
     def __init__(
         self,
-        store: Store,
+        store: WorkerRole,
         bus: Bus,
         hearing: Hearing,
         serve: Callable[[str], bool],

@@ -12,8 +12,8 @@ from turnwise.base.clock import Thread
 from turnwise.bus.base import Bus, Subscription
 from turnwise.bus.envelope import Announcement, CancelNotice, Notice
 from turnwise.errors import EnvironmentFault
+from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.records import Claim
-from turnwise.record.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ class InFlight:
     A notice tells of a cancellation at once; the record is looked at for the rest, once for all that takes long.
     """
 
-    def __init__(self, store: Store, bus: Bus, heard_of_watch: Callable[[Announcement], None]) -> None:
+    def __init__(self, store: WorkerRole, bus: Bus, heard_of_watch: Callable[[Announcement], None]) -> None:
         self._store, self._bus = store, bus
         self._heard_of_watch = heard_of_watch
         self._clock = store.clock

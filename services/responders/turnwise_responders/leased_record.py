@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.outcomes import Receipt
 from turnwise.record.runs.records import Claim
-from turnwise.record.store import Store
 from turnwise.serving.incarnation import Incarnation
 
 UntilBack = Callable[[Claim, Callable[[], bool]], bool | None]
@@ -15,7 +15,7 @@ UntilBack = Callable[[Claim, Callable[[], bool]], bool | None]
 class LeasedRecord:
     """Writes receipts, waiting with `until_back` while the database is away; knows whether the lease still runs."""
 
-    def __init__(self, store: Store, incarnation: Incarnation, until_back: UntilBack) -> None:
+    def __init__(self, store: WorkerRole, incarnation: Incarnation, until_back: UntilBack) -> None:
         self._store = store
         self._incarnation = incarnation
         self._until_back = until_back

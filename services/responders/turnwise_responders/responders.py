@@ -66,12 +66,12 @@ class Responders:
         beat_store: Store | None = None,
         paused: Callable[[str], bool] = lambda _queue: False,
     ) -> None:
-        self._store = store
+        self._record = record = store.worker
         self._app = app
         self._clock = store.clock
         self.watched = WatchedRuns(self._clock)
         self._streaming = Streaming(bus, self.watched, self._clock)
-        self._in_flight = InFlight(store, bus, self.watched.heard)
+        self._in_flight = InFlight(record, bus, self.watched.heard)
         self._observers = observers
         self._dispatcher = Dispatcher(bus)
         self._mover = (
@@ -93,9 +93,9 @@ class Responders:
         self._stopping = self._clock.event()
         self._draining = False
         self._drain_seconds = settings.drain_seconds
-        self._holdings = Holdings(store)
+        self._holdings = Holdings(record)
         self._incarnation = Incarnation(
-            beat_store or store,
+            (beat_store or store).process,
             "responders",
             queues,
             app.version,
@@ -103,9 +103,9 @@ class Responders:
             settings.lease_seconds,
             self._holdings.clear_up,
         )
-        record = LeasedRecord(store, self._incarnation, self._until_back)
-        spending = spending_of(settings, ServedProviders(store, self._wake_next))
-        self._answering = Answering(store, app, spending, record, at_once=settings.concurrency)
+        leased = LeasedRecord(record, self._incarnation, self._until_back)
+        spending = spending_of(settings, ServedProviders(record, self._wake_next))
+        self._answering = Answering(record, app, spending, leased, at_once=settings.concurrency)
 
     def start(self) -> None:
         """Register this process as a holder of leases; call it after a fork."""
@@ -187,7 +187,7 @@ class Responders:
                 error,
                 extra={"action": "record_unreadable"},
             )
-            self._until_back(claim, lambda: self._store.release(claim, "database_away"))
+            self._until_back(claim, lambda: self._record.release(claim, "database_away"))
             return
         if outcome is None:  # this process has to end without a word
             return
@@ -201,14 +201,14 @@ class Responders:
         """Write what became of the ask, whatever that is."""
         if isinstance(outcome, Deferral):
             deferral = outcome
-            if self._until_back(claim, lambda: self._store.defer(claim, deferral)) is not None:
+            if self._until_back(claim, lambda: self._record.defer(claim, deferral)) is not None:
                 self._observers.ask_deferred(claim, deferral, self._clock.monotonic() - started)
         elif isinstance(outcome, Release):
             held = self._drop(claim, outcome)
             self._observers.ask_released(claim, outcome, self._clock.monotonic() - started, late=held is False)
         elif isinstance(outcome, Parking):
             parking = outcome
-            if self._until_back(claim, lambda: self._store.park(claim, parking)):
+            if self._until_back(claim, lambda: self._record.park(claim, parking)):
                 self._observers.ask_parked(claim, parking)
         else:
             self._keep(claim, replace(outcome, traceparent=current_traceparent()), started)
@@ -239,7 +239,7 @@ class Responders:
         Whether it was ours; None if this process had to stop before it knew.
         """
         given, doubt = (release.reason, release.usage, release.calls), release.in_doubt
-        held = self._until_back(claim, lambda: self._store.release(claim, *given, work=release.work, in_doubt=doubt))
+        held = self._until_back(claim, lambda: self._record.release(claim, *given, work=release.work, in_doubt=doubt))
         if held:
             self._dispatcher.wake(claim.run.id)
             if release.reason == Cause.DRAINED.value:  # others are there for it
@@ -247,7 +247,7 @@ class Responders:
         elif held is False:
             error = CodedError(code="cancelled", message=f"cut short: {release.reason}", place=claim.ask.path)
             late = Reply(kind="error", error=error, usage=release.usage, calls=release.calls)
-            self._until_back(claim, lambda: self._store.reply(claim, late))
+            self._until_back(claim, lambda: self._record.reply(claim, late))
         return held
 
     def _write(self, claim: Claim, reply: Reply, moves: list[Moved]) -> bool | None:
@@ -259,7 +259,7 @@ class Responders:
 
         def write(what: Reply) -> bool:
             moves.clear()
-            return self._store.reply(claim, what, self._then(claim, moves))
+            return self._record.reply(claim, what, self._then(claim, moves))
 
         try:
             return self._until_back(claim, lambda: write(reply))
@@ -311,7 +311,7 @@ class Responders:
     def _wake_next(self, claim: Claim, bucket: str) -> None:
         """A call gave room back to its provider: a permit for the next in line, which a sweep would give later."""
         try:
-            for ask in self._store.next_in_line(claim.ask.queue or "", 1, bucket, self._version):
+            for ask in self._record.next_in_line(claim.ask.queue or "", 1, bucket, self._version):
                 self._dispatcher.publish(permit(ask))
         except DatabaseUnavailableError as error:
             logger.debug(

@@ -43,7 +43,7 @@ class ResponderProcess:
             paused=switches.paused,
         )
         self.idle_poll = IdlePoll(
-            parts.store,
+            parts.store.worker,
             parts.bus,
             self.responders.hearing,
             self.responders.serve,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from turnwise.client import Client
+    from turnwise.record.roles.administrator import OperatorRole
+    from turnwise.record.roles.archivist import ArchivistRole
     from turnwise.record.store import Store
 
 
@@ -21,34 +23,42 @@ def connect(url: str) -> Client:
 
 
 @contextmanager
-def open_record(url: str) -> Iterator[Store]:
-    """A store over the database; raises `DatabaseUnavailableError`, `SchemaVersionError`, `ConfigurationError`."""
+def open_record(url: str) -> Iterator[ArchivistRole]:
+    """The record of the database; raises `DatabaseUnavailableError`, `SchemaVersionError`, `ConfigurationError`."""
     from turnwise.record.database.database import Database
     from turnwise.record.store import Store
 
     database = Database(url)
     try:
         database.check_schema()
-        yield Store(database)
+        yield Store(database).archivist
     finally:
         database.close()
 
 
 @contextmanager
-def open_audited(database: str | None, tenant: str, action: str) -> Iterator[Store]:
-    """The whole record; what is changed goes into the audit log as `action`, done for `tenant`.
-
-    Raises what is wrong with the settings or the database.
-    """
+def open_installation(database: str | None) -> Iterator[Store]:
+    """The record of an installation; raises what is wrong with the settings or the database."""
     from turnwise.processes.bootstrap import open_store
     from turnwise.processes.settings import load_settings
-    from turnwise.record.tenants.caller import Deed
 
     found, store = open_store(load_settings(database_url=database))
     try:
-        yield store.of(None, deed=Deed(actor=actor(), tenant=tenant, action=action))
+        yield store
     finally:
         found.close()
+
+
+@contextmanager
+def open_audited(database: str | None, tenant: str, action: str) -> Iterator[OperatorRole]:
+    """The record as an operator has it; what is changed goes into the audit log as `action`, done for `tenant`.
+
+    Raises what is wrong with the settings or the database.
+    """
+    from turnwise.record.tenants.caller import Deed
+
+    with open_installation(database) as store:
+        yield store.operator(deed=Deed(actor=actor(), tenant=tenant, action=action))
 
 
 def actor() -> str:

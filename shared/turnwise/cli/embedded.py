@@ -22,6 +22,7 @@ from turnwise.processes.observers import observers_of
 from turnwise.processes.service_loading import load_service
 from turnwise.record.database.database import Database
 from turnwise.record.database.file_lock import EmbeddedLock
+from turnwise.record.roles.coordinator import CoordinatorRole
 from turnwise.record.store import Store
 from turnwise.serving.moves.permits import permit
 from turnwise.serving.observer import Observer
@@ -128,7 +129,7 @@ class EmbeddedServer:
             if isinstance(work, MoveEnvelope):
                 coordinator.woken(work.run)
 
-        take_over(store, bus)
+        take_over(store.coordinator, bus)
         responders.start()
         opening.callback(responders.stop)
         coordinator.start()
@@ -137,12 +138,12 @@ class EmbeddedServer:
         opening.callback(bus.consume([COORDINATOR_QUEUE], move, threads=_MOVERS).stop)
 
 
-def take_over(store: Store, bus: InProcessBus) -> None:
+def take_over(record: CoordinatorRole, bus: InProcessBus) -> None:
     """Continue with what an earlier server held; for the holder of the lock, who knows that no other lives."""
-    taken = store.take_over_all()
+    taken = record.take_over_all()
     for ask in taken:
         bus.publish_ask(permit(ask))
-    due = store.due_moves(patience=0.0)
+    due = record.due_moves(patience=0.0)
     for run in due:
         bus.wake(run)
     if taken or due:

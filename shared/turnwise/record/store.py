@@ -1,70 +1,82 @@
-"""The whole record of runs, as services use it."""
+"""The record of runs: whoever opens it makes of it the roles that its services need."""
 
 from __future__ import annotations
 
-from turnwise.record.asks.claims import Claims
-from turnwise.record.asks.parking import ParkedAsks
-from turnwise.record.asks.pauses import Pauses
-from turnwise.record.asks.receipts import Receipts
-from turnwise.record.asks.replies import Replies
-from turnwise.record.asks.still_needed import Wanted
-from turnwise.record.asks.sweep import Sweep
-from turnwise.record.asks.unclaimed import Overlooked
-from turnwise.record.asks.workers import Workers
-from turnwise.record.budgets.budget_gauges import Levels
-from turnwise.record.budgets.providers import Providers
-from turnwise.record.budgets.usage import UsageBook
-from turnwise.record.past.export import Exports
-from turnwise.record.past.forking import Forks
-from turnwise.record.past.retrying import Retries
-from turnwise.record.runs.event_times import Times
-from turnwise.record.runs.inbox import Inbox
-from turnwise.record.runs.limits import RunLimits
-from turnwise.record.runs.queries import Queries
-from turnwise.record.runs.sessions import Sessions
-from turnwise.record.runs.wait_facts import Situations
-from turnwise.record.tenants.audit_log import AuditLog
-from turnwise.record.tenants.keys import ApiKeys
-from turnwise.record.tenants.tenants import Tenants
-from turnwise.record.upkeep.ages import Ages
-from turnwise.record.upkeep.checkup import Checkup, Inspection
-from turnwise.record.upkeep.gauges import Gauges
-from turnwise.record.upkeep.purging import Purges
+from collections.abc import Mapping
+
+from turnwise.base.clock import SYSTEM_CLOCK, Clock
+from turnwise.record.database.database import Database
+from turnwise.record.roles.administrator import AdministratorRole, OperatorRole
+from turnwise.record.roles.archivist import ArchivistRole
+from turnwise.record.roles.authentication import AuthenticationRole
+from turnwise.record.roles.coordinator import CoordinatorRole
+from turnwise.record.roles.inspector import InspectorRole
+from turnwise.record.roles.monitor import MonitorRole
+from turnwise.record.roles.process import ProcessRole
+from turnwise.record.roles.tenant import TenantRole
+from turnwise.record.roles.worker import WorkerRole
+from turnwise.record.runs.core import Core, Notify
+from turnwise.record.runs.idempotency import Once
+from turnwise.record.tenants.caller import Deed
+from turnwise.record.tenants.reach import OneTenant, Reach
 
 
-class Store(
-    Forks,
-    Retries,
-    RunLimits,
-    Levels,
-    Gauges,
-    Ages,
-    Sessions,
-    Workers,
-    Claims,
-    Providers,
-    Replies,
-    Receipts,
-    ParkedAsks,
-    Inbox,
-    Sweep,
-    Queries,
-    Times,
-    Situations,
-    Exports,
-    Purges,
-    Wanted,
-    Overlooked,
-    Pauses,
-    Checkup,
-    Inspection,
-    ApiKeys,
-    Tenants,
-    AuditLog,
-    UsageBook,
-):
-    """Everything that is done to the record; each part is a file of its own.
+class Store:
+    """An open record. It has no query of its own: what can be done to the record, its roles say.
 
-    Safe to share between threads, not across a fork. Every method raises `DatabaseUnavailableError` when the database
-    does not answer, and then has changed nothing, or (a lost answer to the commit) everything.
+    Safe to share between threads, and so are its roles, not across a fork. Every method of a role raises
+    `DatabaseUnavailableError` when the database does not answer, and then has changed nothing, or (a lost answer to the
+    commit) everything. See `Core` for the arguments.
     """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        lease_seconds: float = 5.0,
+        notify: Notify | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        tenant_weights: Mapping[str, float] | None = None,
+    ) -> None:
+        self.database = database
+        self.clock = clock
+        self.core = core = Core(
+            database, lease_seconds=lease_seconds, notify=notify, clock=clock, tenant_weights=tenant_weights
+        )
+        self.worker = WorkerRole(core)
+        self.coordinator = CoordinatorRole(core)
+        self.process = ProcessRole(core)
+        self.authentication = AuthenticationRole(core)
+        self.monitor = MonitorRole(core)
+        self.archivist = ArchivistRole(core)
+        self.inspector = InspectorRole(core)
+
+    def tenant(
+        self,
+        name: str,
+        *,
+        max_unfinished_runs: int | None = None,
+        deed: Deed | None = None,
+        once: Once | None = None,
+    ) -> TenantRole:
+        """The record as the tenant has it; raises `InvalidRequestError` for a name that no tenant can have.
+
+        See `TenantPart` for the limit, and `ChangingPart` for `deed` and `once`.
+        """
+        return TenantRole(self.core, OneTenant(name), max_unfinished_runs=max_unfinished_runs, deed=deed, once=once)
+
+    def administrator(self, reach: Reach, *, deed: Deed | None = None, once: Once | None = None) -> AdministratorRole:
+        """The record as an administrator of the tenants within `reach` has it."""
+        return AdministratorRole(self.core, reach, deed=deed, once=once)
+
+    def operator(self, *, deed: Deed | None = None, once: Once | None = None) -> OperatorRole:
+        """The record as an operator of the installation has it."""
+        return OperatorRole(self.core, deed=deed, once=once)
+
+    def check_schema(self) -> None:
+        """Raise `DatabaseUnavailableError` or `SchemaVersionError` unless the database can be worked with."""
+        self.database.check_schema()
+
+    def call_after_commit(self, notify: Notify) -> None:
+        """Have `notify(run_id, last_seq)` called after each commit that wrote events."""
+        self.core.notify = notify

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from turnwise.base.clock import Thread
 from turnwise.errors import EnvironmentFault
 from turnwise.record.asks.worker_records import WorkerInfo
-from turnwise.record.store import Store
+from turnwise.record.roles.process import ProcessRole
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ class Incarnation:
 
     def __init__(
         self,
-        store: Store,
+        store: ProcessRole,
         kind: str,
         queues: Sequence[str],
         version: str,

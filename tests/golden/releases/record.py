@@ -71,12 +71,12 @@ def record(version: str) -> list[Path]:
         store = Store(database, lease_seconds=3_600)
         with serving(store, chosen) as player:
             for scenario in chosen:
-                before = {run.id for run in store.runs(limit=200)[0]}
+                before = {run.id for run in store.inspector.runs(limit=200)[0]}
                 player.play(scenario)
-                new = [run.id for run in store.runs(limit=200)[0] if run.id not in before]
+                new = [run.id for run in store.inspector.runs(limit=200)[0] if run.id not in before]
                 for no, run_id in enumerate(reversed(new), 1):
                     written.append(folder / f"{scenario.id}.{no}.json")
-                    text = json.dumps(store.export(run_id), ensure_ascii=False, separators=(",", ":"))
+                    text = json.dumps(store.inspector.export(run_id), ensure_ascii=False, separators=(",", ":"))
                     written[-1].write_text(text + "\n", encoding="utf-8")
         database.close()
     return written

@@ -24,7 +24,7 @@ def found(terminal: Terminal, secret: str) -> bool:
     key, database = ApiKey.parse(secret), Database(f"sqlite:///{terminal.folder / 'turnwise.db'}")
     assert key is not None
     try:
-        kept = Store(database).find_key(key.prefix)
+        kept = Store(database).authentication.find_key(key.prefix)
         return kept is not None and key.has_hash(kept.hash)
     finally:
         database.close()
@@ -59,7 +59,7 @@ def test_what_a_command_does_is_in_the_audit_log(migrated: Terminal) -> None:
     migrated.run("keys", "revoke", key["id"])
 
     database = Database(f"sqlite:///{migrated.folder / 'turnwise.db'}")
-    rows = Store(database).audit()
+    rows = Store(database).operator().audit()
     database.close()
 
     assert [(row.action, row.resource) for row in rows] == [("revoke_key", key["id"]), ("create_key", key["id"])]

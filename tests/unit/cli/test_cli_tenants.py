@@ -43,7 +43,7 @@ def test_more_tenants_than_a_page_are_listed(migrated: Terminal) -> None:
     database = Database(f"sqlite:///{migrated.folder / 'turnwise.db'}")
     store = Store(database)
     for name in names:
-        store.set_tenant_limits(name, TenantLimits(day_max_cost=Decimal(1)))
+        store.operator().set_tenant_limits(name, TenantLimits(day_max_cost=Decimal(1)))
     database.close()
 
     assert [row["id"] for row in json.loads(migrated.run("tenants", "list", "--json"))] == names
@@ -53,7 +53,7 @@ def test_what_is_set_is_in_the_audit_log(migrated: Terminal) -> None:
     migrated.run("tenants", "set", "acme", "--day-max-cost", "5")
 
     database = Database(f"sqlite:///{migrated.folder / 'turnwise.db'}")
-    [row] = Store(database).audit()
+    [row] = Store(database).operator().audit()
     database.close()
 
     assert (row.tenant, row.action, row.resource) == ("acme", "set_tenant", "acme")

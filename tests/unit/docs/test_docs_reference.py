@@ -84,7 +84,7 @@ def test_the_page_of_http_names_every_status_code() -> None:
 def test_the_page_of_metrics_lists_every_metric_with_its_labels(store: Store) -> None:
     own = [value for value in vars(Metrics(CollectorRegistry())).values() if hasattr(value, "describe")]
     counted = {_exported(family): labels(metric) for metric in own for family in metric.describe()}
-    read = (RecordCollector(store), TaskCollector(store))
+    read = (RecordCollector(store.monitor), TaskCollector(store.monitor))
     known = {family.name: labels(family) for one in read for family in one.describe()}
 
     rows = re.findall(r"^\| `(turnwise_\w+)` \| ([^|]*?) ?\|", (DOCS / "metrics.md").read_text(), re.MULTILINE)

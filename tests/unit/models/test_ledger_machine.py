@@ -26,6 +26,7 @@ from turnwise.record.runs.outcomes import CallUsage, Reply
 from turnwise.record.runs.records import Claim, Usage
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 
 IN, OUT = Decimal("0.001"), Decimal("0.002")
 LIMITS = ScopeLimits(session=(Decimal(2), 2_500), tenant_day=(None, 4_000), tenant_month=(Decimal(4), None))
@@ -96,7 +97,7 @@ class Ledger(RuleBasedStateMachine):
         return [holder for holder in self.holders if not holder.current and not holder.replied]
 
     def claim(self, queue: str) -> None:
-        claim = self.store.claim(queue, new_worker(self.store, queue))
+        claim = self.store.worker.claim(queue, new_worker(self.store, queue))
         assert claim is not None
         self.holders.append(Holder(claim))
 
@@ -119,7 +120,7 @@ class Ledger(RuleBasedStateMachine):
         no = len(holder.calls) + 1
         while True:
             done = holder.report(seed) if seed % 2 else ()
-            answer = self.store.reserve(holder.claim, no, call, LIMITS, done=done)
+            answer = self.store.worker.reserve(holder.claim, no, call, LIMITS, done=done)
             if isinstance(answer, Granted):
                 holder.calls[no] = Call(answer.amount)
                 return
@@ -133,14 +134,14 @@ class Ledger(RuleBasedStateMachine):
     @rule(pick=PICK, seed=PICK)
     def answer(self, pick: int, seed: int) -> None:
         holder = self.current()[pick % len(self.current())]
-        assert self.store.reply(holder.claim, Reply(kind="answer", calls=holder.report(seed)))
+        assert self.store.worker.reply(holder.claim, Reply(kind="answer", calls=holder.report(seed)))
         holder.current, holder.replied = False, True
 
     @precondition(lambda self: self.current())
     @rule(pick=PICK, seed=PICK)
     def give_back(self, pick: int, seed: int) -> None:
         holder = self.current()[pick % len(self.current())]
-        assert self.store.release(holder.claim, "a test", calls=holder.report(seed))
+        assert self.store.worker.release(holder.claim, "a test", calls=holder.report(seed))
         holder.current = False
         self.claim(str(holder.claim.ask.queue))
 
@@ -148,24 +149,24 @@ class Ledger(RuleBasedStateMachine):
     @rule(pick=PICK)
     def take_over(self, pick: int) -> None:
         holder = self.current()[pick % len(self.current())]
-        self.store.retire_worker(holder.claim.worker_id)
-        assert holder.claim.ask.id in [ask.id for ask in self.store.expire_leases()]
+        self.store.process.retire_worker(holder.claim.worker_id)
+        assert holder.claim.ask.id in [ask.id for ask in self.store.coordinator.expire_leases()]
         holder.lose()
         self.claim(str(holder.claim.ask.queue))
-        assert isinstance(self.store.reserve(holder.claim, 1_000, call_of(1), LIMITS), Stale)
+        assert isinstance(self.store.worker.reserve(holder.claim, 1_000, call_of(1), LIMITS), Stale)
 
     @precondition(lambda self: self.late())
     @rule(pick=PICK, seed=PICK)
     def report_late(self, pick: int, seed: int) -> None:
         holder = self.late()[pick % len(self.late())]
-        assert not self.store.reply(holder.claim, Reply(kind="answer", calls=holder.report(seed)))
+        assert not self.store.worker.reply(holder.claim, Reply(kind="answer", calls=holder.report(seed)))
         holder.replied = True
 
     @precondition(lambda self: self.current())
     @rule(pick=PICK, cost=st.none() | st.integers(0, 3), tokens=st.none() | st.integers(0, 3_000))
     def raise_limits(self, pick: int, cost: int | None, tokens: int | None) -> None:
-        run = self.store.run(self.current()[pick % len(self.current())].claim.run.id)
-        self.store.change_limits(
+        run = self.store.inspector.run(self.current()[pick % len(self.current())].claim.run.id)
+        self.store.tenant(DEFAULT_TENANT).change_limits(
             run.id,
             max_cost=None if cost is None or run.max_cost is None else run.max_cost + cost,
             max_tokens=None if tokens is None or run.max_tokens is None else run.max_tokens + tokens,
@@ -175,19 +176,19 @@ class Ledger(RuleBasedStateMachine):
     @rule(pick=PICK, worker_dies=st.booleans())
     def end_run(self, pick: int, worker_dies: bool) -> None:
         holder = self.current()[pick % len(self.current())]
-        with self.store.locked(holder.claim.run.id) as transaction:
+        with self.store.coordinator.locked(holder.claim.run.id) as transaction:
             transaction.finish(RunStatus.CANCELLED, "KILL")
         holder.current = False
-        assert isinstance(self.store.reserve(holder.claim, 1_000, call_of(1), LIMITS), Stale)
+        assert isinstance(self.store.worker.reserve(holder.claim, 1_000, call_of(1), LIMITS), Stale)
         if worker_dies:
-            self.store.retire_worker(holder.claim.worker_id)
-            self.store.expire_leases()
+            self.store.process.retire_worker(holder.claim.worker_id)
+            self.store.coordinator.expire_leases()
             holder.lose()
 
     @invariant()
     def nothing_is_overspent_and_all_adds_up(self) -> None:
         for holder in self.holders:
-            run = self.store.run(holder.claim.run.id)
+            run = self.store.inspector.run(holder.claim.run.id)
             own = [other for other in self.holders if other.claim.run.id == run.id]
             within(own_budget(run), self.expected(own))
         with self.store.database.read() as connection:

@@ -77,7 +77,7 @@ def test_a_broken_promise_is_found(store: Store, promise: str, statement: str) -
 
 
 def test_a_violation_is_a_sentence_with_the_events_around_it(store: Store) -> None:
-    run_id = store.runs()[0][0].id
+    run_id = store.inspector.runs()[0][0].id
     broken_by(store, "DELETE FROM replies")
     first = check(store)[0]
     assert first.run == run_id

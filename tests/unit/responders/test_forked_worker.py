@@ -33,7 +33,7 @@ def store(settings: ServiceSettings) -> Iterator[Store]:
 def child(store: Store, pid: int) -> str:
     """A child of this machine, which holds a lease."""
     info = WorkerInfo(kind="responders", queues=("agent",), host=socket.gethostname(), pid=pid, version="1")
-    return store.register_worker(info)
+    return store.process.register_worker(info)
 
 
 def test_it_is_ready_when_a_child_of_its_own_holds_a_lease(store: Store, settings: ServiceSettings) -> None:
@@ -50,7 +50,7 @@ def test_it_is_ready_when_a_child_of_its_own_holds_a_lease(store: Store, setting
 def test_it_is_not_ready_when_a_child_is_deaf(store: Store, settings: ServiceSettings) -> None:
     worker = Forked(settings, lambda: [11, 12], lambda: True)
     child(store, 11)
-    store.note_deaf(child(store, 12), True)
+    store.process.note_deaf(child(store, 12), True)
 
     assert worker.health() == (False, "deaf: the broker brings nothing to 1 of 2 children (12)")
 
@@ -74,7 +74,7 @@ def test_a_restart_helps_only_where_no_child_hears_anything_for_long_and_the_bro
 ) -> None:
     rows = {pid: child(store, pid) for pid in (11, 12)}
     for pid in deaf:
-        store.note_deaf(rows[pid], True)
+        store.process.note_deaf(rows[pid], True)
     worker = Forked(settings, lambda: [11, 12], lambda: answers)
 
     assert worker.alive() == (True, "ok")  # not for long yet
@@ -85,6 +85,6 @@ def test_a_restart_helps_only_where_no_child_hears_anything_for_long_and_the_bro
 
 def _beat_for(store: Store, seconds: float) -> None:
     """Let the children beat until that is so long after they began."""
-    while any(one.beat_at - one.started_at < seconds for one in store.workers()):
-        for one in store.workers():
-            store.beat(one.id)
+    while any(one.beat_at - one.started_at < seconds for one in store.monitor.workers()):
+        for one in store.monitor.workers():
+            store.process.beat(one.id)

@@ -12,6 +12,8 @@ from tests.support.served_parts import Desk
 from turnwise import App, ChatAgent, ChatAgentConfig, Task
 from turnwise.errors import DatabaseUnavailableError
 from turnwise.record.asks.worker_records import WorkerInfo
+from turnwise.record.database.database import Database
+from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.records import Claim
 from turnwise.record.store import Store
 from turnwise.testing import MockLMConfig
@@ -25,7 +27,7 @@ def desk() -> Task:
     return Task(ChatAgent(ChatAgentConfig(name="desk", llm=MockLMConfig())), interactive=False)
 
 
-class Deaf(Store):
+class Deaf(WorkerRole):
     """Makes claims, and does not hear that they were made while `deaf`."""
 
     deaf = False
@@ -37,28 +39,38 @@ class Deaf(Store):
         return made
 
 
+class DeafStore(Store):
+    """Its workers may be deaf."""
+
+    worker: Deaf
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.worker = Deaf(self.core)
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Deaf]:
+def store(tmp_path: Path) -> Iterator[DeafStore]:
     database = fresh_sqlite(tmp_path / "record.db")
-    yield Deaf(database)
+    yield DeafStore(database)
     database.close()
 
 
 def worker(store: Store) -> str:
-    return store.register_worker(WorkerInfo(kind="responders", queues=(), host="h", pid=1, version="1"))
+    return store.process.register_worker(WorkerInfo(kind="responders", queues=(), host="h", pid=1, version="1"))
 
 
-def test_what_was_claimed_unawares_can_be_claimed_again(store: Deaf) -> None:
+def test_what_was_claimed_unawares_can_be_claimed_again(store: DeafStore) -> None:
     with Desk(store, app) as served:
         for _ in range(2):
             served.coordinator.move(served.submit("desk"))
-        me, holdings = worker(store), Holdings(store)
+        me, holdings = worker(store), Holdings(store.worker)
         with holdings.claim(f"llm-{served.own}", me) as held:
             assert held is not None
-            store.deaf = True
+            store.worker.deaf = True
             with pytest.raises(DatabaseUnavailableError), holdings.claim(f"llm-{served.own}", me):
                 pass
-            store.deaf = False
+            store.worker.deaf = False
             # Nothing is claimed before it is known what is held.
             with holdings.claim(f"llm-{served.own}", me) as nothing:
                 assert nothing is None
@@ -69,15 +81,15 @@ def test_what_was_claimed_unawares_can_be_claimed_again(store: Deaf) -> None:
                 assert again.ask.attempts == 1  # as if it had never been claimed
 
 
-def test_there_is_nothing_to_clear_up_after_claims_that_went_well(store: Deaf) -> None:
+def test_there_is_nothing_to_clear_up_after_claims_that_went_well(store: DeafStore) -> None:
     with Desk(store, app) as served:
         served.coordinator.move(served.submit("desk"))
-        me, holdings = worker(store), Holdings(store)
-        taken = store.claim(f"llm-{served.own}", me)  # by somebody else under this name
+        me, holdings = worker(store), Holdings(store.worker)
+        taken = store.worker.claim(f"llm-{served.own}", me)  # by somebody else under this name
         assert taken is not None
         holdings.clear_up(me)
         assert leased(store) == [taken.ask.id]
 
 
 def leased(store: Store) -> list[str]:
-    return [ask["id"] for ask in store.table("asks") if ask["status"] == "leased"]
+    return [ask["id"] for ask in store.inspector.table("asks") if ask["status"] == "leased"]

@@ -49,7 +49,7 @@ class Worker:
         self.served: list[str] = []
         self.clock, self.hearing = clock, Hearing(clock, SECONDS)
         self._store, self._id = store, new_worker(store, "llm")
-        parts = (store, InProcessBus(), self.hearing)
+        parts = (store.worker, InProcessBus(), self.hearing)
         self.paused: set[str] = set()
         told = (self._serve, lambda: self.busy, lambda deaf: None)
         self.poll = IdlePoll(*parts, *told, queues=["llm"], slots=2, paused=self.paused.__contains__)
@@ -64,7 +64,7 @@ class Worker:
         return self.served
 
     def _serve(self, queue: str) -> bool:
-        claim = self._store.claim(queue, self._id)
+        claim = self._store.worker.claim(queue, self._id)
         if claim is not None:
             self.served.append(claim.ask.run_id)
         return claim is not None

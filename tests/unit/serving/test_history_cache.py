@@ -11,6 +11,9 @@ from tests.support.databases import fresh_sqlite
 from tests.support.store_parts import begun_run
 
 from turnwise.base.ids import new_id
+from turnwise.record.database.database import Database
+from turnwise.record.roles.worker import WorkerRole
+from turnwise.record.runs.core import Core
 from turnwise.record.runs.records import AgentRecord, HistoryRow, NewHistory, RunRecord
 from turnwise.record.store import Store
 from turnwise.serving.attempts.history_cache import HistoryCache
@@ -18,11 +21,11 @@ from turnwise.serving.attempts.history_cache import HistoryCache
 Begun = tuple[RunRecord, AgentRecord]
 
 
-class CountingStore(Store):
+class CountingWorker(WorkerRole):
     """Knows whose histories were read."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, core: Core) -> None:
+        super().__init__(core)
         self.read: list[str] = []
 
     def history(self, owner: str, *args: Any, **more: Any) -> list[HistoryRow]:
@@ -30,10 +33,20 @@ class CountingStore(Store):
         return super().history(owner, *args, **more)
 
 
+class CountedStore(Store):
+    """Its workers are counted."""
+
+    worker: CountingWorker
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.worker = CountingWorker(self.core)
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[CountingStore]:
+def store(tmp_path: Path) -> Iterator[CountedStore]:
     database = fresh_sqlite(tmp_path / "turnwise.db")
-    yield CountingStore(database)
+    yield CountedStore(database)
     database.close()
 
 
@@ -41,34 +54,34 @@ def begun(store: Store, messages: int) -> Begun:
     """A run whose agent has so many messages."""
     run = begun_run(store, new_id("session"))
     rows = [NewHistory(role="user", body={"role": "user", "content": str(n)}) for n in range(messages)]
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         transaction.append_history("triage", rows)
-    with store.locked(run.id) as transaction:
+    with store.coordinator.locked(run.id) as transaction:
         return transaction.run, transaction.agent("triage")
 
 
-def test_what_was_used_longest_ago_is_forgotten_where_messages_are_too_many(store: CountingStore) -> None:
-    cache = HistoryCache(store, most_messages=7)
+def test_what_was_used_longest_ago_is_forgotten_where_messages_are_too_many(store: CountedStore) -> None:
+    cache = HistoryCache(store.worker, most_messages=7)
     used, old, new = (begun(store, 3) for _ in range(3))
     for one in (used, old, used, new, used, new, old):
         assert [message.content for message in cache.load(*one)] == ["0", "1", "2"]
 
-    assert store.read == [run.id for run, _ in (used, old, new, old)]
+    assert store.worker.read == [run.id for run, _ in (used, old, new, old)]
 
 
-def test_the_one_that_is_used_is_remembered_even_if_it_is_too_long_by_itself(store: CountingStore) -> None:
-    cache = HistoryCache(store, most_messages=7)
+def test_the_one_that_is_used_is_remembered_even_if_it_is_too_long_by_itself(store: CountedStore) -> None:
+    cache = HistoryCache(store.worker, most_messages=7)
     long, short = begun(store, 9), begun(store, 1)
     for one in (short, long, long, short):
         cache.load(*one)
 
-    assert store.read == [run.id for run, _ in (short, long, short)]
+    assert store.worker.read == [run.id for run, _ in (short, long, short)]
 
 
-def test_sixteen_histories_are_remembered_for_each_call_at_once(store: CountingStore) -> None:
-    cache = HistoryCache(store, at_once=1)
+def test_sixteen_histories_are_remembered_for_each_call_at_once(store: CountedStore) -> None:
+    cache = HistoryCache(store.worker, at_once=1)
     histories = [begun(store, 1) for _ in range(17)]
     for one in (*histories, *histories[1:], histories[0]):
         cache.load(*one)
 
-    assert store.read == [run.id for run, _ in (*histories, histories[0])]
+    assert store.worker.read == [run.id for run, _ in (*histories, histories[0])]

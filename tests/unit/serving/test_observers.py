@@ -157,7 +157,7 @@ def test_the_shipped_observers_are_told_in_one_place() -> None:
 def test_asks_that_a_sweep_takes_over_are_counted(store: Store) -> None:
     quick = Store(store.database, lease_seconds=0.01)
     asked_run(quick, "llm")
-    assert quick.claim("llm", new_worker(quick, "llm")) is not None
+    assert quick.worker.claim("llm", new_worker(quick, "llm")) is not None
     seen = Seen()
     with Desk(quick, observed_app(), observers=[seen]) as desk:
         while not seen.work:

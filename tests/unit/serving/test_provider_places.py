@@ -8,7 +8,7 @@ from turnwise.base.clock import SYSTEM_CLOCK
 from turnwise.models.limits.provider import Provider, Target, provider_of
 from turnwise.models.limits.window import Caps
 from turnwise.record.budgets.providers import Known
-from turnwise.record.store import Store
+from turnwise.record.roles.worker import WorkerRole
 from turnwise.serving.attempts.provider_places import ServedProviders
 
 TARGET = Target(provider=provider_of("http://server", "model", "key"), caps=Caps())
@@ -20,7 +20,7 @@ class Record:
     clock = SYSTEM_CLOCK
 
     def __init__(self) -> None:
-        self.providers = ServedProviders(cast(Store, self))
+        self.providers = ServedProviders(cast(WorkerRole, self))
         self.meanwhile: list[bool] = []
         self._looks = 0
 

@@ -46,7 +46,7 @@ def served(make: Callable[[], Task], directory: Path) -> Iterator[Desk]:
 
 
 def rows(desk: Desk, run: str) -> list[HistoryRow]:
-    return desk.store.history(run, "desk")
+    return desk.store.inspector.history(run, "desk")
 
 
 def contents(desk: Desk, run: str) -> list[str]:
@@ -54,7 +54,7 @@ def contents(desk: Desk, run: str) -> list[str]:
 
 
 def saved(desk: Desk, run: str) -> AgentRecord:
-    with desk.store.locked(run) as transaction:
+    with desk.store.coordinator.locked(run) as transaction:
         return transaction.agent("desk")
 
 

@@ -32,7 +32,7 @@ from turnwise.processes.metrics import RecordCollector
 from turnwise.record.budgets.budgets import ScopeLimits
 from turnwise.record.runs.records import RunRecord
 from turnwise.record.store import Store
-from turnwise.record.tenants.tenant import TenantLimits
+from turnwise.record.tenants.tenant import DEFAULT_TENANT, TenantLimits
 from turnwise.serving.moves.permits import permit
 
 IN, OUT = Decimal("0.000001"), Decimal("0.000004")
@@ -104,7 +104,7 @@ def ended(desk: Desk, run_id: str) -> RunRecord:
 
 
 def limit_reached(desk: Desk, run_id: str) -> dict[str, Any]:
-    found = [event.data or {} for event in desk.store.events(run_id) if event.type == "limit.reached"]
+    found = [event.data or {} for event in desk.store.inspector.events(run_id) if event.type == "limit.reached"]
     assert len(found) == 1
     return found[0]
 
@@ -136,7 +136,7 @@ def test_served_and_in_process_make_and_refuse_the_same_calls(
 
 def test_a_run_without_any_limit_reserves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with desk(tmp_path, lambda: consulting([])) as serving:
-        monkeypatch.setattr(serving.store, "reserve", lambda *_, **__: pytest.fail("a transaction too many"))
+        monkeypatch.setattr(serving.store.worker, "reserve", lambda *_, **__: pytest.fail("a transaction too many"))
         run = ended(serving, serving.submit("desk", turns=4))
 
     assert run.calls == 4 + 2 - 2  # two of the boss, two of the expert
@@ -188,7 +188,7 @@ def test_a_run_that_waits_for_budget_goes_on_when_its_limit_is_raised(tmp_path: 
     with desk(tmp_path, lambda: talking(sent)) as serving:
         run_id = serving.submit("desk", max_tokens=1_300, on_limit="wait", turns=6)
         serving.go_on(run_id)
-        waiting = serving.store.run(run_id)
+        waiting = serving.store.inspector.run(run_id)
         assert waiting.status == "waiting"
         assert waiting.waiting_for is not None
         assert {name: kept(waiting.waiting_for)[name] for name in ("kind", "scope", "limit")} == {
@@ -198,7 +198,7 @@ def test_a_run_that_waits_for_budget_goes_on_when_its_limit_is_raised(tmp_path: 
         }
         before = len(sent)
 
-        run, ask = serving.store.change_limits(run_id, max_tokens=100_000)
+        run, ask = serving.store.tenant(DEFAULT_TENANT).change_limits(run_id, max_tokens=100_000)
         assert ask is not None
         assert run.max_tokens == 100_000
         assert serving.responders.answer(permit(ask))
@@ -223,9 +223,9 @@ def hold(serving: Desk, limits: ScopeLimits, tokens: int) -> Any:
     assert moved.ask is not None
     worker = serving.responders._incarnation.current()
     assert worker is not None
-    claim = serving.store.claim(moved.ask.queue, worker)
+    claim = serving.store.worker.claim(moved.ask.queue, worker)
     assert claim is not None
-    assert isinstance(serving.store.reserve(claim, 1, other_call(tokens), limits), Granted)
+    assert isinstance(serving.store.worker.reserve(claim, 1, other_call(tokens), limits), Granted)
     return claim
 
 
@@ -236,13 +236,13 @@ def test_a_call_waits_for_what_others_hold_and_will_hardly_use(tmp_path: Path) -
         held = hold(serving, limits, 4_950)
         run_id = serving.submit("desk", turns=1)
         serving.go_on(run_id)
-        run = serving.store.run(run_id)
+        run = serving.store.inspector.run(run_id)
         assert run.status == "waiting"
         assert run.waiting_for is not None
         assert kept(run.waiting_for)["due_at"] - run.created_at < 60, "it looks again soon"
 
-        serving.store.release(held, "done")
-        with serving.store.locked(run_id) as transaction:
+        serving.store.worker.release(held, "done")
+        with serving.store.coordinator.locked(run_id) as transaction:
             ask = transaction.open_ask()
         assert ask is not None
         serving.store.clock.sleep(max(0.0, kept(run.waiting_for)["due_at"] - run.created_at))
@@ -258,14 +258,14 @@ def test_a_call_in_a_handler_waits_where_it_is(tmp_path: Path) -> None:
         moved = serving.coordinator.move(run_id)
         assert serving.answer(moved)  # the boss's model
         moved = serving.coordinator.move(run_id)
-        run = serving.store.run(run_id)
+        run = serving.store.inspector.run(run_id)
         held = hold(serving, limits, 50_000 - 50 - run.prompt_tokens - run.completion_tokens)
         handling = threading.Thread(target=serving.answer, args=(moved,))
         handling.start()
         handling.join(1.0)
         assert handling.is_alive()
         assert len(sent) == 1
-        serving.store.release(held, "done")
+        serving.store.worker.release(held, "done")
         handling.join(30)
         assert not handling.is_alive()
         assert len(sent) == 2
@@ -305,7 +305,7 @@ def test_the_gauges_show_what_a_call_holds_and_what_is_left_after_it(tmp_path: P
 
     with desk(tmp_path, make, tenant_day_max_tokens=100_000) as serving:
         registry = CollectorRegistry()
-        registry.register(RecordCollector(serving.store, max_age=0))
+        registry.register(RecordCollector(serving.store.monitor, max_age=0))
 
         def gauges() -> dict[str, float | None]:
             left = {
@@ -333,8 +333,8 @@ def test_the_gauges_show_what_a_call_holds_and_what_is_left_after_it(tmp_path: P
 def test_a_tenant_s_own_limit_takes_the_place_of_the_setting(tmp_path: Path) -> None:
     sent: list[int] = []
     with desk(tmp_path, lambda: talking(sent), tenant_day_max_tokens=2_600) as serving:
-        serving.store.set_tenant_limits("free", TenantLimits(day_max_tokens=0))
-        serving.store.set_tenant_limits("small", TenantLimits(day_max_tokens=1_300))
+        serving.store.operator().set_tenant_limits("free", TenantLimits(day_max_tokens=0))
+        serving.store.operator().set_tenant_limits("small", TenantLimits(day_max_tokens=1_300))
         runs = {
             tenant: ended(serving, serving.submit("desk", tenant=tenant, turns=turns))
             for tenant, turns in (("free", 8), ("small", 100), ("usual", 100))

@@ -27,6 +27,7 @@ from turnwise import (
     Task,
     ToolMessage,
 )
+from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import Claim
 from turnwise.record.runs.transaction import RunTransaction
@@ -48,7 +49,7 @@ class Unpack(ToolMessage):
         return agent.create_agent_response("here", tool_messages=[self.inside], recipient="Sub")
 
 
-class ForgingStore(Store):
+class ForgingWorker(WorkerRole):
     """Clears the marks of trust on whatever a responder answers, as a worker could."""
 
     def reply(self, claim: Claim, reply: Reply, then: Callable[[RunTransaction], None] | None = None) -> bool:
@@ -66,7 +67,9 @@ class ForgingStore(Store):
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     database = fresh_sqlite(tmp_path / "runs.db")
-    yield ForgingStore(database)
+    made = Store(database)
+    made.worker = ForgingWorker(made.core)
+    yield made
     database.close()
 
 

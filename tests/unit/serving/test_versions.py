@@ -16,6 +16,7 @@ from turnwise.base.ids import new_id
 from turnwise.machine import state as states
 from turnwise.record.runs.records import EventRecord, NewRun, RunRecord
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.wait_reason import why_waiting
 
 
@@ -66,12 +67,14 @@ def _app(version: str, *, without: str = "") -> App:
 
 
 def _submit(store: Store, version: str, task: str = "desk") -> str:
-    run, _ = store.submit(NewRun(id=new_id("run"), task=task, version=version, message={"content": "hello"}))
+    run, _ = store.tenant(DEFAULT_TENANT).submit(
+        NewRun(id=new_id("run"), task=task, version=version, message={"content": "hello"})
+    )
     return run.id
 
 
 def _events(store: Store, run_id: str, kind: str) -> list[EventRecord]:
-    return [event for event in store.events(run_id) if event.type == kind]
+    return [event for event in store.inspector.events(run_id) if event.type == kind]
 
 
 def test_another_version_goes_on_with_a_run_and_the_events_say_so(store: Store) -> None:
@@ -117,19 +120,19 @@ def test_a_pinned_run_is_left_alone_by_another_version_at_every_turn(store: Stor
 
 
 def _left_alone(store: Store, desk: Desk, run_id: str) -> None:
-    before = store.run(run_id)
+    before = store.inspector.run(run_id)
     desk.coordinator.move(run_id)
-    assert store.run(run_id) == before
+    assert store.inspector.run(run_id) == before
 
 
 def test_sweeps_of_pinned_versions_see_their_own_runs(store: Store, clock: Clock) -> None:
     runs = {version: _submit(store, version) for version in ("1", "2")}
     clock.now += 60
 
-    assert store.due_moves(version="1") == [runs["1"]]
-    assert store.due_moves(version="2") == [runs["2"]]
-    assert store.due_moves(version="3") == []
-    assert set(store.due_moves()) == set(runs.values())
+    assert store.coordinator.due_moves(version="1") == [runs["1"]]
+    assert store.coordinator.due_moves(version="2") == [runs["2"]]
+    assert store.coordinator.due_moves(version="3") == []
+    assert set(store.coordinator.due_moves()) == set(runs.values())
 
 
 def test_permits_of_pinned_versions_are_topped_up_for_their_own(store: Store, clock: Clock) -> None:
@@ -139,8 +142,8 @@ def test_permits_of_pinned_versions_are_topped_up_for_their_own(store: Store, cl
         assert moved.ask is not None
         clock.now += 60
 
-        assert store.permits(moved.ask.queue, 0, version="2") == []
-        assert [ask.run_id for ask in store.permits(moved.ask.queue, 0, version="1")] == [run_id]
+        assert store.coordinator.permits(moved.ask.queue, 0, version="2") == []
+        assert [ask.run_id for ask in store.coordinator.permits(moved.ask.queue, 0, version="1")] == [run_id]
 
 
 @pytest.mark.parametrize(("what", "status"), [("cancel", "cancelled"), ("deadline", "failed")])
@@ -155,30 +158,30 @@ def test_a_run_that_is_to_end_does_not_depend_on_a_version_that_is_gone(
             message={"content": "hello"},
             deadline=None if what == "cancel" else 1.0,
         )
-        run, _ = store.submit(given)
+        run, _ = store.tenant(DEFAULT_TENANT).submit(given)
         if what == "cancel":
-            store.request_cancel(run.id)
+            store.tenant(DEFAULT_TENANT).request_cancel(run.id)
         clock.now += 5  # its own version may still come to it
-        assert store.due_moves(version="2") == []
+        assert store.coordinator.due_moves(version="2") == []
         assert not new.coordinator.move(run.id).run.ended
 
         clock.now += 10
-        assert store.due_moves(version="2") == [run.id]
+        assert store.coordinator.due_moves(version="2") == [run.id]
         ended = new.coordinator.move(run.id).run
 
     assert (ended.status, ended.awaiting) == (status, None)
-    assert store.events(run.id)[-1].type == f"run.{status}"
+    assert store.inspector.events(run.id)[-1].type == f"run.{status}"
 
 
 def test_a_run_says_which_version_it_waits_for(store: Store) -> None:
     def why(run: RunRecord) -> tuple[str, str]:
-        found = why_waiting(store.situation(run.id, pinned=True))
+        found = why_waiting(store.inspector.situation(run.id, pinned=True))
         assert found is not None
         return found.kind, found.sentence
 
     with Desk(store, _app("2"), version_policy="pinned") as new:
         new.coordinator.start()
-        run = store.run(_submit(store, "1"))
+        run = store.inspector.run(_submit(store, "1"))
         kind, sentence = why(run)
         assert kind == "version"
         assert "pinned to version 1 of the application, and no living coordinator has it" in sentence
@@ -196,7 +199,7 @@ def test_a_run_says_which_version_it_waits_for(store: Store) -> None:
 
 def _newer_wrote(store: Store, run_id: str, **fields: Any) -> None:
     """Let the states of the run have these fields, as if a newer Turnwise had moved it."""
-    with store.locked(run_id) as tx:
+    with store.coordinator.locked(run_id) as tx:
         for frame in tx.frames():
             tx.save_frame(frame.no, frame.state | fields)
 
@@ -207,7 +210,7 @@ def test_what_a_newer_turnwise_wrote_into_a_state_is_carried_along(store: Store)
         desk.answer(desk.coordinator.move(run_id))
         _newer_wrote(store, run_id, seen_by=["a", "b"], mood={"kind": "calm"})
         moved = desk.coordinator.move(run_id)
-        with store.locked(run_id) as tx:
+        with store.coordinator.locked(run_id) as tx:
             kept = [(frame.state["seen_by"], frame.state["mood"]) for frame in tx.frames()]
         assert desk.answer(moved)
         run = desk.go_on(run_id)
@@ -224,20 +227,20 @@ def test_a_run_whose_state_only_a_newer_turnwise_can_read_waits_for_it(
         old.answer(old.coordinator.move(run_id))
         _newer_wrote(store, run_id, version=2, stage="later")
 
-        before = list(store.events(run_id))
+        before = list(store.inspector.events(run_id))
 
         # an older process leaves it as it is, and looks again from time to time
         for _ in range(3):
             run = old.coordinator.move(run_id).run
             assert (run.status, kept(run.waiting_for)) == ("waiting", {"kind": "upgrade", "state": 2, "known": 1})
-            assert store.due_moves() == []
+            assert store.coordinator.due_moves() == []
             clock.now += 10
-            assert store.due_moves() == [run_id]
-        why = why_waiting(store.situation(run_id, pinned=False))
+            assert store.coordinator.due_moves() == [run_id]
+        why = why_waiting(store.inspector.situation(run_id, pinned=False))
         assert why is not None
         assert why.kind == "upgrade"
         assert "start processes of the newer one, or finish the upgrade" in why.sentence
-        assert list(store.events(run_id)) == before
+        assert list(store.inspector.events(run_id)) == before
 
         # a newer one goes on with what was answered
         monkeypatch.setattr(states, "STATE_VERSION", 2)
@@ -255,7 +258,7 @@ def test_a_run_that_is_to_end_does_not_wait_for_a_newer_turnwise_for_ever(
         desk.answer(desk.coordinator.move(run_id))
         _newer_wrote(store, run_id, version=2)
         if what == "cancel":
-            store.request_cancel(run_id)
+            store.tenant(DEFAULT_TENANT).request_cancel(run_id)
         clock.now += 5  # a newer process may still come to it
         assert desk.coordinator.move(run_id).run.status == "waiting"
         clock.now += 10

@@ -25,6 +25,7 @@ from turnwise.record.runs.outcomes import Deferral, Reply
 from turnwise.record.runs.records import Claim, Json, NewDocument, NewRun, RunRecord
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.attempts.answering import Answering
 from turnwise.serving.moves.move import Mover
 from turnwise.serving.moves.moved import Moved
@@ -75,7 +76,7 @@ class Walk:
         self.store = Store(self.database, lease_seconds=LEASE)
         app = _app()
         self.mover = Mover(app=app, llm_queues={}, agent_queues={}, max_attempts=100)
-        self.answering = Answering(self.store, app)
+        self.answering = Answering(self.store.worker, app)
         self.runs: list[str] = []
         self.claims: dict[str, Claim] = {}  # by run
         self.coordinator = self._register(COORDINATOR, (COORDINATOR,))
@@ -94,10 +95,10 @@ class Walk:
         session = self.chance.choice([None, "a", "b"])
         deadline = self.chance.choice([None, None, 40.0])
         new = NewRun(id=new_id("run"), task="desk", version="1", message=message, session_id=session, deadline=deadline)
-        self.runs.append(self.store.submit(new)[0].id)
+        self.runs.append(self.store.tenant(DEFAULT_TENANT).submit(new)[0].id)
 
     def move_some(self) -> None:
-        for run_id in self.store.due_moves(patience=0):
+        for run_id in self.store.coordinator.due_moves(patience=0):
             self.move(run_id)
 
     def claim_some(self) -> None:
@@ -105,13 +106,13 @@ class Walk:
 
     def give_back(self) -> None:
         for claim in self._some_claim():
-            self.store.release(claim, "a test")
+            self.store.worker.release(claim, "a test")
             del self.claims[claim.run.id]
 
     def put_off(self) -> None:
         for claim in self._some_claim():
             seconds = self.chance.choice([0.0, 3.0, 30.0])
-            self.store.defer(claim, Deferral(seconds=seconds, waiting_for=self.chance.choice(PUT_OFF)))
+            self.store.worker.defer(claim, Deferral(seconds=seconds, waiting_for=self.chance.choice(PUT_OFF)))
             del self.claims[claim.run.id]
 
     def fall_silent(self) -> None:
@@ -124,20 +125,20 @@ class Walk:
     def pass_time(self, seconds: float = 2.0) -> None:
         self.now += seconds
         for worker in (*self.workers, self.coordinator):
-            assert self.store.beat(worker)
+            assert self.store.process.beat(worker)
 
     def cancel(self) -> None:
         for run in self.unfinished()[:1]:
-            self.store.request_cancel(run.id)
+            self.store.tenant(DEFAULT_TENANT).request_cancel(run.id)
 
     # What a cause names
 
     def move(self, run_id: str) -> Moved:
-        with self.store.locked(run_id) as transaction:
+        with self.store.coordinator.locked(run_id) as transaction:
             return self.mover.move(transaction)
 
     def claim(self, queue: str) -> Claim | None:
-        claim = self.store.claim(queue, self.chance.choice(self.workers))
+        claim = self.store.worker.claim(queue, self.chance.choice(self.workers))
         if claim is not None:
             self.claims[claim.run.id] = claim
         return claim
@@ -146,29 +147,29 @@ class Walk:
         claim = self.claims.pop(run_id)
         reply = self.answering.answer(claim)
         assert isinstance(reply, Reply)
-        return self.store.reply(claim, reply)
+        return self.store.worker.reply(claim, reply)
 
     def unfinished(self) -> list[RunRecord]:
-        return [run for run in map(self.store.run, self.runs) if not run.ended]
+        return [run for run in map(self.store.inspector.run, self.runs) if not run.ended]
 
     def why(self, run_id: str) -> Json:
-        why = kept(why_waiting(self.store.situation(run_id)))
+        why = kept(why_waiting(self.store.inspector.situation(run_id)))
         assert why, f"{run_id} does not say why it waits"
         assert why["sentence"].strip()
         assert why.get("since") is None or why["since"] <= self.now
         return why
 
     def _register(self, kind: str, queues: tuple[str, ...]) -> str:
-        return self.store.register_worker(WorkerInfo(kind=kind, queues=queues, host="here", pid=1, version="1"))
+        return self.store.process.register_worker(WorkerInfo(kind=kind, queues=queues, host="here", pid=1, version="1"))
 
     def _some_claim(self) -> list[Claim]:
-        held = [claim for claim in self.claims.values() if not self.store.run(claim.run.id).ended]
+        held = [claim for claim in self.claims.values() if not self.store.inspector.run(claim.run.id).ended]
         return held[:1]
 
 
 def _does_what_it_waits_for(walk: Walk, run_id: str) -> str:
     """Give the run what it says that it waits for, and see that it takes it; what was done."""
-    why, before = walk.why(run_id), walk.store.run(run_id)
+    why, before = walk.why(run_id), walk.store.inspector.run(run_id)
     kind, state = why["kind"], why.get("state")
     if kind == "move":
         moved = walk.move(run_id).run
@@ -176,11 +177,11 @@ def _does_what_it_waits_for(walk: Walk, run_id: str) -> str:
         return f"{kind} {why['reason']}"
     if kind == "session":
         assert walk.move(run_id).run.started_at is None
-        assert not walk.store.run(why["run"]).ended
+        assert not walk.store.inspector.run(why["run"]).ended
     elif kind == "human":
         answer = ChatDocument(content="yes", metadata=ChatDocMetaData(source=Entity.USER, sender=Entity.USER))
         said = NewDocument(id=answer.metadata.id, body=encode_document(answer))
-        walk.store.answer(run_id, said, why["question"])
+        walk.store.tenant(DEFAULT_TENANT).answer(run_id, said, why["question"])
         assert walk.why(run_id)["reason"] == "answered"
     elif state == "queued":
         assert why["workers"] == len(walk.workers)
@@ -190,10 +191,10 @@ def _does_what_it_waits_for(walk: Walk, run_id: str) -> str:
         assert walk.claims[run_id].worker_id == why["worker"]["id"]
         assert walk.reply(run_id)
     elif state == "lapsed":
-        assert run_id in {ask.run_id for ask in walk.store.expire_leases()}
+        assert run_id in {ask.run_id for ask in walk.store.coordinator.expire_leases()}
         assert walk.why(run_id)["state"] == "queued"
     else:
-        assert walk.store.run(run_id).status == "waiting"
+        assert walk.store.inspector.run(run_id).status == "waiting"
         walk.now = why["due_at"] - 0.001
         assert walk.why(run_id)["kind"] in (kind, "move")  # its deadline may be before that
         walk.pass_time(0.001)

@@ -21,7 +21,7 @@ router = APIRouter(prefix="/v1/audit", tags=["access"])
 @router.get("", dependencies=[ADMINISTERS], responses=problems(422, 503))
 def list_audit(gateway: Administered, cursor: After = None, limit: Limit = 100) -> Page[AuditView]:
     """Changes, newest first; operators see those of all tenants, other administrators their own."""
-    found = gateway.store.audit(cursor, limit + 1)
+    found = gateway.record.audit(cursor, limit + 1)
     return Page(
         items=[_view(row) for row in found[:limit]],
         next_cursor=found[limit - 1].id if len(found) > limit else None,

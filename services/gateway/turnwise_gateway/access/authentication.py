@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from turnwise.errors import PermissionDeniedError, TurnwiseError, UnauthorizedError
-from turnwise.record.store import Store
+from turnwise.record.roles.authentication import AuthenticationRole
 from turnwise.record.tenants.caller import Caller
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise_gateway.access.identity import Identity, limits_of
@@ -34,9 +34,9 @@ class Door:
     Without an `identity` everybody on this machine is the default tenant and may do everything.
     """
 
-    def __init__(self, app: ASGIApp, store: Store, identity: Identity | None) -> None:
+    def __init__(self, app: ASGIApp, record: AuthenticationRole, identity: Identity | None) -> None:
         self._app = app
-        self._store = store
+        self._record = record
         self._identity = identity
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,7 +60,7 @@ class Door:
         if is_open(inner_path(scope)):
             return None
         if self._identity is None:
-            return Caller(name="anybody", limits=await limits_of(self._store, DEFAULT_TENANT))
+            return Caller(name="anybody", limits=await limits_of(self._record, DEFAULT_TENANT))
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             raise UnauthorizedError("send the header `Authorization: Bearer` with the server's token or an API key")

@@ -11,7 +11,7 @@ from typing import Protocol
 from starlette.concurrency import run_in_threadpool
 
 from turnwise.errors import DatabaseUnavailableError, UnauthorizedError
-from turnwise.record.store import Store
+from turnwise.record.roles.authentication import AuthenticationRole
 from turnwise.record.tenants.api_key import ApiKey
 from turnwise.record.tenants.caller import Caller
 from turnwise.record.tenants.keys import FoundKey
@@ -43,8 +43,8 @@ class Identity(Protocol):
 class SharedToken:
     """One token for all, who are the default tenant and may do everything."""
 
-    def __init__(self, store: Store, token: str) -> None:
-        self._store = store
+    def __init__(self, record: AuthenticationRole, token: str) -> None:
+        self._record = record
         self._token = token.encode()
 
     def takes(self, token: str) -> bool:
@@ -56,13 +56,13 @@ class SharedToken:
         # Compared in constant time, or the time taken would tell how much of a guess is right.
         if not hmac.compare_digest(token.encode(), self._token):
             raise UnauthorizedError("the token is not the server's (TURNWISE_AUTH_TOKEN)")
-        return Caller(name="token", limits=await limits_of(self._store, DEFAULT_TENANT))
+        return Caller(name="token", limits=await limits_of(self._record, DEFAULT_TENANT))
 
 
-async def limits_of(store: Store, tenant: str) -> TenantLimits:
+async def limits_of(record: AuthenticationRole, tenant: str) -> TenantLimits:
     """The tenant's own limits; the database is asked at most every 5 s."""
-    known = store.remembered_limits(tenant)
-    return known if known is not None else await run_in_threadpool(store.tenant_limits, tenant)
+    known = record.remembered_limits(tenant)
+    return known if known is not None else await run_in_threadpool(record.tenant_limits, tenant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ class _Remembered:
 class Keys:
     """API keys of the database. A request with a key that was seen within 5 s costs no look there, others one."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, record: AuthenticationRole) -> None:
+        self._record = record
         self._known: dict[str, _Remembered] = {}
 
     def takes(self, token: str) -> bool:
@@ -90,37 +90,37 @@ class Keys:
         if key is None:
             raise UnauthorizedError("the API key is malformed; it has been cut or altered")
         known = self._known.get(key.prefix)
-        now = self._store.clock.monotonic()
+        now = self._record.clock.monotonic()
         fresh = known is not None and now < known.until and now - known.at < trusted
         if known is None or not fresh or not key.has_hash(known.found.hash):
             known = await run_in_threadpool(self._look_up, key)
         return known.caller
 
     def _look_up(self, key: ApiKey) -> _Remembered:
-        at = self._store.clock.monotonic()
-        found = self._store.find_key(key.prefix)
+        at = self._record.clock.monotonic()
+        found = self._record.find_key(key.prefix)
         if found is None or not key.has_hash(found.hash):
             if found is None:
                 self._known.pop(key.prefix, None)  # it no longer lets anyone in
             raise UnauthorizedError("the API key is unknown, revoked or expired")
         trusted = TRUSTED_SECONDS if found.seconds_left is None else min(TRUSTED_SECONDS, found.seconds_left)
-        record = found.key
+        row = found.key
         caller = Caller(
-            name=f"key:{record.prefix}",
-            tenant=record.tenant,
-            scopes=frozenset(record.scopes),
+            name=f"key:{row.prefix}",
+            tenant=row.tenant,
+            scopes=frozenset(row.scopes),
             limits=found.limits,
         )
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
         known = self._known[key.prefix] = _Remembered(found, caller, at, at + trusted)
         if not found.use_is_noted:
-            self._note_use(record.id)
+            self._note_use(row.id)
         return known
 
     def _note_use(self, key_id: str) -> None:
         try:
-            self._store.note_use(key_id)
+            self._record.note_use(key_id)
         except DatabaseUnavailableError as error:  # to know when a key was used is not worth a refused request
             logger.warning("The use of key %s was not noted: %s", key_id, error, extra={"action": "key_use_not_noted"})
 

@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 
 from turnwise.errors import IssuerUnavailableError, UnauthorizedError
 from turnwise.processes.settings import ServiceSettings
-from turnwise.record.store import Store
+from turnwise.record.roles.authentication import AuthenticationRole
 from turnwise.record.tenants.caller import SCOPES, Caller, Scope
 from turnwise.record.tenants.tenant import is_tenant
 from turnwise_gateway.access.identity import TRUSTED_SECONDS, limits_of
@@ -37,9 +37,9 @@ class Oidc:
     that at most every 30 s. If it does not answer, those at hand are used until they are 5 minutes old.
     """
 
-    def __init__(self, store: Store, settings: ServiceSettings) -> None:
+    def __init__(self, record: AuthenticationRole, settings: ServiceSettings) -> None:
         assert settings.oidc_issuer is not None, "whoever makes this has looked"
-        self._store = store
+        self._record = record
         self._issuer = settings.oidc_issuer
         self._settings = settings
         self._client: jwt.PyJWKClient | None = None
@@ -64,7 +64,7 @@ class Oidc:
             name=f"oidc:{claims['sub']}",
             tenant=tenant,
             scopes=scopes_in(claim(claims, self._settings.oidc_scopes_claim)),
-            limits=await limits_of(self._store, tenant),
+            limits=await limits_of(self._record, tenant),
         )
 
     def _claims(self, token: str) -> dict[str, Any]:

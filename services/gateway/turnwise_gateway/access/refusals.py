@@ -8,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from turnwise.errors import DatabaseUnavailableError, UnwritableError
-from turnwise.record.store import Store
+from turnwise.record.roles.authentication import AuthenticationRole
 from turnwise.record.tenants.caller import Caller, Deed
 from turnwise_gateway.access.authentication import CALLER
 from turnwise_gateway.http.request_id import REQUEST_ID
@@ -26,9 +26,9 @@ class RefusedChanges:
     Nothing has changed then, so it is a transaction of its own; what is done is noted with the change itself.
     """
 
-    def __init__(self, app: ASGIApp, store: Store) -> None:
+    def __init__(self, app: ASGIApp, record: AuthenticationRole) -> None:
         self._app = app
-        self._store = store
+        self._record = record
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = scope.get(CALLER)
@@ -49,7 +49,7 @@ class RefusedChanges:
 
     def _note(self, deed: Deed, path: str, status: int) -> None:
         try:
-            self._store.note_refused(deed, path, status)
+            self._record.note_refused(deed, path, status)
         except (DatabaseUnavailableError, UnwritableError) as error:
             logger.warning("A refusal is not in the audit log: %s", error, extra={"action": "refusal_not_noted"})
 

@@ -48,8 +48,12 @@ async def _require(needed: SecurityScopes, request: Request, _token: object = Se
 
 
 async def _require_operator(request: Request) -> None:
-    settings = request.app.state.gateway.settings
-    if not is_operator(caller_of(request), settings):
+    require_operator(caller_of(request), request.app.state.gateway.settings)
+
+
+def require_operator(caller: Caller, settings: ServiceSettings) -> None:
+    """Raise `PermissionDeniedError` unless the caller administers all tenants."""
+    if not is_operator(caller, settings):
         raise PermissionDeniedError(
             f"this is for operators: administrators of the tenant {settings.operator_tenant!r}"
             " (TURNWISE_OPERATOR_TENANT)"

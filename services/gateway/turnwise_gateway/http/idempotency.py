@@ -1,8 +1,8 @@
 """Requests with an `Idempotency-Key`: each is done once, however often it is sent.
 
 Every route that changes something with POST or PATCH takes the key, because it is read where the route gets its record
-(`gateway.Here`, `gateway.Administered`). The record writes it in the transaction of the change. A repeated request ends
-there, and is answered here with what it was about, as that is now.
+(`gateway.Here`, `gateway.Administered`, `gateway.Operated`). The record writes it in the transaction of the change. A
+repeated request ends there, and is answered here with what it was about, as that is now.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from turnwise.errors import (
     NotFoundError,
     RepeatedRequestError,
 )
+from turnwise.record.roles.administrator import AdministratorRole
+from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.runs.idempotency import Once
-from turnwise.record.store import Store
 from turnwise_gateway.views import run_view
 
 KEY = "Idempotency-Key"
@@ -44,10 +45,9 @@ _IN_PARTS = ("cancel_runs", "retry_runs")
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A request that is to be done once, and the record of its tenant."""
+    """A request that is to be done once, and the record that it got."""
 
-    store: Store
-    once: Once
+    record: TenantRole | AdministratorRole
     pinned: bool
 
 
@@ -63,12 +63,12 @@ async def once_of(request: Request, tenant: str) -> Once | None:
     return Once(tenant=tenant, key=key, digest=digest)
 
 
-async def check_not_done(request: Request, store: Store, once: Once, *, pinned: bool) -> None:
+async def check_not_done(request: Request, record: TenantRole | AdministratorRole, *, pinned: bool) -> None:
     """Raise `RepeatedRequestError` if the request was done before, as a whole."""
     if getattr(request.scope.get("route"), "name", "") in _IN_PARTS:
         return
-    request.scope[ONCE] = Pending(store, once, pinned)
-    await run_in_threadpool(store.check_not_done, once)
+    request.scope[ONCE] = Pending(record, pinned)
+    await run_in_threadpool(record.check_not_done)
 
 
 async def done_meanwhile(request: Request) -> RepeatedRequestError | None:
@@ -77,7 +77,7 @@ async def done_meanwhile(request: Request) -> RepeatedRequestError | None:
     if not isinstance(pending, Pending):
         return None
     try:
-        await run_in_threadpool(pending.store.check_not_done, pending.once)
+        await run_in_threadpool(pending.record.check_not_done)
     except RepeatedRequestError as error:
         return error
     except (ConflictError, DatabaseUnavailableError):  # what the request was refused for is what it is told
@@ -89,10 +89,10 @@ async def answer_again(request: Request, error: RepeatedRequestError) -> JSONRes
     """The answer to a repeated request: the run that it was about; None if it was about none that is there."""
     pending = request.scope.get(ONCE)
     run_id = error.resource.partition(".")[0]
-    if not isinstance(pending, Pending) or not run_id.startswith("run_"):
+    if not isinstance(pending, Pending) or not isinstance(pending.record, TenantRole) or not run_id.startswith("run_"):
         return None
     try:
-        now = await run_in_threadpool(pending.store.situation, run_id, pinned=pending.pinned)
+        now = await run_in_threadpool(pending.record.situation, run_id, pinned=pending.pinned)
     except NotFoundError:
         return None
     status = getattr(request.scope.get("route"), "status_code", None) or 200

@@ -16,9 +16,9 @@ from turnwise.errors import (
 )
 from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.record.past.retrying import RetryLimits
+from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.runs.records import RunFilter
 from turnwise.record.states import FINISHED, UNFINISHED, RunStatus
-from turnwise.record.store import Store
 from turnwise_gateway.access.scopes import WRITES
 from turnwise_gateway.bodies import BulkCancel, BulkRetry, RunSelection
 from turnwise_gateway.gateway import Gateway, Here
@@ -42,8 +42,8 @@ def cancel_runs(body: BulkCancel, gateway: Here) -> BulkView:
     if body.filter.status in FINISHED:
         raise InvalidRequestError(f"runs with the status {body.filter.status} have ended; there is nothing to cancel")
 
-    def cancel(store: Store, run_id: str) -> None:
-        tell_cancelled(gateway, store.request_cancel(run_id))
+    def cancel(record: TenantRole, run_id: str) -> None:
+        tell_cancelled(gateway, record.request_cancel(run_id))
 
     return _each(gateway, body, UNFINISHED, cancel)
 
@@ -60,26 +60,26 @@ def retry_runs(body: BulkRetry, gateway: Here) -> BulkView:
     given = body.limits
     limits = RetryLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
 
-    def retry(store: Store, run_id: str) -> None:
-        found, ask = store.retry(run_id, limits, traceparent=current_traceparent())
+    def retry(record: TenantRole, run_id: str) -> None:
+        found, ask = record.retry(run_id, limits, traceparent=current_traceparent())
         go_on_with(gateway, found, ask)
 
     return _each(gateway, body, (RunStatus.FAILED,), retry)
 
 
 def _each(
-    gateway: Gateway, body: BulkCancel, statuses: tuple[str, ...], change: Callable[[Store, str], None]
+    gateway: Gateway, body: BulkCancel, statuses: tuple[str, ...], change: Callable[[TenantRole, str], None]
 ) -> BulkView:
     before = seconds_of(body.filter.created_before, "created_before")
-    before = gateway.store.time() if before is None else before
-    found, following = gateway.store.runs(_filter(body.filter, statuses, before), body.cursor, body.limit)
+    before = gateway.record.now() if before is None else before
+    found, following = gateway.record.runs(_filter(body.filter, statuses, before), body.cursor, body.limit)
     ids, refused = [run.id for run in found], []
     if not body.dry_run:
         # Sent again under the same key, a request has its first choice: others may match by now.
-        ids, following, before = json.loads(gateway.store.keep_choice(json.dumps([ids, following, before])))
+        ids, following, before = json.loads(gateway.record.keep_choice(json.dumps([ids, following, before])))
     for run_id in [] if body.dry_run else ids:
         try:
-            change(gateway.store.for_part(run_id), run_id)
+            change(gateway.record.for_part(run_id), run_id)
         except RepeatedRequestError:  # this request has changed it, and was cut off later or sent again
             continue
         except EnvironmentFault:

@@ -59,7 +59,7 @@ async def _events(gateway: Gateway, run_id: str, seq: int, admitted: Admitted) -
     while not gateway.watch.stopping and not admitted.ended:
         # The watcher was there before this look, so whatever it does not see will wake it.
         deltas = watcher.take_deltas()
-        found = await run_in_threadpool(gateway.store.events, run_id, seq, _PAGE)
+        found = await run_in_threadpool(gateway.record.events, run_id, seq, _PAGE)
         # What was told before the look is older than most that it finds: an answer's text comes before its event.
         for notice in deltas:
             yield ServerSentEvent(data=_delta(notice), event=notice.kind)
@@ -79,7 +79,7 @@ async def _events(gateway: Gateway, run_id: str, seq: int, admitted: Admitted) -
 
 async def _is_over(gateway: Gateway, run_id: str, seq: int) -> bool:
     """Return whether no event after `seq` will ever come; asked by those who resume after the last one."""
-    run = await run_in_threadpool(gateway.store.run, run_id)
+    run = await run_in_threadpool(gateway.record.run, run_id)
     return run.ended and run.last_seq <= seq
 
 
@@ -90,4 +90,4 @@ def _delta(notice: TokenNotice) -> dict[str, Any]:
 @router.get("/transcript", dependencies=[READS], responses=problems(404, 503))
 def show_transcript(run: ExistingRun, gateway: Here) -> TranscriptView:
     """The messages that were taken, in order, each task's within that of its caller."""
-    return transcript(gateway.store, run)
+    return transcript(gateway.record, run)

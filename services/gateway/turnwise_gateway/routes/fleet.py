@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from fastapi import APIRouter
 
 from turnwise.api.fleet import QueueView, TaskView, WorkerView
@@ -12,7 +10,7 @@ from turnwise.app import App
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.record.asks.worker_records import QueueStat, empty_queue
 from turnwise_gateway.access.scopes import ADMINISTERS, OPERATES, READS
-from turnwise_gateway.gateway import Here
+from turnwise_gateway.gateway import Here, Operated
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.views import when
 
@@ -37,9 +35,9 @@ def _task(app: App, name: str) -> TaskView:
 
 
 @router.get("/workers", dependencies=[ADMINISTERS, OPERATES], responses=problems(503))
-def list_workers(gateway: Here) -> Page[WorkerView]:
+def list_workers(gateway: Operated) -> Page[WorkerView]:
     """Worker processes, newest first."""
-    leased = gateway.store.leased_by_worker()
+    leased = gateway.record.leased_by_worker()
     return Page(
         items=[
             WorkerView(
@@ -54,7 +52,7 @@ def list_workers(gateway: Here) -> Page[WorkerView]:
                 beat_at=when(worker.beat_at),
                 leased=leased.get(worker.id, 0),
             )
-            for worker in gateway.store.workers()
+            for worker in gateway.record.workers()
         ]
     )
 
@@ -62,10 +60,9 @@ def list_workers(gateway: Here) -> Page[WorkerView]:
 @router.get("/queues", dependencies=[READS], responses=problems(503))
 def list_queues(gateway: Here) -> Page[QueueView]:
     """The queues of the installation, and others that hold asks; of the asks those of the caller's tenant."""
-    store, settings = gateway.store, gateway.settings
-    stats = {stat.queue: stat for stat in store.queue_stats()}
-    serving = Counter(queue for worker in store.workers("alive") if worker.serves for queue in worker.queues)
-    paused = {pause.name for pause in store.pauses() if pause.kind == "queue"}
+    record, settings = gateway.record, gateway.settings
+    stats = {stat.queue: stat for stat in record.queue_stats()}
+    serving, paused = record.serving_workers(), record.paused_queues()
     known = [q for q in all_queues(settings.llm_queues, settings.agent_queues) if q != COORDINATOR_QUEUE]
     return Page(
         items=[

@@ -17,7 +17,6 @@ from turnwise.observability.telemetry.context import current_traceparent, link_c
 from turnwise.processes.spending import spending_of
 from turnwise.record.past.retrying import RetryLimits
 from turnwise.record.runs.records import AskRecord, NewFork, RunRecord
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.tenants.caller import Caller
 from turnwise.serving.attempts.other_models import without_price
 from turnwise.serving.moves.permits import permit
@@ -27,7 +26,7 @@ from turnwise_gateway.bodies import Fork, Retry
 from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.root_path import public
-from turnwise_gateway.routes.answers import answer_in
+from turnwise_gateway.routes.answers import as_document
 from turnwise_gateway.routes.runs import IdempotencyKey, known_form, version_of, wake
 from turnwise_gateway.views import run_view
 
@@ -44,7 +43,7 @@ def retry_run(run_id: str, gateway: Here, body: Annotated[Retry, Body()] = Retry
     """
     given = body.limits
     limits = RetryLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
-    run, ask = gateway.store.retry(known_form(run_id), limits, traceparent=current_traceparent())
+    run, ask = gateway.record.retry(known_form(run_id), limits, traceparent=current_traceparent())
     link_current_to(run.traceparent)
     go_on_with(gateway, run, ask)
     return run_view(gateway.situation(run.id))
@@ -59,10 +58,10 @@ def fork_run(
     Nothing from before that event is asked, done or paid again. A `message` answers the question that is open there; of
     a run that has not begun there, it is the first message.
     """
-    origin = gateway.store.run(known_form(run_id))
+    origin = gateway.record.run(known_form(run_id))
     new = _new_fork(gateway, origin, body, idempotency_key)
     _require_price(gateway, origin, new, caller)
-    run, ask, _ = gateway.store.fork(run_id, new, partial(_answer, gateway, body.message))
+    run, ask, _ = gateway.record.fork(run_id, new, None if body.message is None else partial(as_document, body.message))
     link_current_to(origin.traceparent)
     go_on_with(gateway, run, ask)
     response.headers["Location"] = public(f"/v1/runs/{run.id}")
@@ -123,12 +122,6 @@ def _require_price(gateway: Gateway, origin: RunRecord, new: NewFork, caller: Ca
             f"the model {model!r} has no known price for {', '.join(agents)}, and a limit of cost applies to the fork; "
             'take a model with a known price, or the limit away (limits.max_cost: "0")'
         )
-
-
-def _answer(gateway: Gateway, text: str | None, transaction: RunTransaction) -> None:
-    """Answer the question of a new fork, in the transaction that makes it."""
-    if text is not None and transaction.run.started_at is not None:
-        answer_in(gateway, transaction, text, transaction.run.awaiting)
 
 
 def go_on_with(gateway: Gateway, run: RunRecord, ask: AskRecord | None) -> None:

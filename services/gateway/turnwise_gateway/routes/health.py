@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from prometheus_client.exposition import choose_encoder
 
 from turnwise.api.fleet import HealthView
-from turnwise_gateway.gateway import Whole
+from turnwise_gateway.gateway import OpenToAll
 from turnwise_gateway.http.problem import problems
 
 router = APIRouter(tags=["operation"])
@@ -19,9 +19,9 @@ async def live() -> HealthView:
 
 
 @router.get("/health/ready", responses=problems(503))
-def ready(gateway: Whole) -> HealthView:
+def ready(gateway: OpenToAll) -> HealthView:
     """It can take runs: the database answers and has the right schema. The broker is not needed to keep a run."""
-    gateway.store.database.check_schema()
+    gateway.check_schema()
     return HealthView()
 
 
@@ -30,7 +30,7 @@ def ready(gateway: Whole) -> HealthView:
     response_class=Response,
     responses={200: {"description": "Prometheus' text format.", "content": {"text/plain": {}}}, **problems(500)},
 )
-def metrics(request: Request, gateway: Whole) -> Response:
+def metrics(request: Request, gateway: OpenToAll) -> Response:
     """Return what Prometheus scrapes."""
     encode, kind = choose_encoder(request.headers.get("accept", ""))
     return Response(encode(gateway.metrics.registry), headers={"Content-Type": kind})

@@ -38,8 +38,8 @@ _NAMES = ("$tool", "request", "purpose", "id")
 def list_inbox(gateway: Here, limit: Annotated[int, Query(ge=1, le=200)] = 100) -> Page[Item]:
     """Open questions and parked asks, oldest first."""
     items: list[QuestionView | ParkedView] = [
-        *(_question(gateway, ask) for ask in gateway.store.open_questions(limit=limit)),
-        *(_parked(ask) for ask in gateway.store.parked_asks(limit=limit)),
+        *(_question(gateway, ask) for ask in gateway.record.open_questions(limit=limit)),
+        *(_parked(ask) for ask in gateway.record.parked_asks(limit=limit)),
     ]
     items.sort(key=lambda item: item.asked_at if isinstance(item, QuestionView) else item.parked_at)
     return Page(items=items[:limit])
@@ -54,11 +54,11 @@ def resolve(item_id: str, body: Resolved, gateway: Here) -> RunView:
     """
     run_id = _run_of(item_id)
     if body.outcome == "happened":
-        _check_result(gateway, gateway.store.parked_ask(run_id, item_id), body.result)
+        _check_result(gateway, gateway.record.parked_ask(run_id, item_id), body.result)
     elif body.result is not None:
         raise InvalidRequestError(f"a result is for the outcome happened, not for {body.outcome}")
     said = Resolution(outcome=body.outcome, result=as_result(body.result), traceparent=current_traceparent())
-    ask = gateway.store.resolve(run_id, item_id, said)
+    ask = gateway.record.resolve(run_id, item_id, said)
     link_current_to(ask.traceparent)
     now = gateway.situation(run_id)
     if body.outcome == "fail":
@@ -82,7 +82,7 @@ def _check_result(gateway: Gateway, ask: AskRecord, result: Any) -> None:
     if result is not None or not tool:
         return
     try:
-        agent = gateway.app.tree(gateway.store.run(ask.run_id).task).agents[ask.agent]
+        agent = gateway.app.tree(gateway.record.run(ask.run_id).task).agents[ask.agent]
     except (KeyError, ApplicationError):  # asked by another version of the application
         return
     if not may_return_nothing(agent, tool):
@@ -99,7 +99,7 @@ def _publish(gateway: Gateway, ask: AskRecord) -> None:
 
 
 def _question(gateway: Gateway, ask: AskRecord) -> QuestionView:
-    document = gateway.store.document(ask.run_id, ask.message_id) if ask.message_id else None
+    document = gateway.record.document(ask.run_id, ask.message_id) if ask.message_id else None
     document = readable(document or {})
     return QuestionView(
         id=ask.id,

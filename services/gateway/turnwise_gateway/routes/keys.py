@@ -8,13 +8,13 @@ from fastapi import APIRouter, Body, Query
 
 from turnwise.api.access import KeyView, NewKeyView
 from turnwise.api.pages import Page
-from turnwise.errors import ConflictError, PermissionDeniedError
+from turnwise.errors import ConflictError
 from turnwise.record.tenants.api_key import ApiKey
 from turnwise.record.tenants.caller import known_scopes
 from turnwise.record.tenants.keys import KeyRecord, NewKey
 from turnwise_gateway.access.scopes import ADMINISTERS
 from turnwise_gateway.bodies import KeyRequest, Rotation
-from turnwise_gateway.gateway import Administered, Gateway, Who
+from turnwise_gateway.gateway import Administered, Administration, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.views import when
 
@@ -31,17 +31,16 @@ def create_key(body: KeyRequest, gateway: Administered, caller: Who) -> NewKeyVi
     """Make a key. Operators may make one for any tenant, other administrators for their own."""
     _refuse_where_unused(gateway)
     tenant = body.tenant or caller.tenant
-    if not gateway.store.has(tenant):
-        raise PermissionDeniedError(f"only an operator may make a key for another tenant than {caller.tenant!r}")
+    gateway.record.require_tenant(tenant)
     scopes = known_scopes(body.scopes)
     new = NewKey(tenant=tenant, name=body.name, scopes=scopes, lifetime=body.expires_in, created_by=caller.name)
-    return _with_secret(*gateway.store.create_key(new))
+    return _with_secret(*gateway.record.create_key(new))
 
 
 @router.get("", dependencies=[ADMINISTERS], responses=problems(422, 503))
 def list_keys(gateway: Administered, cursor: After = None, limit: Limit = 100) -> Page[KeyView]:
     """Keys, newest first, also those that can no longer be used."""
-    found = gateway.store.api_keys(cursor, limit + 1)
+    found = gateway.record.api_keys(cursor, limit + 1)
     return Page(
         items=[KeyView.model_validate(_fields(key)) for key in found[:limit]],
         next_cursor=found[limit - 1].id if len(found) > limit else None,
@@ -65,16 +64,16 @@ def rotate_key(
     The old one works for `overlap` seconds more. 409 `key_ended` if it no longer works, or was replaced before.
     """
     _refuse_where_unused(gateway)
-    return _with_secret(*gateway.store.rotate_key(key_id, overlap=body.overlap, created_by=caller.name))
+    return _with_secret(*gateway.record.rotate_key(key_id, overlap=body.overlap, created_by=caller.name))
 
 
 @router.delete("/{key_id}", dependencies=[ADMINISTERS], responses=problems(404, 422, 503))
 def revoke_key(key_id: str, gateway: Administered) -> KeyView:
     """Take a key back for good. It is refused within 5 s, and at once by whoever has not just let it in."""
-    return KeyView.model_validate(_fields(gateway.store.revoke_key(key_id)))
+    return KeyView.model_validate(_fields(gateway.record.revoke_key(key_id)))
 
 
-def _refuse_where_unused(gateway: Gateway) -> None:
+def _refuse_where_unused(gateway: Administration) -> None:
     # Whoever can reach a server without authentication would otherwise keep his way in when it gets one.
     if gateway.settings.auth == "none":
         raise ConflictError(

@@ -16,7 +16,7 @@ from turnwise.record.tenants.tenant import is_tenant
 from turnwise.serving.moves.pausing import tell_let_go
 from turnwise_gateway.access.scopes import ADMINISTERS, OPERATES
 from turnwise_gateway.bodies import PauseRequest
-from turnwise_gateway.gateway import Administered, Gateway, Who
+from turnwise_gateway.gateway import Administered, Operated, Operation, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.views import when
 
@@ -28,14 +28,14 @@ _NAME = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,200}")
 @router.get("", dependencies=[ADMINISTERS], responses=problems(503))
 def list_pauses(gateway: Administered) -> Page[PauseView]:
     """List what is paused. Operators see all; other administrators see queues, tasks and their own tenant."""
-    return Page(items=[_view(pause) for pause in gateway.store.pauses()])
+    return Page(items=[_view(pause) for pause in gateway.record.pauses()])
 
 
 @router.put("/{kind}/{name}", dependencies=[ADMINISTERS, OPERATES], responses=problems(400, 404, 413, 415, 422, 503))
 def set_pause(
     kind: PauseKind,
     name: str,
-    gateway: Administered,
+    gateway: Operated,
     caller: Who,
     body: Annotated[PauseRequest, Body()] = PauseRequest(),  # noqa: B008
 ) -> PauseView:
@@ -44,20 +44,20 @@ def set_pause(
     Asks that are leased are answered. Runs are still accepted, cancelled, and ended by their deadlines.
     """
     _require_known(gateway, kind, name)
-    return _view(gateway.store.pause(kind, name, body.reason, caller.name))
+    return _view(gateway.record.pause(kind, name, body.reason, caller.name))
 
 
 @router.delete("/{kind}/{name}", dependencies=[ADMINISTERS, OPERATES], responses=problems(404, 422, 503))
-def end_pause(kind: PauseKind, name: str, gateway: Administered) -> PauseView:
+def end_pause(kind: PauseKind, name: str, gateway: Operated) -> PauseView:
     """End a pause: the held work continues at once. Returns the pause as it was."""
     if not _NAME.fullmatch(name):
         raise NotFoundError(f"there is no {kind} {name!r}")
-    ended = gateway.store.resume(kind, name)
-    tell_let_go(gateway.store, gateway.bus, pinned=gateway.settings.pinned)
+    ended = gateway.record.resume(kind, name)
+    tell_let_go(gateway.record, gateway.bus, pinned=gateway.settings.pinned)
     return _view(ended)
 
 
-def _require_known(gateway: Gateway, kind: PauseKind, name: str) -> None:
+def _require_known(gateway: Operation, kind: PauseKind, name: str) -> None:
     """Raise `NotFoundError` for a name that is nowhere, because it is a mistake more often than foresight."""
     if not _NAME.fullmatch(name):
         raise NotFoundError(f"there is no {kind} {name!r}")
@@ -67,11 +67,11 @@ def _require_known(gateway: Gateway, kind: PauseKind, name: str) -> None:
         return
     if kind == "task":
         known = gateway.app.tasks
-        used = gateway.store.has_unfinished(name)  # of another version of the application
+        used = gateway.record.has_unfinished(name)  # of another version of the application
     else:
         settings = gateway.settings
         known = [q for q in all_queues(settings.llm_queues, settings.agent_queues) if q != COORDINATOR_QUEUE]
-        used = gateway.store.has_asks(name)
+        used = gateway.record.has_asks(name)
     if name not in known and not used:
         raise NotFoundError(f"there is no {kind} {name!r}; there are: {', '.join(known) or 'none'}")
 

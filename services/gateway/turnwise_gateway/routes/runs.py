@@ -50,7 +50,7 @@ Filter = Annotated[str | None, Query(max_length=200, pattern=PRINTABLE)]
 
 def existing_run(run_id: str, gateway: Here) -> RunRecord:
     """The run in the path, for `Depends`; raises `NotFoundError`."""
-    return gateway.store.run(known_form(run_id))
+    return gateway.record.run(known_form(run_id))
 
 
 def known_form(run_id: str) -> str:
@@ -97,7 +97,7 @@ def _submit(gateway: Gateway, body: Submission, key: str | None, run_id: str) ->
     if version == app.version and body.task not in app.tasks:
         known = ", ".join(app.tasks) or "none"
         raise UnknownTaskError(f"application {app.name!r} has no task {body.task!r}; it has: {known}")
-    run, created = gateway.store.submit(
+    run, created = gateway.record.submit(
         NewRun(
             id=run_id,
             task=body.task,
@@ -153,7 +153,7 @@ async def _wait(gateway: Gateway, request: Request, run: RunRecord, seconds: flo
     with gateway.watch.of(run.id) as watcher, gateway.admission.of(request, RUNS_WRITE, watcher) as admitted:
         while not gateway.watch.stopping:
             admitted.require()
-            run = await run_in_threadpool(gateway.store.run, run.id)
+            run = await run_in_threadpool(gateway.record.run, run.id)
             left = end - time.monotonic()
             if run.ended or _asks_a_human(run) or left <= 0:
                 break
@@ -185,7 +185,7 @@ def list_runs(
         created_after=seconds_of(created_after, "created_after"),
         created_before=seconds_of(created_before, "created_before"),
     )
-    found, following = gateway.store.runs(filters, cursor, limit)
+    found, following = gateway.record.runs(filters, cursor, limit)
     return Page(items=[run_view(now) for now in _situations(gateway, found)], next_cursor=following)
 
 
@@ -201,14 +201,14 @@ def seconds_of(at: datetime | None, name: str) -> float | None:
 def _situations(gateway: Gateway, found: list[RunRecord]) -> list[Situation]:
     """The situations of a page of runs; those that have ended by themselves wait for nothing, so nothing is read."""
     wanted = [run.id for run in found if not run.ended or run.status_code in LIMIT_CODES]
-    known = {now.run.id: now for now in gateway.store.situations(wanted, pinned=gateway.settings.pinned)}
+    known = {now.run.id: now for now in gateway.record.situations(wanted, pinned=gateway.settings.pinned)}
     return [known.get(run.id) or fresh(run) for run in found]
 
 
 @router.get("/{run_id}", dependencies=[READS], responses=problems(404, 503))
 def show_run(run_id: str, gateway: Here) -> RunWithTree:
     """A run with its limits, usage, open tasks, result, and why it waits."""
-    return run_with_tree(gateway.situation(known_form(run_id)), gateway.store.frames_of(run_id))
+    return run_with_tree(gateway.situation(known_form(run_id)), gateway.record.frames_of(run_id))
 
 
 @router.patch("/{run_id}", dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))
@@ -217,7 +217,7 @@ def change_run(run_id: str, body: RunChange, gateway: Here) -> RunView:
     limits = body.limits
     if limits.max_cost is None and limits.max_tokens is None:
         raise InvalidRequestError("no limit is given; send limits.max_cost, limits.max_tokens or both")
-    run, ask = gateway.store.change_limits(known_form(run_id), max_cost=limits.max_cost, max_tokens=limits.max_tokens)
+    run, ask = gateway.record.change_limits(known_form(run_id), max_cost=limits.max_cost, max_tokens=limits.max_tokens)
     if ask is not None:
         try:
             gateway.bus.publish_ask(permit(ask))
@@ -231,7 +231,7 @@ def change_run(run_id: str, body: RunChange, gateway: Here) -> RunView:
 @router.post("/{run_id}/cancel", status_code=202, dependencies=[WRITES], responses=problems(404, 409, 503))
 def cancel_run(run_id: str, gateway: Here) -> RunView:
     """End the run and its sub-tasks; it says `cancelled` once that is done. An answer still being made is discarded."""
-    run = gateway.store.request_cancel(known_form(run_id))
+    run = gateway.record.request_cancel(known_form(run_id))
     tell_cancelled(gateway, run)
     return run_view(gateway.situation(run.id))
 

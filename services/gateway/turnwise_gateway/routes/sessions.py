@@ -36,7 +36,7 @@ Named = Annotated[str, Depends(known_form)]
 @router.get("/{session_id}", dependencies=[READS], responses=problems(404, 503))
 def show_session(session_id: Named, gateway: Here) -> SessionView:
     """Return what the session remembers, task by task; its runs are in the list of runs."""
-    return _view(gateway.store.session(session_id))
+    return _view(gateway.record.session(session_id))
 
 
 @router.delete("/{session_id}", status_code=204, dependencies=[WRITES], responses=problems(404, 409, 503))
@@ -45,7 +45,7 @@ def delete_session(session_id: Named, gateway: Here) -> None:
 
     A later run with this session id begins anew.
     """
-    gateway.store.delete_session(session_id)
+    gateway.record.delete_session(session_id)
 
 
 def _view(session: SessionRecord) -> SessionView:

@@ -15,7 +15,7 @@ from turnwise.record.tenants.tenant import TenantLimits, is_tenant
 from turnwise.record.tenants.tenants import TenantRecord
 from turnwise_gateway.access.scopes import ADMINISTERS, OPERATES
 from turnwise_gateway.bodies import TenantChange
-from turnwise_gateway.gateway import Administered
+from turnwise_gateway.gateway import Administered, Operated
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.routes.keys import After, Limit
 from turnwise_gateway.views import money, when
@@ -36,7 +36,7 @@ Named = Annotated[str, Depends(known_form)]
 @router.get("", dependencies=[ADMINISTERS], responses=problems(422, 503))
 def list_tenants(gateway: Administered, cursor: After = None, limit: Limit = 100) -> Page[TenantView]:
     """Tenants that have limits of their own, by name; operators see all, other administrators theirs."""
-    found = gateway.store.tenants(cursor, limit + 1)
+    found = gateway.record.tenants(cursor, limit + 1)
     return Page(
         items=[_view(one, gateway.settings) for one in found[:limit]],
         next_cursor=found[limit - 1].id if len(found) > limit else None,
@@ -46,17 +46,15 @@ def list_tenants(gateway: Administered, cursor: After = None, limit: Limit = 100
 @router.get("/{tenant_id}", dependencies=[ADMINISTERS], responses=problems(404, 503))
 def show_tenant(tenant_id: Named, gateway: Administered) -> TenantView:
     """Return what the tenant may use. A tenant that has no limits of its own has those of the installation."""
-    if not gateway.store.has(tenant_id):
-        raise NotFoundError(f"there is no tenant {tenant_id!r} that you administer")
-    found = gateway.store.of(tenant_id).tenants()
-    return _view(found[0], gateway.settings) if found else _unset(tenant_id, gateway.settings)
+    found = gateway.record.find_tenant(tenant_id)
+    return _view(found, gateway.settings) if found is not None else _unset(tenant_id, gateway.settings)
 
 
 @router.put("/{tenant_id}", dependencies=[ADMINISTERS, OPERATES], responses=problems(400, 404, 413, 415, 422, 503))
-def set_tenant(tenant_id: Named, body: TenantChange, gateway: Administered) -> TenantView:
+def set_tenant(tenant_id: Named, body: TenantChange, gateway: Operated) -> TenantView:
     """Give a tenant limits of its own, in place of those that it had; in force everywhere within 5 s."""
     limits = TenantLimits(**{name: getattr(body, name) for name in type(body).model_fields})
-    return _view(gateway.store.set_tenant_limits(tenant_id, limits), gateway.settings)
+    return _view(gateway.record.set_tenant_limits(tenant_id, limits), gateway.settings)
 
 
 def _view(tenant: TenantRecord, settings: ServiceSettings) -> TenantView:

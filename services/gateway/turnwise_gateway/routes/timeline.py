@@ -28,4 +28,4 @@ def show_timeline(
 
     Of what an older version recorded, some spans are `unknown`.
     """
-    return timeline(gateway.store, run, after=after, limit=limit)
+    return timeline(gateway.record, run, after=after, limit=limit)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from turnwise.api.transcript import MessageItem, TaskItem, TranscriptView
+from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.runs.records import EventRecord, RunRecord
-from turnwise.record.store import Store
 from turnwise_gateway.http.readable_json import readable
 
 _PAGE = 500
 
 
-def transcript(store: Store, run: RunRecord) -> TranscriptView:
+def transcript(record: TenantRole, run: RunRecord) -> TranscriptView:
     """Put the run's documents together from its events."""
     stack: list[TaskItem] = []
     root: TaskItem | None = None
-    for event in _without_undone(_events(store, run.id)):
+    for event in _without_undone(_events(record, run.id)):
         if event.type == "task.started":
             task = TaskItem(task=event.path or run.task)
             if stack:
@@ -46,8 +46,8 @@ def _without_undone(events: Iterable[EventRecord]) -> list[EventRecord]:
     return kept
 
 
-def _events(store: Store, run_id: str) -> Iterator[EventRecord]:
+def _events(record: TenantRole, run_id: str) -> Iterator[EventRecord]:
     after = 0
-    while found := store.events(run_id, after, _PAGE):
+    while found := record.events(run_id, after, _PAGE):
         yield from found
         after = found[-1].seq

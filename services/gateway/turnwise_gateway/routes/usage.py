@@ -10,11 +10,11 @@ from fastapi import APIRouter, Query
 
 from turnwise.api.access import UsageReport, UsageRowView
 from turnwise.api.runs import UsageView
-from turnwise.errors import InvalidRequestError, PermissionDeniedError
+from turnwise.errors import InvalidRequestError
 from turnwise.record.budgets.usage import UsageRow
 from turnwise.record.tenants.tenant import TENANT_ID
-from turnwise_gateway.access.scopes import READS, is_operator
-from turnwise_gateway.gateway import Here, Who
+from turnwise_gateway.access.scopes import READS
+from turnwise_gateway.gateway import Administered, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.views import money
 
@@ -26,6 +26,7 @@ _MOST_DAYS = 366
 @router.get("", dependencies=[READS], responses=problems(422, 503))
 def show_usage(
     gateway: Here,
+    administration: Administered,
     caller: Who,
     first: Annotated[date | None, Query(description="The first of this month, if left out.")] = None,
     last: Annotated[date | None, Query(description="Today, if left out.")] = None,
@@ -34,14 +35,16 @@ def show_usage(
     ] = None,
 ) -> UsageReport:
     """Spend by day, task and model. It is counted as runs continue, and stays when they are deleted."""
-    if tenant not in (None, caller.tenant) and not is_operator(caller, gateway.settings):
-        raise PermissionDeniedError("only an operator sees the usage of another tenant")
+    whose = tenant or caller.tenant
+    administration.record.require_usage(whose)
     until = last or datetime.now(UTC).date()
     since = first or until.replace(day=1)
     if not 0 <= (until - since).days < _MOST_DAYS:
         raise InvalidRequestError(f"{since} to {until} is not a time of 1 to {_MOST_DAYS} days")
-    whose = tenant or caller.tenant
-    rows = gateway.store.of(whose).usage(since, until)
+    if whose == caller.tenant:
+        rows = gateway.record.usage(since, until)
+    else:
+        rows = administration.record.usage_of(whose, since, until)
     return UsageReport(tenant=whose, first=since, last=until, total=_sums(rows), items=[_view(row) for row in rows])
 
 

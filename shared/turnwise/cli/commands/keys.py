@@ -75,10 +75,12 @@ def list_keys(
 
     Example: turnwise keys list --tenant acme --json
     """
-    from turnwise.cli.connections import open_audited
+    from turnwise.cli.connections import open_installation
+    from turnwise.record.tenants.reach import EVERY_TENANT, OneTenant
 
-    with open_audited(database, "default", "list_keys") as store:
-        seen, found, after = store.of(tenant), [], None
+    with open_installation(database) as store:
+        seen = store.administrator(EVERY_TENANT if tenant is None else OneTenant(tenant))
+        found, after = [], None
         while page := seen.api_keys(after, 200):
             found += page
             after = page[-1].id

@@ -16,7 +16,7 @@ from turnwise.cli.connections import open_record
 from turnwise.cli.options import DatabaseOption, JsonOption, RunArgument, seconds
 
 if TYPE_CHECKING:
-    from turnwise.record.store import Store
+    from turnwise.record.roles.archivist import ArchivistRole
     from turnwise.record.upkeep.purging import Retention
 
 _STATUSES = ("completed", "failed", "cancelled")
@@ -92,7 +92,7 @@ def _statuses(text: str) -> tuple[str, ...]:
     return names
 
 
-def _delete(store: Store, retention: Retention, batch: int, expected: int) -> dict[str, int]:
+def _delete(store: ArchivistRole, retention: Retention, batch: int, expected: int) -> dict[str, int]:
     """Delete what may be; how many of each status."""
     deleted: Counter[str] = Counter()
     with _progress(expected) as advance:

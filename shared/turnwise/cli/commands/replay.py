@@ -16,7 +16,7 @@ from turnwise.cli.connections import open_record
 from turnwise.cli.options import AppOption, DatabaseOption, JsonOption
 
 if TYPE_CHECKING:
-    from turnwise.record.store import Store
+    from turnwise.record.roles.archivist import ArchivistRole
     from turnwise.serving.replay import Difference, Replayed
 
 _Targets = Annotated[
@@ -96,7 +96,7 @@ def _read(file: Path) -> dict[str, Any]:
         raise InvalidRequestError(f"{file} cannot be read as an exported run: {error}") from error
 
 
-def _chosen(store: Store, task: str | None, since: datetime | None, limit: int) -> list[str]:
+def _chosen(store: ArchivistRole, task: str | None, since: datetime | None, limit: int) -> list[str]:
     from turnwise.record.runs.records import RunFilter
 
     after = since.replace(tzinfo=UTC).timestamp() if since is not None else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from turnwise.app import App, load_app
 from turnwise.cli.doctor.finding import Finding, ok, warning
 from turnwise.processes.settings import ServiceSettings
-from turnwise.record.store import Store
+from turnwise.record.roles.monitor import MonitorRole
 
 
 def load(settings: ServiceSettings) -> App:
@@ -20,7 +20,7 @@ def loaded(app: App) -> Finding:
     return ok("application", f"{app.name}, version {app.version!r}, with the tasks {', '.join(app.tasks)}")
 
 
-def check_versions(app: App, store: Store, settings: ServiceSettings) -> Iterator[Finding]:
+def check_versions(app: App, store: MonitorRole, settings: ServiceSettings) -> Iterator[Finding]:
     """Check that unfinished runs began with a version for which there is a process, and workers are of one
     version.
     """

@@ -12,10 +12,10 @@ from turnwise.bus.routing import COORDINATOR_QUEUE, LLM_QUEUE, all_queues, lane
 from turnwise.cli.doctor.finding import Finding, fault, note, ok, warning
 from turnwise.processes.bootstrap import tls_files, wire_keys
 from turnwise.processes.settings import ServiceSettings
-from turnwise.record.store import Store
+from turnwise.record.roles.monitor import MonitorRole
 
 
-def check(settings: ServiceSettings, app: App | None, store: Store | None) -> Iterator[Finding]:
+def check(settings: ServiceSettings, app: App | None, store: MonitorRole | None) -> Iterator[Finding]:
     """Every queue of the settings; raises `BrokerUnavailableError`, `ConfigurationError`."""
     if settings.broker_url is None:
         yield note("broker", "TURNWISE_BROKER_URL is not set: only `turnwise up` works, with queues in its process")
@@ -34,14 +34,14 @@ def check(settings: ServiceSettings, app: App | None, store: Store | None) -> It
         yield _queue(state)
 
 
-def _probe(queue: str, store: Store | None) -> Work | None:
+def _probe(queue: str, store: MonitorRole | None) -> Work | None:
     """A message that does nothing: a permit, or a move of a run that is where it can be. None if there is no run."""
     if queue != COORDINATOR_QUEUE:
         responder: Literal["llm", "agent"] = "llm" if queue.startswith(LLM_QUEUE) else "agent"
         nobody = "doctor"
         return AskEnvelope(run=nobody, ask=nobody, agent=nobody, queue=queue, responder=responder, task="", turn=0)
-    runs = store.runs(limit=1)[0] if store is not None else []
-    return MoveEnvelope(run=runs[0].id) if runs else None
+    newest = store.newest_run_id() if store is not None else None
+    return MoveEnvelope(run=newest) if newest is not None else None
 
 
 def _queue(state: QueueState) -> Finding:

@@ -13,6 +13,7 @@ from turnwise.errors import DatabaseUnavailableError, SchemaVersionError
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import SCHEMA_VERSION
+from turnwise.record.roles.monitor import MonitorRole
 from turnwise.record.store import Store
 
 # Seconds that two clocks may differ by before anyone should look.
@@ -23,7 +24,7 @@ _LONG_LOG = 256_000_000
 
 
 @contextmanager
-def opened(settings: ServiceSettings) -> Iterator[tuple[Store | None, list[Finding]]]:
+def opened(settings: ServiceSettings) -> Iterator[tuple[MonitorRole | None, list[Finding]]]:
     """The record, None if it cannot be worked on, and what was found."""
     held: list[Database] = []
     refused = list(guarded("database", _made(settings, held)))
@@ -34,7 +35,7 @@ def opened(settings: ServiceSettings) -> Iterator[tuple[Store | None, list[Findi
     try:
         found = list(guarded("database", _look(database)))
         usable = all(each.level != "fault" for each in found)
-        yield (Store(database, lease_seconds=settings.lease_seconds) if usable else None), found
+        yield (Store(database, lease_seconds=settings.lease_seconds).monitor if usable else None), found
     finally:
         database.close()
 

@@ -8,13 +8,13 @@ from turnwise.bus.routing import COORDINATOR_QUEUE
 from turnwise.cli.doctor.finding import Finding, fault, note, ok, warning
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.asks.worker_records import WorkerRecord
+from turnwise.record.roles.monitor import MonitorRole
 from turnwise.record.runs.wait_facts import COORDINATOR
-from turnwise.record.store import Store
 
 
-def check(store: Store, settings: ServiceSettings) -> Iterator[Finding]:
+def check(store: MonitorRole, settings: ServiceSettings) -> Iterator[Finding]:
     """Coordinators, workers, and the leases that they hold; raises `DatabaseUnavailableError`."""
-    at = store.time()
+    at = store.now()
     alive = [worker for worker in store.workers("alive") if worker.lease_until >= at]
     yield _coordinator(alive, settings)
     yield from _workers(store, alive)
@@ -32,7 +32,7 @@ def _coordinator(alive: list[WorkerRecord], settings: ServiceSettings) -> Findin
     return ok("coordinator", f"{len(there)} running")
 
 
-def _workers(store: Store, alive: list[WorkerRecord]) -> Iterator[Finding]:
+def _workers(store: MonitorRole, alive: list[WorkerRecord]) -> Iterator[Finding]:
     served = {queue for worker in alive for queue in worker.queues}
     # What a pause holds needs no worker yet.
     stats = [stat for stat in store.queue_stats() if stat.runnable + stat.leased + stat.delayed]
@@ -49,7 +49,7 @@ def _workers(store: Store, alive: list[WorkerRecord]) -> Iterator[Finding]:
         yield ok("workers", f"every queue with asks is served; served are: {queues}")
 
 
-def _pauses(store: Store) -> Finding:
+def _pauses(store: MonitorRole) -> Finding:
     found = store.pauses()
     if not found:
         return ok("pauses", "nothing is paused")
@@ -69,7 +69,7 @@ def _deaf(alive: list[WorkerRecord]) -> Finding:
     return ok("hearing", "no process is deaf")
 
 
-def _leases(store: Store) -> Finding:
+def _leases(store: MonitorRole) -> Finding:
     silent, lost = store.count_silent(), store.count_held_by_nobody()
     if silent or lost:
         return fault(

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from turnwise.cli.doctor.finding import Finding, fault, note, ok, warning
 from turnwise.processes.settings import ServiceSettings
-from turnwise.record.store import Store
+from turnwise.record.roles.monitor import MonitorRole
 from turnwise.record.upkeep.purging import Retention
 
 # Seconds that a run may be kept longer than the retention says before someone should look.
 _LATE = 86_400.0
 
 
-def check_retention(store: Store, settings: ServiceSettings) -> Iterator[Finding]:
+def check_retention(store: MonitorRole, settings: ServiceSettings) -> Iterator[Finding]:
     """Check that runs are deleted when they are due; raises `DatabaseUnavailableError`."""
     if settings.retention is None:
         yield note("retention", "TURNWISE_RETENTION is not set: runs are kept until `turnwise purge` deletes them")

@@ -7,7 +7,6 @@ same values there, so aggregate them with max, not with sum.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from prometheus_client import CollectorRegistry
 
@@ -16,6 +15,7 @@ from turnwise.processes.metrics.counters import PREFIX, Metrics, watch_process
 from turnwise.processes.metrics.record import RecordCollector, RecordReader
 from turnwise.processes.metrics.server import MetricsServer, serve_metrics
 from turnwise.processes.metrics.tasks import TaskCollector, TaskReader
+from turnwise.record.roles.monitor import MonitorRole
 
 __all__ = [
     "PREFIX",
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-def watch_record(registry: CollectorRegistry, store: Any, queues: Sequence[str]) -> None:
-    """Add what the record of the installation tells; `store` is both a `RecordReader` and a `TaskReader`."""
-    registry.register(RecordCollector(store, queues=queues))
-    registry.register(TaskCollector(store))
+def watch_record(registry: CollectorRegistry, record: MonitorRole, queues: Sequence[str]) -> None:
+    """Add what the record of the installation tells."""
+    registry.register(RecordCollector(record, queues=queues))
+    registry.register(TaskCollector(record))

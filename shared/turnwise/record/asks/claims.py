@@ -23,8 +23,8 @@ from turnwise.record.database.rows import AGENT, ASK, RUN, agent_of, ask_of, run
 from turnwise.record.database.schema import agent_states, asks, documents, runs, workers
 from turnwise.record.database.status_statements import change_asks, change_one, change_runs, require_one, status_in
 from turnwise.record.events.ask_events import AskDeferred, AskReleased, attempt_at
-from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.outcomes import CallUsage, Deferral
+from turnwise.record.runs.part import RecordPart
 from turnwise.record.runs.records import AgentRecord, AskRecord, Claim, Json, Usage
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import UNFINISHED, AskStatus, RunStatus, passed
@@ -127,7 +127,7 @@ def _candidate(with_version: bool, with_tenant: bool) -> sa.Select[Any]:
     )
 
 
-class Claims(StoreBase):
+class Claims(RecordPart):
     """A delivery is a permit to claim one ask of its queue, and this is the claim."""
 
     def claim(self, queue: str, worker_id: str, version: str | None = None) -> Claim | None:
@@ -136,7 +136,7 @@ class Claims(StoreBase):
         A worker that was declared dead, and a run that has ended, is being cancelled or is out of time, get none.
         """
         for _ in range(_LOOKS):
-            with self.database.begin() as connection:
+            with self._database.begin() as connection:
                 claim, looked = self._claim_best(connection, queue, worker_id, version)
             if not looked:
                 return claim
@@ -158,7 +158,7 @@ class Claims(StoreBase):
 
         False if the claim was no longer held; then nothing is written, and `reply` keeps the books.
         """
-        with self.locked(claim.ask.run_id) as transaction:
+        with self._locked(claim.ask.run_id) as transaction:
             ask = transaction.ask(claim.ask.id)
             if ask is None or ask.status != AskStatus.LEASED or ask.token != claim.token:
                 return False
@@ -172,11 +172,11 @@ class Claims(StoreBase):
         For a worker that may have claimed without being told; it must claim nothing meanwhile.
         """
         given = 0
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             held = connection.execute(_HELD, {"by_worker": worker_id}).all()
         for run_id, ask_id in held:
             if (run_id, ask_id) not in known:
-                with self.locked(run_id) as transaction:
+                with self._locked(run_id) as transaction:
                     ask = transaction.ask(ask_id)
                     if ask is not None and ask.status == AskStatus.LEASED and ask.worker_id == worker_id:
                         _release(transaction, ask, "claimed_unawares")
@@ -188,7 +188,7 @@ class Claims(StoreBase):
 
         The run is `waiting` meanwhile. What the attempt used counts either way.
         """
-        with self.locked(claim.ask.run_id) as transaction:
+        with self._locked(claim.ask.run_id) as transaction:
             ask = transaction.ask(claim.ask.id)
             count(transaction, claim.ask, claim.token, deferral.usage, deferral.calls)
             if ask is None or ask.status != AskStatus.LEASED or ask.token != claim.token or transaction.run.ended:
@@ -200,7 +200,7 @@ class Claims(StoreBase):
             given["new_failures"] = ask.failures if deferral.failures is None else deferral.failures
             if wait is not None and down is not None:
                 given |= {"new_bucket": wait.target.provider.id, "new_tokens": wait.tokens}
-                look_in = note_failure(self.database, transaction.connection, ask, wait, down)
+                look_in = note_failure(self._database, transaction.connection, ask, wait, down)
                 if look_in is not None:  # no one knows for how long, so all wait together
                     due_at, given["new_due_at"] = transaction.now + look_in, None
             elif wait is not None:  # not the time counts, but that the provider has room
@@ -215,7 +215,7 @@ class Claims(StoreBase):
             told = AskDeferred(waiting_for=waiting_for, attempt=attempt, failed=deferral.failed)
             transaction.event(told, ask.place)
             if wait is not None and down is None:
-                wait_for_room(self.database, transaction.connection, wait)
+                wait_for_room(self._database, transaction.connection, wait)
         return True
 
     def _best(
@@ -225,7 +225,7 @@ class Claims(StoreBase):
         given = {"queue": queue, "worker_id": worker_id}
         if version is not None:
             given["version"] = version
-        if not self.tenant_shares.has_several(connection, queue):
+        if not self._core.tenant_shares.has_several(connection, queue):
             rows = driver.fetch(connection, _candidate(version is not None, False), given)
             return (rows[0], None) if rows else None
         for share in least_served(connection, _CLAIMABLE_UNJOINED, queue):
@@ -264,7 +264,7 @@ class Claims(StoreBase):
         agent = agent_of(saved) if saved[0] is not None else AgentRecord(key=ask.agent)
         place = provider[0].take(ask, token, ask.bucket_tokens or 0, "claim") if provider is not None else None
         if share is not None:
-            self.tenant_shares.served(connection, queue, share)
+            self._core.tenant_shares.served(connection, queue, share)
         claim = Claim(
             ask=ask, token=token, worker_id=worker_id, run=run, document=found[body_at], agent=agent, place=place
         )

@@ -17,9 +17,9 @@ from turnwise.record.database.rows import ASK, RECEIPT, ask_of, receipt_of
 from turnwise.record.database.schema import asks, events, receipts, workers
 from turnwise.record.database.status_statements import change_asks, change_one
 from turnwise.record.events.ask_events import AskParked, AskResolved, attempt_at
-from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.kept_errors import CodedError, KeptError, RunError
 from turnwise.record.runs.outcomes import Parking, Receipt, Reply, Resolution
+from turnwise.record.runs.part import RecordPart, TenantPart
 from turnwise.record.runs.records import AskRecord, Claim, Json
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus, passed
@@ -75,15 +75,15 @@ _LOST_ATTEMPTS = (
 )
 
 
-class ParkedAsks(StoreBase):
-    """Parks asks, lists them, and takes what people say of them."""
+class AskParking(RecordPart):
+    """Parks asks."""
 
     def park(self, claim: Claim, parking: Parking) -> bool:
         """Let a claimed ask wait for a person, holding no one; False if the claim was no longer held.
 
         The run is `waiting` meanwhile; only its deadline and a cancellation end it.
         """
-        with self.locked(claim.ask.run_id) as transaction:
+        with self._locked(claim.ask.run_id) as transaction:
             ask = transaction.ask(claim.ask.id)
             count(transaction, claim.ask, claim.token, parking.usage, parking.calls)
             if ask is None or why_stale(transaction, ask, claim) is not None:
@@ -92,15 +92,19 @@ class ParkedAsks(StoreBase):
             park_ask(transaction, ask, parking)
         return True
 
+
+class ParkedAsks(TenantPart):
+    """Lists the tenant's parked asks, and takes what people say of them."""
+
     def parked_asks(self, limit: int = 100) -> list[AskRecord]:
         """Parked asks, the one that waits longest first."""
-        statement = self.own(sa.select(*ASK).where(PARKED), asks.c.run_id).order_by(asks.c.parked_at).limit(limit)
-        with self.database.read() as connection:
+        statement = self._own(sa.select(*ASK).where(PARKED), asks.c.run_id).order_by(asks.c.parked_at).limit(limit)
+        with self._database.read() as connection:
             return [ask_of(row) for row in connection.execute(statement)]
 
     def parked_ask(self, run_id: str, ask_id: str) -> AskRecord:
         """A parked ask of a run; raises as `resolve` does for one that there is not, or no more."""
-        with self.locked(run_id) as transaction:
+        with self._locked(run_id) as transaction:
             return _parked(transaction, ask_id)[0]
 
     def resolve(self, run_id: str, ask_id: str, resolution: Resolution) -> AskRecord:
@@ -109,7 +113,7 @@ class ParkedAsks(StoreBase):
         Raises `NotFoundError` for an ask that was never parked, `ConflictError` (`already_resolved`) for one that is
         no longer, and `InvalidRequestError` for a result where no handler was called.
         """
-        with self.locked(run_id) as transaction:
+        with self._locked(run_id) as transaction:
             ask, why = _parked(transaction, ask_id)
             if resolution.outcome == "happened" and why.call is None:
                 raise InvalidRequestError(
@@ -118,7 +122,7 @@ class ParkedAsks(StoreBase):
             told = AskResolved(outcome=resolution.outcome, reason=why.reason, tool=why.tool)
             transaction.event(told, ask.place)
             _RESOLVE[resolution.outcome](transaction, ask, why, resolution)
-            self.audited(transaction.connection, ask_id)
+            self._audited(transaction.connection, ask_id)
         return ask
 
 

@@ -24,7 +24,7 @@ from turnwise.record.database.columns import ONE, now, word
 from turnwise.record.database.rows import ASK, RUN, ask_of, names, run_of
 from turnwise.record.database.schema import asks, runs
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.part import ChangingPart, RecordPart
 from turnwise.record.runs.records import AskRecord, RunRecord
 from turnwise.record.states import UNFINISHED, AskStatus, RunStatus
 
@@ -87,41 +87,59 @@ _UNFINISHED_RUN = sa.select(runs.c.id).where(runs.c.task == _name, _held[1]).lim
 _UNANSWERED = sa.select(asks.c.id).where(asks.c.queue == _name, asks.c.status == word(AskStatus.RUNNABLE)).limit(ONE)
 
 
-class Pauses(StoreBase):
+class Pauses(ChangingPart):
     """Pauses are for all processes of the installation, at once."""
 
     def pause(self, kind: PauseKind, name: str, reason: str | None = None, paused_by: str = "") -> PauseRecord:
         """Pause a queue, a task or a tenant; one that is paused keeps its `since`, and has the new reason."""
         new = {"paused_by": paused_by, "reason": reason, "resumed_at": None}
-        statement = self.database.insert(pauses).values(kind=kind, name=name, since=now(), **new)
+        statement = self._database.insert(pauses).values(kind=kind, name=name, since=now(), **new)
         since = sa.case((pauses.c.resumed_at.is_(None), pauses.c.since), else_=statement.excluded.since)
         statement = statement.on_conflict_do_update(index_elements=["kind", "name"], set_={**new, "since": since})
-        with self.database.begin() as connection:
+        with self._database.begin() as connection:
             row = connection.execute(statement.returning(*_PAUSE)).one()
-            self.audited(connection, f"{kind}/{name}")
+            self._audited(connection, f"{kind}/{name}")
         return _pause(row)
 
     def resume(self, kind: PauseKind, name: str) -> PauseRecord:
         """End a pause, and return it as it was; `let_go` says what continues. `NotFoundError` if there is none."""
-        with self.database.begin() as connection:
+        with self._database.begin() as connection:
             row = connection.execute(_END, {"of_kind": kind, "of_name": name}).first()
             if row is None:
                 raise NotFoundError(f"the {kind} {name!r} is not paused; `turnwise pauses` lists what is")
-            self.audited(connection, f"{kind}/{name}")
+            self._audited(connection, f"{kind}/{name}")
         return _pause(row)
 
+    def has_unfinished(self, task: str) -> bool:
+        """Return whether a run of the task has not ended."""
+        with self._database.read() as connection:
+            return connection.execute(_UNFINISHED_RUN, {"of_name": task}).first() is not None
+
+    def has_asks(self, queue: str) -> bool:
+        """Return whether the queue holds an ask that no one has answered."""
+        with self._database.read() as connection:
+            return connection.execute(_UNANSWERED, {"of_name": queue}).first() is not None
+
+
+class PauseList(RecordPart):
+    """Pauses of queues and tasks, which are everybody's, and of the tenants within reach."""
+
     def pauses(self) -> list[PauseRecord]:
-        """Return the pauses, by kind and name; of tenants only those that this record is for."""
-        with self.database.read() as connection:
+        """Return the pauses, by kind and name."""
+        with self._database.read() as connection:
             found = read_pauses(connection)
-        return [one for one in found if one.kind != "tenant" or self.has(one.name)]
+        return [one for one in found if one.kind != "tenant" or self._reach.includes(one.name)]
+
+
+class EndedPauses(RecordPart):
+    """Lets continue what ended pauses held."""
 
     def let_go(self, limit: int = BATCH) -> LetGo | None:
         """Return what ended pauses held, at most `limit` of each; None if there is no ended pause left.
 
         Runs are due from then on, and a sweep publishes the permits that are left, so what is returned may get lost.
         """
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             ended = connection.execute(_ENDED).all()
         if not ended:
             return None
@@ -131,19 +149,9 @@ class Pauses(StoreBase):
             asks=sorted((ask for one in found for ask in one.asks), key=lambda ask: (-ask.priority, ask.created_at)),
         )
 
-    def has_unfinished(self, task: str) -> bool:
-        """Return whether a run of the task has not ended."""
-        with self.database.read() as connection:
-            return connection.execute(_UNFINISHED_RUN, {"of_name": task}).first() is not None
-
-    def has_asks(self, queue: str) -> bool:
-        """Return whether the queue holds an ask that no one has answered."""
-        with self.database.read() as connection:
-            return connection.execute(_UNANSWERED, {"of_name": queue}).first() is not None
-
     def _let_go(self, kind: PauseKind, name: str, limit: int) -> LetGo:
         given = {"of_kind": kind, "of_name": name, "most": limit}
-        with self.database.begin() as connection:
+        with self._database.begin() as connection:
             begun: list[RunRecord] = []
             if kind in _RUN_NAME:
                 begun = [run_of(row) for row in connection.execute(_release(kind), given)]

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from turnwise.record.asks.replies import why_stale
 from turnwise.record.database.rows import RECEIPT, receipt_of
 from turnwise.record.database.schema import receipts
-from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.outcomes import Receipt
+from turnwise.record.runs.part import RecordPart
 from turnwise.record.runs.records import Claim
 
 _OF_ASK = (
@@ -20,12 +20,12 @@ _OF_ASK = (
 )
 
 
-class Receipts(StoreBase):
+class Receipts(RecordPart):
     """Keeps and reads receipts."""
 
     def receipts(self, run_id: str, ask_id: str) -> list[Receipt]:
         """The calls of an ask on record, by number."""
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             rows = connection.execute(_OF_ASK, {"run_id": run_id, "ask_id": ask_id})
             return [receipt_of(row) for row in rows]
 
@@ -34,7 +34,7 @@ class Receipts(StoreBase):
 
         False, and nothing is written, if the ask is no longer this claim's: its handlers must not continue.
         """
-        with self.locked(claim.ask.run_id) as transaction:
+        with self._locked(claim.ask.run_id) as transaction:
             if why_stale(transaction, transaction.ask(claim.ask.id), claim) is not None:
                 return False
             for receipt in kept:

@@ -11,9 +11,9 @@ from turnwise.record.budgets.reservations import count, settle_lost
 from turnwise.record.database.schema import replies
 from turnwise.record.events.ask_events import TurnReplied, attempt_at
 from turnwise.record.events.usage_events import UsageSettled, settled_json
-from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.kept_errors import KeptError
 from turnwise.record.runs.outcomes import Reply
+from turnwise.record.runs.part import RecordPart
 from turnwise.record.runs.records import AskRecord, Claim, ReplyRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus
@@ -25,7 +25,7 @@ _SAME = sa.select(replies.c.accepted).where(
 )
 
 
-class Replies(StoreBase):
+class Replies(RecordPart):
     """Writes replies under the fencing token of their claim."""
 
     def reply(self, claim: Claim, reply: Reply, then: Callable[[RunTransaction], None] | None = None) -> bool:
@@ -35,7 +35,7 @@ class Replies(StoreBase):
         nothing else changes. The same claim may reply again after a lost connection and gets the first outcome.
         `then` runs in the same transaction after an accepted reply.
         """
-        with self.locked(claim.ask.run_id) as transaction:
+        with self._locked(claim.ask.run_id) as transaction:
             ask = transaction.ask(claim.ask.id)
             reason = why_stale(transaction, ask, claim)
             if reason is not None:

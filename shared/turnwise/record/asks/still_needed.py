@@ -11,7 +11,7 @@ from turnwise.record.database import driver
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import asks, runs
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.part import RecordPart
 from turnwise.record.runs.records import Claim
 from turnwise.record.states import FINISHED, UNFINISHED, AskStatus
 
@@ -36,7 +36,7 @@ _HELD = (
 )
 
 
-class Wanted(StoreBase):
+class Wanted(RecordPart):
     """Looks at many claims at once, without locks."""
 
     def unwanted(self, claims: Sequence[Claim]) -> list[tuple[Claim, Literal["ended", "lost"]]]:
@@ -49,7 +49,7 @@ class Wanted(StoreBase):
         found: list[tuple[Claim, Literal["ended", "lost"]]] = []
         for start in range(0, len(claims), _BATCH):
             batch = claims[start : start + _BATCH]
-            with self.database.read() as connection:
+            with self._database.read() as connection:
                 rows = connection.execute(_HELD, {"held": [(one.ask.run_id, one.ask.id) for one in batch]}).all()
             states = {(row[0], row[1]): row[2:] for row in rows}
             for claim in batch:
@@ -65,7 +65,7 @@ class Wanted(StoreBase):
     def _in_doubt(self, claims: Sequence[Claim]) -> list[Claim]:
         """The claims that are not among what their worker holds and still has a use: few, as a rule none."""
         wanted: set[tuple[str, str, int]] = set()
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             for worker in {claim.worker_id for claim in claims}:
                 wanted.update(driver.fetch(connection, _WANTED, {"by_worker": worker}))
         return [claim for claim in claims if (claim.ask.run_id, claim.ask.id, claim.token) not in wanted]

@@ -15,7 +15,7 @@ from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 from turnwise.errors import DatabaseUnavailableError
 from turnwise.record.asks.parking import park_ask
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED
-from turnwise.record.budgets.reservations import Reservations, settle_lost
+from turnwise.record.budgets.reservations import OrphanedReservations, settle_lost
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks, runs, sweep_leases, workers
@@ -134,7 +134,7 @@ def _lease(is_postgres: bool) -> ReturningInsert[Any]:
     ).returning(sweep_leases.c.holder)
 
 
-class Sweep(Reservations):
+class Sweep(OrphanedReservations):
     """One pass of each kind; the numbers of interval, grace and batch are the caller's."""
 
     _quiet_until: float | None = None
@@ -142,15 +142,15 @@ class Sweep(Reservations):
     def sweep_lease(self, queue: str, holder: str, seconds: float) -> bool:
         """Become or stay the one who sweeps `queue`; False while another holds its lease."""
         given = {"of_queue": queue, "by_holder": holder, "for_seconds": seconds}
-        with self.database.begin() as connection:
-            return connection.execute(_lease(self.database.is_postgres), given).first() is not None
+        with self._database.begin() as connection:
+            return connection.execute(_lease(self._database.is_postgres), given).first() is not None
 
     def wait_one_lease(self) -> None:
         """Take nothing over for a lease from now on, so that holders who were cut off can renew first.
 
         To be called when a sweeper starts; a sweep that finds the database away does it by itself.
         """
-        self._quiet_until = self.clock.monotonic() + self.lease_seconds
+        self._quiet_until = self.clock.monotonic() + self._core.lease_seconds
 
     def expire_leases(self, grace: float = 0.0) -> list[AskRecord]:
         """Take over what workers hold whose lease ended `grace` seconds ago; the asks that are runnable again.
@@ -160,7 +160,7 @@ class Sweep(Reservations):
         try:
             if self._quiet_until is not None and self.clock.monotonic() < self._quiet_until:
                 return []
-            with self.database.begin() as connection:
+            with self._database.begin() as connection:
                 if self._restarted_lately(connection):
                     return []
                 lost = connection.execute(_LAPSE, {"grace": grace}).all()
@@ -175,7 +175,7 @@ class Sweep(Reservations):
 
     def take_over_all(self) -> list[AskRecord]:
         """Declare every incarnation dead at once, for a server that knows itself to be the only one."""
-        with self.database.begin() as connection:
+        with self._database.begin() as connection:
             connection.execute(_ALL_DEAD)
         taken: list[AskRecord] = []
         while batch := self._retake_lost():
@@ -191,7 +191,7 @@ class Sweep(Reservations):
         """
         given = {"most": limit, "patience": patience, "version": version}
         found: list[str] = []
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             for of_all, of_version in _DUE:
                 found += connection.execute(of_all if version is None else of_version, given).scalars()
             if version is not None:
@@ -205,7 +205,7 @@ class Sweep(Reservations):
         runs that began with it.
         """
         given = {"of_queue": queue, "waiting": waiting, "most": limit, "version": version}
-        with self.database.begin() as connection:
+        with self._database.begin() as connection:
             rows = connection.execute(_TOP_UP if version is None else _TOP_UP_PINNED, given).all()
         return sorted((ask_of(row) for row in rows), key=lambda ask: (-ask.priority, ask.created_at))
 
@@ -213,17 +213,17 @@ class Sweep(Reservations):
         """Return whether PostgreSQL came up within the last lease: an outage that this process may have slept
         through.
         """
-        if not self.database.is_postgres:
+        if not self._database.is_postgres:
             return False
         age = connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())"))
-        return float(age.scalar_one()) < self.lease_seconds
+        return float(age.scalar_one()) < self._core.lease_seconds
 
     def _retake_lost(self) -> list[AskRecord]:
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             lost = connection.execute(_LOST).all()
         taken = []
         for run_id, ask_id in lost:
-            with self.lock_run(run_id, skip_locked=True) as transaction:
+            with self._lock_run(run_id, skip_locked=True) as transaction:
                 ask = transaction.ask(ask_id) if transaction is not None else None
                 if transaction is not None and ask is not None and self._is_lost(transaction, ask):
                     if ask.attempts >= ask.max_attempts:

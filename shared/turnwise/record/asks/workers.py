@@ -9,7 +9,7 @@ from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.database.columns import now
 from turnwise.record.database.rows import as_row
 from turnwise.record.database.schema import workers
-from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.part import RecordPart
 
 _ALIVE = sa.and_(workers.c.id == sa.bindparam("worker_id"), workers.c.state == "alive")
 _BEAT = (
@@ -17,26 +17,44 @@ _BEAT = (
 )
 _RETIRE = sa.update(workers).where(_ALIVE).values(state=sa.bindparam("new_state"), lease_until=now())
 
+_DEAF = (
+    sa.update(workers)
+    .where(workers.c.id == sa.bindparam("worker_id"), workers.c.deaf_since.is_(None))
+    .values(deaf_since=now())
+)
+_HEARS = sa.update(workers).where(workers.c.id == sa.bindparam("worker_id")).values(deaf_since=None)
+_DRAINS = sa.update(workers).where(workers.c.id == sa.bindparam("worker_id")).values(draining_since=now())
 
-class Workers(StoreBase):
+
+class Incarnations(RecordPart):
     """Registers, renews and retires incarnations."""
 
     def register_worker(self, info: WorkerInfo) -> str:
         """Begin an incarnation with a fresh lease; its id."""
         worker_id = new_id("wkr")
         values = as_row(info, id=worker_id, state="alive", queues=list(info.queues))
-        values |= {"started_at": now(), "beat_at": now(), "lease_until": now() + self.lease_seconds}
-        with self.database.begin() as connection:
+        values |= {"started_at": now(), "beat_at": now(), "lease_until": now() + self._core.lease_seconds}
+        with self._database.begin() as connection:
             connection.execute(sa.insert(workers).values(values))
         return worker_id
 
     def beat(self, worker_id: str) -> bool:
         """Renew the lease; False if the incarnation was declared dead, so that what it holds is lost."""
-        with self.database.begin() as connection:
-            given = {"worker_id": worker_id, "lease": self.lease_seconds}
+        with self._database.begin() as connection:
+            given = {"worker_id": worker_id, "lease": self._core.lease_seconds}
             return connection.execute(_BEAT, given).rowcount == 1
 
     def retire_worker(self, worker_id: str, state: str = "stopped") -> None:
         """End an incarnation in good order; what it still holds is taken over at the next sweep."""
-        with self.database.begin() as connection:
+        with self._database.begin() as connection:
             connection.execute(_RETIRE, {"worker_id": worker_id, "new_state": state})
+
+    def note_deaf(self, worker_id: str, deaf: bool) -> None:
+        """Keep with the worker whether it hears its broker, for those who look at the fleet."""
+        with self._database.begin() as connection:
+            connection.execute(_DEAF if deaf else _HEARS, {"worker_id": worker_id})
+
+    def note_draining(self, worker_id: str) -> None:
+        """Keep with the worker that it was told to end, for those who look at the fleet."""
+        with self._database.begin() as connection:
+            connection.execute(_DRAINS, {"worker_id": worker_id})

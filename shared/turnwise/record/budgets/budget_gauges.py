@@ -15,7 +15,7 @@ from turnwise.record.budgets.budgets import SESSION, TENANT_DAY, TENANT_MONTH
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import budgets, reservations, runs
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.part import RecordPart
 from turnwise.record.states import UNFINISHED
 
 _UNFINISHED = status_in(runs.c.status, UNFINISHED)
@@ -80,12 +80,12 @@ class TenantLevel:
     share: float
 
 
-class Levels(StoreBase):
+class Levels(RecordPart):
     """Reads all budgets that count at present."""
 
     def budget_levels(self) -> BudgetLevels:
         """Of unfinished runs, of the sessions that have one, and of the tenants' present day and month."""
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             day, month = self._periods(connection)
             found = {
                 "run": connection.execute(_OF_RUNS).one(),
@@ -102,7 +102,7 @@ class Levels(StoreBase):
 
     def tenant_levels(self, most: int) -> list[TenantLevel]:
         """Of the `most` tenants with the least left of a limit of the present day, and as many of the month's."""
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             return [
                 TenantLevel(id.rpartition("/")[0], period["scope"], max(0.0, share))
                 for period in self._periods(connection)
@@ -111,7 +111,7 @@ class Levels(StoreBase):
 
     def _periods(self, connection: Connection) -> tuple[dict[str, str], dict[str, str]]:
         """Return what finds the tenants' budgets of the present day, and of the month (UTC)."""
-        today = datetime.fromtimestamp(self.database.now(connection), UTC)
+        today = datetime.fromtimestamp(self._database.now(connection), UTC)
         return (
             {"scope": TENANT_DAY, "period": f"%/{today:%Y-%m-%d}"},
             {"scope": TENANT_MONTH, "period": f"%/{today:%Y-%m}"},

@@ -17,8 +17,8 @@ from turnwise.record.database.columns import now, word
 from turnwise.record.database.database import Database
 from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks, runs
-from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.outcomes import ProviderDown
+from turnwise.record.runs.part import RecordPart
 from turnwise.record.runs.records import AskRecord, Claim, ProviderPlace
 from turnwise.record.states import AskStatus
 
@@ -74,14 +74,14 @@ _WAKE = (
 )
 
 
-class Providers(StoreBase):
+class Providers(RecordPart):
     """The buckets of providers, for workers."""
 
     def provider_known(self, provider: Provider) -> Known | None:
         """Return what is known of the provider that binds its calls: that one of them failed, or limits; None for
         nothing.
         """
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             bucket = look(connection, provider.id)
             if bucket is None or not bucket.binds:
                 return None
@@ -96,7 +96,7 @@ class Providers(StoreBase):
         wait in their worker, which is another's place already. They wait for limits, and not for a provider that does
         not answer.
         """
-        bucket = lock_or_make(self.database, connection, target)
+        bucket = lock_or_make(self._database, connection, target)
         in_handler = claim.ask.responder != "llm"
         looking = bucket.away and (in_handler or bucket.new_ask_looks())
         room = bucket.room(tokens, looking=looking)
@@ -119,7 +119,7 @@ class Providers(StoreBase):
         limited = held.caps.tokens is not None or held.caps.concurrency is not None
         if announced is None and not limited and not held.looks:
             return
-        with self.database.begin() as connection:
+        with self._database.begin() as connection:
             bucket = lock(connection, held.bucket)
             if bucket is not None:
                 bucket.window = bucket.window.settle(held.caps, held.place, tokens)
@@ -131,14 +131,14 @@ class Providers(StoreBase):
 
     def provider_answered(self, bucket_id: str) -> None:
         """A provider of which failed calls are on record answered one, if only with a refusal."""
-        with self.database.begin() as connection:
+        with self._database.begin() as connection:
             bucket = lock(connection, bucket_id)
             if bucket is not None:
                 _go_on(connection, bucket)
 
     def release_place(self, claim: Claim, held: ProviderPlace) -> None:
         """The call was not made."""
-        with self.database.begin() as connection:
+        with self._database.begin() as connection:
             bucket = lock(connection, held.bucket)
             if bucket is not None:
                 bucket.window = bucket.window.release(held.caps, held.place)
@@ -146,18 +146,22 @@ class Providers(StoreBase):
 
     def learn_limits(self, target: Target, announced: RateLimits, tokens: int) -> None:
         """Remember what a provider announced to a call of so many tokens that was made without a place."""
-        with self.database.begin() as connection:
-            bucket = lock_or_make(self.database, connection, target)
+        with self._database.begin() as connection:
+            bucket = lock_or_make(self._database, connection, target)
             bucket.window = bucket.window.met(bucket.limits, announced, tokens, bucket.now)
             bucket.save()
 
     def close_provider(self, target: Target, announced: RateLimits | None) -> float:
         """The provider said 429: let no one through before it may have room again, in so many seconds."""
-        with self.database.begin() as connection:
-            bucket = lock_or_make(self.database, connection, target)
+        with self._database.begin() as connection:
+            bucket = lock_or_make(self._database, connection, target)
             bucket.window = bucket.window.refused(announced, bucket.now)
             bucket.close(Room(at=bucket.window.closed_until, limit="requests"))
             return bucket.window.closed_until - bucket.now
+
+
+class ProviderLines(RecordPart):
+    """The asks that wait for room with a provider."""
 
     def next_in_line(
         self, queue: str, most: int, bucket: str | None = None, version: str | None = None
@@ -168,7 +172,7 @@ class Providers(StoreBase):
         """
         found: list[AskRecord] = []
         query = _IN_LINE if version is None else _IN_LINE_PINNED
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             given = {"of_queue": queue}
             named = [bucket] if bucket else [row[0] for row in driver.fetch(connection, _WAITED_FOR, given)]
             for name in named:

@@ -22,8 +22,8 @@ from turnwise.record.database.columns import word
 from turnwise.record.database.schema import asks, reservations, workers
 from turnwise.record.events.event import EventPlace
 from turnwise.record.events.usage_events import UsageReserved, UsageSettled
-from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.outcomes import CallUsage
+from turnwise.record.runs.part import RecordPart
 from turnwise.record.runs.records import AskRecord, Claim, Json, Usage
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus
@@ -84,7 +84,7 @@ Take = Callable[[RunTransaction, ModelCall, Granted], Wait | None]
 Answer = Granted | BudgetRefusal | Wait | Stale
 
 
-class Reservations(StoreBase):
+class Reservations(RecordPart):
     """The guarded transactions that keep calls within the budgets, however many are made at once and wherever."""
 
     def reserve(
@@ -103,7 +103,7 @@ class Reservations(StoreBase):
         `done` are earlier calls of the claim, settled on the way, whatever becomes of this one. `take` is asked last.
         `again` after a lost connection: the answer may have got lost alone, and is given once more then.
         """
-        with self.locked(claim.ask.run_id) as transaction:
+        with self._locked(claim.ask.run_id) as transaction:
             rows = driver.fetch(transaction.connection, _HOLDER, _place(claim.ask))
             if transaction.run.ended or not rows or tuple(rows[0]) != (AskStatus.LEASED, claim.token):
                 return Stale()
@@ -119,20 +119,6 @@ class Reservations(StoreBase):
                 self._keep(transaction, books, keys, claim, call_no, call.model, answer)
             books.save()
         return answer
-
-    def settle_orphans(self) -> int:
-        """Count reservations whose holder is gone, and whose ask no longer waits, as used; how many calls.
-
-        Those of asks that are taken over were settled with it; these are of runs that ended meanwhile.
-        """
-        with self.database.read() as connection:
-            lost = connection.execute(_ORPHANS).all()
-        settled = 0
-        for run_id, ask_id, token in lost:
-            with self.lock_run(run_id, skip_locked=True) as transaction:
-                if transaction is not None:
-                    settled += settle_lost(transaction, ask_id, token)
-        return settled
 
     def _granted(
         self, transaction: RunTransaction, books: Books, keys: list[Key], call: ModelCall, take: Take | None
@@ -178,6 +164,24 @@ class Reservations(StoreBase):
             max_output_tokens=granted.max_tokens,
         )
         transaction.event(reserved, ask.place)
+
+
+class OrphanedReservations(RecordPart):
+    """Settles what no one reports of any more."""
+
+    def settle_orphans(self) -> int:
+        """Count reservations whose holder is gone, and whose ask no longer waits, as used; how many calls.
+
+        Those of asks that are taken over were settled with it; these are of runs that ended meanwhile.
+        """
+        with self._database.read() as connection:
+            lost = connection.execute(_ORPHANS).all()
+        settled = 0
+        for run_id, ask_id, token in lost:
+            with self._lock_run(run_id, skip_locked=True) as transaction:
+                if transaction is not None:
+                    settled += settle_lost(transaction, ask_id, token)
+        return settled
 
 
 def count(

@@ -12,9 +12,10 @@ from decimal import Decimal
 
 import sqlalchemy as sa
 
+from turnwise.errors import PermissionDeniedError
 from turnwise.record.database.access_schema import usage_days
-from turnwise.record.runs.base import StoreBase
-from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.database.database import Database
+from turnwise.record.runs.part import RecordPart, TenantPart
 
 _PLACE = tuple(usage_days.c[name] for name in ("day", "task", "model"))
 _SUMS = tuple(
@@ -48,29 +49,47 @@ class UsageRow:
     cost: Decimal
 
 
-class UsageBook(StoreBase):
-    """Reads the sums."""
+class OwnUsage(TenantPart):
+    """Reads the tenant's sums."""
 
     def usage(self, first: date, last: date) -> list[UsageRow]:
         """Return what the tenant has used from the first to the last of these days, in order."""
-        given = {"tenant": self.tenant or DEFAULT_TENANT, "first": first.isoformat(), "last": last.isoformat()}
-        with self.database.read() as connection:
-            counts = connection.execute(_COUNTS, given).all()
-            # Summed here, because SQLite keeps money as text.
-            costs: defaultdict[tuple[str, str, str], Decimal] = defaultdict(Decimal)
-            for row in connection.execute(_COSTS, given):
-                costs[row[0], row[1], row[2]] += row[3]
-        return [
-            UsageRow(
-                day=row[0],
-                task=row[1],
-                model=row[2],
-                calls=int(row[3]),
-                unpriced_calls=int(row[4]),
-                prompt_tokens=int(row[5]),
-                cached_tokens=int(row[6]),
-                completion_tokens=int(row[7]),
-                cost=costs[row[0], row[1], row[2]],
-            )
-            for row in counts
-        ]
+        return _usage(self._database, self._tenant, first, last)
+
+
+class UsageOfTenants(RecordPart):
+    """Reads the sums of tenants within reach."""
+
+    def require_usage(self, tenant: str) -> None:
+        """Raise `PermissionDeniedError` if the tenant's usage is out of reach."""
+        if not self._reach.includes(tenant):
+            raise PermissionDeniedError("only an operator sees the usage of another tenant")
+
+    def usage_of(self, tenant: str, first: date, last: date) -> list[UsageRow]:
+        """Return what a tenant has used, as `OwnUsage.usage`; raises `PermissionDeniedError` for one out of reach."""
+        self.require_usage(tenant)
+        return _usage(self._database, tenant, first, last)
+
+
+def _usage(database: Database, tenant: str, first: date, last: date) -> list[UsageRow]:
+    given = {"tenant": tenant, "first": first.isoformat(), "last": last.isoformat()}
+    with database.read() as connection:
+        counts = connection.execute(_COUNTS, given).all()
+        # Summed here, because SQLite keeps money as text.
+        costs: defaultdict[tuple[str, str, str], Decimal] = defaultdict(Decimal)
+        for row in connection.execute(_COSTS, given):
+            costs[row[0], row[1], row[2]] += row[3]
+    return [
+        UsageRow(
+            day=row[0],
+            task=row[1],
+            model=row[2],
+            calls=int(row[3]),
+            unpriced_calls=int(row[4]),
+            prompt_tokens=int(row[5]),
+            cached_tokens=int(row[6]),
+            completion_tokens=int(row[7]),
+            cost=costs[row[0], row[1], row[2]],
+        )
+        for row in counts
+    ]

@@ -22,7 +22,7 @@ from turnwise.errors import InvalidRequestError
 from turnwise.record.database.rows import as_row, names
 from turnwise.record.database.schema import agent_states, asks, documents, events, histories, receipts, replies, runs
 from turnwise.record.past.reconstruction import Pasts
-from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.part import RecordPart
 from turnwise.record.runs.records import Json, RunRecord
 from turnwise.record.runs.writes import aside
 
@@ -38,12 +38,12 @@ _PARTS: tuple[tuple[sa.Table, tuple[str, ...]], ...] = (
 )
 
 
-class Exports(StoreBase):
+class Exports(RecordPart):
     """Reads whole runs."""
 
     def export(self, run_id: str) -> Json:
         """Everything that is kept of a run, as of one moment; raises `NotFoundError`."""
-        with self.locked(run_id) as transaction:
+        with self._locked(run_id) as transaction:
             return read_run(transaction.connection, transaction.run)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from turnwise.record.past.restore import ExportedRecord, write_ask, write_past, 
 from turnwise.record.past.retrying import waits_for
 from turnwise.record.runs import journal
 from turnwise.record.runs.conversations import conversation_id
+from turnwise.record.runs.inbox import MakeAnswer, answer_in
 from turnwise.record.runs.json_differences import difference
 from turnwise.record.runs.records import AskRecord, ForkOrigin, Json, NewFork, NewRun, RunRecord
 from turnwise.record.runs.run_changes import whole
@@ -38,18 +38,18 @@ class Forks(Submissions):
     """Makes forks."""
 
     def fork(
-        self, run_id: str, new: NewFork, then: Callable[[RunTransaction], None] | None = None
+        self, run_id: str, new: NewFork, answer: MakeAnswer | None = None
     ) -> tuple[RunRecord, AskRecord | None, bool]:
         """Keep a fork of a run; the fork, the ask to be published if it is one, and whether the fork is new.
 
         It has the events, documents, frames, agents and histories of the other as they were after the last move or
-        reply that ended at `new.at` or before, and was not the end of the run. It has used nothing yet. `then` runs in
-        the same transaction on a fork that is new.
+        reply that ended at `new.at` or before, and was not the end of the run. It has used nothing yet. `answer` is
+        given to the question that is open there, in the same transaction, if the fork is new.
 
         Raises `NotFoundError`; `InvalidRequestError` for an event that there is not; `ConflictError` with one of the
         codes `past_unknown`, `session_exists`, `idempotency_mismatch`; `QuotaExceededError` (`too_many_runs`).
         """
-        with self.locked(run_id) as transaction:
+        with self._locked(run_id) as transaction:
             origin = transaction.run
             if not 1 <= new.at <= origin.last_seq:
                 raise InvalidRequestError(f"{run_id} has no event {new.at}; name one from 1 to {origin.last_seq}")
@@ -60,29 +60,30 @@ class Forks(Submissions):
                 f"event {new.at} of {run_id} has no open question to a human, so a message cannot answer it; "
                 "fork at a human.asked event, or at event 1, or leave the message out"
             )
-        with self.database.begin() as connection:
-            most = self.max_unfinished_runs
+        with self._database.begin() as connection:
+            most = self._max_unfinished_runs
             if most:
-                lock_admission(self.database, connection, origin.tenant)
-            known = self.known(connection, origin.tenant, new.idempotency_key, new.body_hash)
+                lock_admission(self._database, connection, origin.tenant)
+            known = self._known(connection, origin.tenant, new.idempotency_key, new.body_hash)
             if known is not None:
                 return known, None, False
             if most:
                 require_room(connection, origin.tenant, most)
             made = self._write(connection, _Fork(record, past, new, origin))
             if made is None:  # the same request, sent at the same time, was a moment faster
-                known = self.known(connection, origin.tenant, new.idempotency_key, new.body_hash)
+                known = self._known(connection, origin.tenant, new.idempotency_key, new.body_hash)
                 assert known is not None, "only a known key keeps a fork from being written"
                 return known, None, False
             run, ask = made
-            if then is not None:
-                transaction = RunTransaction(self.database, connection, run, self.database.now(connection))
-                then(transaction)
+            if answer is not None:
+                transaction = RunTransaction(self._database, connection, run, self._database.now(connection))
+                if run.started_at is not None:
+                    answer_in(transaction, answer, run.awaiting, traceparent=new.traceparent)
                 transaction.flush()
                 run = transaction.run
-            self.audited(connection, run.id)
+            self._audited(connection, run.id)
         journal.accepted(run, forked_from=run_id)
-        self.tell(run.id, run.last_seq)
+        self._core.tell(run.id, run.last_seq)
         return run, ask, True
 
     def _write(self, connection: Connection, fork: _Fork) -> tuple[RunRecord, AskRecord | None] | None:
@@ -93,7 +94,7 @@ class Forks(Submissions):
                 raise ConflictError(
                     f"there is a session {new.session_id!r} already; a fork can only begin a new one", "session_exists"
                 )
-        run = self.insert(connection, fork.row())
+        run = self._insert(connection, fork.row())
         if run is None:
             return None
         fork.write_events(connection, run.created_at)
@@ -152,7 +153,6 @@ class _Fork:
             task=origin.task,
             version=new.version,
             message=origin.message if new.message is None or self.past.started else new.message,
-            tenant=origin.tenant,
             priority=origin.priority,
             tags=tuple(origin.tags),
             metadata=origin.metadata,

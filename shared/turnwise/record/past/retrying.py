@@ -17,7 +17,7 @@ from turnwise.record.events.run_events import RunRetried
 from turnwise.record.past.export import read_run
 from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import ExportedRecord
-from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.part import TenantPart
 from turnwise.record.runs.records import AskRecord, Json, RunRecord
 from turnwise.record.runs.session_queue import begun_after, lock_session
 from turnwise.record.runs.transaction import RunTransaction
@@ -84,7 +84,7 @@ class RetryLimits:
     deadline: float | None = None
 
 
-class Retries(StoreBase):
+class Retries(TenantPart):
     """Has failed runs continue."""
 
     def retry(
@@ -100,10 +100,10 @@ class Retries(StoreBase):
         Raises `NotFoundError`, and `ConflictError` with one of the codes `not_failed`, `not_retryable`,
         `session_went_on`, `past_unknown`; `QuotaExceededError` (`too_many_runs`).
         """
-        with self.locked(run_id) as transaction:
-            if self.max_unfinished_runs:
-                lock_admission(self.database, transaction.connection, transaction.run.tenant)
-                require_room(transaction.connection, transaction.run.tenant, self.max_unfinished_runs)
+        with self._locked(run_id) as transaction:
+            if self._max_unfinished_runs:
+                lock_admission(self._database, transaction.connection, transaction.run.tenant)
+                require_room(transaction.connection, transaction.run.tenant, self._max_unfinished_runs)
             _refuse(transaction)
             record = ExportedRecord(read_run(transaction.connection, transaction.run))
             ended = record.at(transaction.run.last_seq)
@@ -121,8 +121,8 @@ class Retries(StoreBase):
                 place = replace(place, path=ask["path"], turn=ask["turn"], candidate=ask["try_no"])
             transaction.event(RunRetried(to=past.seq, again=again, error=error), place)
             transaction.mark()
-            self.audited(transaction.connection, run_id)
-        with self.locked(run_id) as transaction:
+            self._audited(transaction.connection, run_id)
+        with self._locked(run_id) as transaction:
             return transaction.run, transaction.open_ask() if again else None
 
 

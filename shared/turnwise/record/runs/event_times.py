@@ -6,10 +6,9 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
-from turnwise.record.database.columns import now
 from turnwise.record.database.rows import ASK, ask_of, field_names
 from turnwise.record.database.schema import asks, events
-from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.part import RecordPart
 from turnwise.record.runs.records import AskRecord, EventRecord
 
 # Without the documents, which would be most of what is read.
@@ -28,24 +27,19 @@ _EVENTS = (
 _ASK = sa.select(*ASK).where(asks.c.run_id == sa.bindparam("run_id"), asks.c.id == sa.bindparam("ask_id"))
 
 
-class Times(StoreBase):
+class RunTimes(RecordPart):
     """Reads without locks."""
 
     def events_of(self, run_id: str, types: Collection[str], after: int = 0, limit: int = 1_000) -> list[EventRecord]:
         """A run's events of these types with numbers above `after`, in order, without their documents."""
         given = {"run_id": run_id, "types": list(types), "after": after, "most": limit}
-        with self.database.read() as connection:
-            rows = connection.execute(self.own(_EVENTS, events.c.run_id), given).all()
+        with self._database.read() as connection:
+            rows = connection.execute(self._own(_EVENTS, events.c.run_id), given).all()
         return [EventRecord(**dict(zip(_NAMES, row, strict=True))) for row in rows]
 
     def ask_of_run(self, run_id: str, ask_id: str) -> AskRecord | None:
         """An ask as it is now; None if there is none of that id."""
         given = {"run_id": run_id, "ask_id": ask_id}
-        with self.database.read() as connection:
-            row = connection.execute(self.own(_ASK, asks.c.run_id), given).first()
+        with self._database.read() as connection:
+            row = connection.execute(self._own(_ASK, asks.c.run_id), given).first()
         return None if row is None else ask_of(row)
-
-    def now(self) -> float:
-        """The database's time."""
-        with self.database.read() as connection:
-            return float(connection.execute(sa.select(now())).scalar_one())

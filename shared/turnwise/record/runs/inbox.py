@@ -2,47 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 import sqlalchemy as sa
 
 from turnwise.errors import ConflictError, NotFoundError
-from turnwise.record.asks.parking import PARKED
 from turnwise.record.asks.replies import reply_row
 from turnwise.record.database.columns import word
 from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks
 from turnwise.record.events.ask_events import HumanAnswered
-from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import AskRecord, NewDocument
+from turnwise.record.runs.part import TenantPart
+from turnwise.record.runs.records import AgentRecord, AskRecord, Json, NewDocument
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus
 
-_IS_OPEN = asks.c.status == word(AskStatus.OPEN)
-_OPEN = sa.select(*ASK).where(_IS_OPEN)
+_OPEN = sa.select(*ASK).where(asks.c.status == word(AskStatus.OPEN))
 
 
-class Inbox(StoreBase):
-    """Lists open questions and takes their answers."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HumanQuestion:
+    """A question to a human: the ask, the message that it shows, and the agent that asks."""
+
+    ask: AskRecord
+    document: Json | None
+    agent: AgentRecord
+
+
+# Makes the message of a question; of None, if there is no question that could be answered: that is refused afterwards.
+# None says that the human has no answer, so that others are asked.
+MakeAnswer = Callable[[HumanQuestion | None], NewDocument | None]
+
+
+class Inbox(TenantPart):
+    """Lists the tenant's open questions and takes their answers."""
 
     def open_questions(self, limit: int = 100) -> list[AskRecord]:
         """Open questions, oldest first."""
-        statement = self.own(_OPEN, asks.c.run_id).order_by(asks.c.created_at).limit(limit)
-        with self.database.read() as connection:
+        statement = self._own(_OPEN, asks.c.run_id).order_by(asks.c.created_at).limit(limit)
+        with self._database.read() as connection:
             return [ask_of(row) for row in connection.execute(statement)]
-
-    def open_question_count(self) -> int:
-        """Return how many questions and parked asks wait for a human."""
-        with self.database.read() as connection:
-            # Two statements, so that each can use its partial index.
-            counts = [sa.select(sa.func.count()).select_from(asks).where(which) for which in (_IS_OPEN, PARKED)]
-            return sum(int(connection.execute(statement).scalar_one()) for statement in counts)
 
     def answer(
         self,
         run_id: str,
-        document: NewDocument | None,
+        said: NewDocument | MakeAnswer | None,
         question_id: str | None = None,
         *,
         traceparent: str | None = None,
@@ -54,55 +61,70 @@ class Inbox(StoreBase):
         Raises `NotFoundError` for an unknown run or question, and `ConflictError` with one of the codes
         `no_open_question`, `already_answered`, `ambiguous_question`.
         """
-        with self.locked(run_id) as transaction:
-            ask = self.answer_in(transaction, document, question_id, traceparent=traceparent)
-            self.audited(transaction.connection, run_id)
+        with self._locked(run_id) as transaction:
+            ask = answer_in(transaction, said, question_id, traceparent=traceparent)
+            self._audited(transaction.connection, run_id)
         return ask
 
-    def answer_in(
-        self,
-        transaction: RunTransaction,
-        document: NewDocument | None,
-        question_id: str | None = None,
-        *,
-        traceparent: str | None = None,
-    ) -> AskRecord:
-        """`answer`, within a transaction over the run; the caller commits it."""
-        ask = self._named(transaction, question_id) if question_id else self._only(transaction)
-        if document is not None:
-            transaction.put_document(document.id, document.body, document.parent_id)
-        kind: Literal["nothing", "answer"] = "nothing" if document is None else "answer"
-        reply = Reply(kind=kind, document=document, traceparent=traceparent)
-        transaction.add_reply(reply_row(transaction, ask, reply, token=ask.token))
-        transaction.event(HumanAnswered(document=document.id if document is not None else None), ask.place)
-        transaction.change(move_due_at=transaction.now)
-        return ask
 
-    def _named(self, transaction: RunTransaction, question_id: str) -> AskRecord:
-        ask = transaction.ask(question_id)
-        if ask is None or ask.responder != "user":
-            raise NotFoundError(
-                f"the run {transaction.run.id} has no question {question_id!r}; list its open questions"
-            )
-        if ask.status == AskStatus.ANSWERED:
-            raise _already(ask)
-        if ask.status != AskStatus.OPEN:
-            raise _none(transaction)
-        return ask
+def answer_in(
+    transaction: RunTransaction,
+    said: NewDocument | MakeAnswer | None,
+    question_id: str | None = None,
+    *,
+    traceparent: str | None = None,
+) -> AskRecord:
+    """`Inbox.answer`, within a transaction over the run; the caller commits it."""
+    named = question_id
+    if callable(said):
+        question = _question(transaction, question_id)
+        named = question_id or (question.ask.id if question is not None else None)
+        document = said(question)
+    else:
+        document = said
+    ask = _named(transaction, named) if named else _only(transaction)
+    if document is not None:
+        transaction.put_document(document.id, document.body, document.parent_id)
+    kind: Literal["nothing", "answer"] = "nothing" if document is None else "answer"
+    reply = Reply(kind=kind, document=document, traceparent=traceparent)
+    transaction.add_reply(reply_row(transaction, ask, reply, token=ask.token))
+    transaction.event(HumanAnswered(document=document.id if document is not None else None), ask.place)
+    transaction.change(move_due_at=transaction.now)
+    return ask
 
-    def _only(self, transaction: RunTransaction) -> AskRecord:
-        rows = transaction.connection.execute(_OPEN.where(asks.c.run_id == transaction.run.id).limit(2)).all()
-        if len(rows) > 1:
-            raise ConflictError(
-                f"the run {transaction.run.id} has several open questions; name the one that you answer",
-                code="ambiguous_question",
-            )
-        if rows:
-            return ask_of(rows[0])
-        awaited = transaction.open_ask()  # answered a moment ago, and not yet taken up
-        if awaited is not None and awaited.responder == "user" and awaited.status == AskStatus.ANSWERED:
-            raise _already(awaited)
+
+def _question(transaction: RunTransaction, question_id: str | None) -> HumanQuestion | None:
+    ask = transaction.ask(question_id) if question_id else transaction.open_ask()
+    if ask is None or ask.responder != "user":
+        return None
+    document = transaction.documents([ask.message_id]).get(ask.message_id) if ask.message_id else None
+    return HumanQuestion(ask=ask, document=document, agent=transaction.agent(ask.agent))
+
+
+def _named(transaction: RunTransaction, question_id: str) -> AskRecord:
+    ask = transaction.ask(question_id)
+    if ask is None or ask.responder != "user":
+        raise NotFoundError(f"the run {transaction.run.id} has no question {question_id!r}; list its open questions")
+    if ask.status == AskStatus.ANSWERED:
+        raise _already(ask)
+    if ask.status != AskStatus.OPEN:
         raise _none(transaction)
+    return ask
+
+
+def _only(transaction: RunTransaction) -> AskRecord:
+    rows = transaction.connection.execute(_OPEN.where(asks.c.run_id == transaction.run.id).limit(2)).all()
+    if len(rows) > 1:
+        raise ConflictError(
+            f"the run {transaction.run.id} has several open questions; name the one that you answer",
+            code="ambiguous_question",
+        )
+    if rows:
+        return ask_of(rows[0])
+    awaited = transaction.open_ask()  # answered a moment ago, and not yet taken up
+    if awaited is not None and awaited.responder == "user" and awaited.status == AskStatus.ANSWERED:
+        raise _already(awaited)
+    raise _none(transaction)
 
 
 def _already(ask: AskRecord) -> ConflictError:

@@ -12,7 +12,7 @@ from turnwise.record.database import driver
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import asks
 from turnwise.record.events.run_events import LimitsChanged
-from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.part import TenantPart
 from turnwise.record.runs.records import AskRecord, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus
@@ -28,7 +28,7 @@ _DUE_NOW = (
 )
 
 
-class RunLimits(StoreBase):
+class RunLimits(TenantPart):
     """The limits that a person may change while a run is active."""
 
     def change_limits(
@@ -39,7 +39,7 @@ class RunLimits(StoreBase):
         That ask is due now; the caller publishes a permit for it. A call that is under way keeps what it was granted.
         Raises `NotFoundError`, and `ConflictError` (`already_ended`).
         """
-        with self.locked(run_id) as transaction:
+        with self._locked(run_id) as transaction:
             run = transaction.run
             if run.ended:
                 raise ConflictError(f"the run {run_id} has already ended: {run.status}", code="already_ended")
@@ -48,7 +48,7 @@ class RunLimits(StoreBase):
             if max_tokens is not None:
                 transaction.change(max_tokens=max_tokens)
             transaction.event(LimitsChanged(max_cost=max_cost, max_tokens=max_tokens))
-            self.audited(transaction.connection, run_id)
+            self._audited(transaction.connection, run_id)
             return transaction.run, _due_now(transaction)
 
 

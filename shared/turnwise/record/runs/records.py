@@ -52,7 +52,6 @@ class NewRun:
     task: str
     version: str
     message: Json
-    tenant: str = "default"
     priority: int = 0
     tags: tuple[str, ...] = ()
     metadata: Json = field(default_factory=dict)

@@ -88,7 +88,7 @@ _LEFT_DOCUMENTS = sa.select(documents.c.id, documents.c.body).where(
 )
 
 
-def take_place(database: Database, connection: Connection, new: NewRun) -> Json:
+def take_place(database: Database, connection: Connection, tenant: str, new: NewRun) -> Json:
     """The columns that make `new` the last one of its session's line; the session begins if there is none.
 
     Locks the session's row.
@@ -96,7 +96,7 @@ def take_place(database: Database, connection: Connection, new: NewRun) -> Json:
     if new.session_id is None:
         return {}
     statement = database.insert(sessions).values(
-        tenant=new.tenant, id=new.session_id, key=new_id("ses"), last_no=1, created_at=now(), used_at=now()
+        tenant=tenant, id=new.session_id, key=new_id("ses"), last_no=1, created_at=now(), used_at=now()
     )
     statement = statement.on_conflict_do_update(
         index_elements=[sessions.c.tenant, sessions.c.id],

@@ -13,12 +13,11 @@ from turnwise.errors import ConflictError, NotFoundError
 from turnwise.record.database.columns import ONE
 from turnwise.record.database.rows import AGENT, agent_of
 from turnwise.record.database.schema import agent_states, documents, histories, runs, sessions
-from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.conversations import conversation_id
+from turnwise.record.runs.part import TenantPart
 from turnwise.record.runs.records import AgentRecord, Json, SessionRecord, SessionTask, Usage
 from turnwise.record.runs.writes import aside
 from turnwise.record.states import UNFINISHED
-from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.record.upkeep.purged_usage import PurgedUsage, forget_session, of_session
 
 _TOGETHER = 500
@@ -51,13 +50,13 @@ def _sums(purged: PurgedUsage) -> list[int]:
     return [purged.runs, 0, *tokens, purged.calls, purged.unpriced_calls]
 
 
-class Sessions(StoreBase):
+class Sessions(TenantPart):
     """Looks at a tenant's sessions and ends them; runs begin them (`submit`)."""
 
     def session(self, session_id: str) -> SessionRecord:
         """A session, with what its agents remember of the runs that completed; `NotFoundError` if there is none."""
-        with self.database.read() as connection:
-            key, created_at, used_at = self._known(connection, _BY_ID, session_id)
+        with self._database.read() as connection:
+            key, created_at, used_at = self._found(connection, _BY_ID, session_id)
             given = {"session_id": session_id, "session_key": key}
             rows = connection.execute(_TASKS, given).all()
             # Summed here, because SQLite keeps money as text.
@@ -93,8 +92,8 @@ class Sessions(StoreBase):
 
         Raises `NotFoundError`, and `ConflictError` (`session_in_use`) while a run of it has not ended.
         """
-        with self.database.begin() as connection:
-            key, _, _ = self._known(connection, _BY_ID.with_for_update(), session_id)
+        with self._database.begin() as connection:
+            key, _, _ = self._found(connection, _BY_ID.with_for_update(), session_id)
             given = {"session_id": session_id, "session_key": key}
             running = connection.execute(_ONE_UNFINISHED, given).scalar_one_or_none()
             if running is not None:
@@ -111,12 +110,10 @@ class Sessions(StoreBase):
                 connection.execute(sa.delete(table).where(table.c.owner.in_(unused)), given)
             connection.execute(sa.delete(documents).where(documents.c.run_id.in_(conversations)))
             forget_session(connection, key)
-            connection.execute(sa.delete(sessions).where(sessions.c.tenant == self._whose, sessions.c.id == session_id))
-            self.audited(connection, session_id)
-
-    @property
-    def _whose(self) -> str:
-        return self.tenant or DEFAULT_TENANT
+            connection.execute(
+                sa.delete(sessions).where(sessions.c.tenant == self._tenant, sessions.c.id == session_id)
+            )
+            self._audited(connection, session_id)
 
     def _conversations(self, connection: Connection, key: str, given: Json) -> list[str]:
         """Return what the session's conversations are kept under, also those of tasks whose runs were all deleted."""
@@ -132,8 +129,8 @@ class Sessions(StoreBase):
                 owners = [aside(name, epoch) for epoch in range(first, min(first + _TOGETHER, last + 1))]
                 connection.execute(sa.delete(histories).where(histories.c.owner.in_(owners)))
 
-    def _known(self, connection: Connection, statement: sa.Select[Any], session_id: str) -> tuple[str, float, float]:
-        row = connection.execute(statement, {"tenant": self._whose, "session_id": session_id}).first()
+    def _found(self, connection: Connection, statement: sa.Select[Any], session_id: str) -> tuple[str, float, float]:
+        row = connection.execute(statement, {"tenant": self._tenant, "session_id": session_id}).first()
         if row is None:
             raise NotFoundError(f"there is no session {session_id!r}; a run submitted with that session_id begins it")
         return row[0], row[1], row[2]

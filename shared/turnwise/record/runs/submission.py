@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
@@ -13,8 +11,8 @@ from turnwise.record.database.rows import RUN, as_row, run_of
 from turnwise.record.database.schema import events, runs
 from turnwise.record.events.run_events import RunAccepted
 from turnwise.record.runs import journal
-from turnwise.record.runs.base import StoreBase
 from turnwise.record.runs.idempotency import mismatch, used_for
+from turnwise.record.runs.part import TenantPart
 from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.runs.session_queue import take_place
 from turnwise.record.states import RunStatus, passed
@@ -25,8 +23,8 @@ _BY_KEY = sa.select(*RUN).where(
 )
 
 
-class Submissions(StoreBase):
-    """The submission of runs."""
+class Submissions(TenantPart):
+    """The submission of the tenant's runs."""
 
     def submit(self, new: NewRun) -> tuple[RunRecord, bool]:
         """Keep a run and its first event; the run, and whether it is new.
@@ -34,24 +32,22 @@ class Submissions(StoreBase):
         An idempotency key that the tenant has used gives the run it made. Raises `ConflictError`
         (`idempotency_mismatch`) if that run came from another body, and `QuotaExceededError` (`too_many_runs`).
         """
-        if self.tenant is not None:
-            new = replace(new, tenant=self.tenant)
-        with self.database.begin() as connection:
-            most = self.max_unfinished_runs
+        with self._database.begin() as connection:
+            most = self._max_unfinished_runs
             if most:
-                lock_admission(self.database, connection, new.tenant)
+                lock_admission(self._database, connection, self._tenant)
             # In a session the key is looked up first, because taking a place changes the session.
-            known = _of_key(connection, new) if most or new.session_id is not None else None
+            known = _of_key(connection, self._tenant, new) if most or new.session_id is not None else None
             if most and known is None:
-                require_room(connection, new.tenant, most)
-            run = self.insert(connection, new) if known is None else None
+                require_room(connection, self._tenant, most)
+            run = self._insert(connection, new) if known is None else None
             if run is None:
-                return _same(known or _of_key(connection, new), new.idempotency_key, new.body_hash), False
-            _refuse_used(connection, new.tenant, new.idempotency_key)
+                return _same(known or _of_key(connection, self._tenant, new), new.idempotency_key, new.body_hash), False
+            _refuse_used(connection, self._tenant, new.idempotency_key)
             self._accept(connection, run)
-            self.audited(connection, run.id)
+            self._audited(connection, run.id)
         journal.accepted(run)
-        self.tell(run.id, 1)
+        self._core.tell(run.id, 1)
         return run, True
 
     def request_cancel(self, run_id: str) -> RunRecord:
@@ -59,16 +55,16 @@ class Submissions(StoreBase):
 
         Raises `NotFoundError`, and `ConflictError` (`already_ended`) for a run with a final status.
         """
-        with self.locked(run_id) as transaction:
+        with self._locked(run_id) as transaction:
             run = transaction.run
             if run.ended:
                 raise ConflictError(f"the run {run_id} has already ended: {run.status}", code="already_ended")
             if run.cancel_requested_at is None:
                 transaction.change(cancel_requested_at=transaction.now, move_due_at=transaction.now)
-            self.audited(transaction.connection, run_id)
+            self._audited(transaction.connection, run_id)
             return transaction.run
 
-    def known(self, connection: Connection, tenant: str, key: str | None, body_hash: str | None) -> RunRecord | None:
+    def _known(self, connection: Connection, tenant: str, key: str | None, body_hash: str | None) -> RunRecord | None:
         """The run that the idempotency key has made, None if there is none; raises `ConflictError` for another body."""
         if key is None:
             return None
@@ -78,16 +74,23 @@ class Submissions(StoreBase):
             return None
         return _same(run_of(row), key, body_hash)
 
-    def insert(self, connection: Connection, new: NewRun) -> RunRecord | None:
+    def _insert(self, connection: Connection, new: NewRun) -> RunRecord | None:
         """Write the row of a new run, None if its idempotency key is known."""
-        place = take_place(self.database, connection, new)
+        place = take_place(self._database, connection, self._tenant, new)
         status = passed(None, RunStatus.QUEUED)
         values = as_row(
-            new, status=status, last_seq=1, created_at=now(), move_due_at=now(), tags=list(new.tags), **place
+            new,
+            tenant=self._tenant,
+            status=status,
+            last_seq=1,
+            created_at=now(),
+            move_due_at=now(),
+            tags=list(new.tags),
+            **place,
         )
         deadline = values.pop("deadline")
         values["deadline_at"] = None if deadline is None else now() + deadline
-        statement = self.database.insert(runs).values(values)
+        statement = self._database.insert(runs).values(values)
         if new.idempotency_key is not None:
             statement = statement.on_conflict_do_nothing(
                 index_elements=["tenant", "idempotency_key"], index_where=sa.text("idempotency_key IS NOT NULL")
@@ -101,11 +104,11 @@ class Submissions(StoreBase):
         connection.execute(sa.insert(events), row)
 
 
-def _of_key(connection: Connection, new: NewRun) -> RunRecord | None:
+def _of_key(connection: Connection, tenant: str, new: NewRun) -> RunRecord | None:
     """The run that the idempotency key has made, if there is one."""
     if new.idempotency_key is None:
         return None
-    row = connection.execute(_BY_KEY, {"tenant": new.tenant, "idempotency_key": new.idempotency_key}).first()
+    row = connection.execute(_BY_KEY, {"tenant": tenant, "idempotency_key": new.idempotency_key}).first()
     return run_of(row) if row is not None else None
 
 

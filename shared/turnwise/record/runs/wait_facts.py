@@ -15,7 +15,7 @@ from turnwise.record.database.columns import ONE, now, word
 from turnwise.record.database.rows import ASK, RUN, ask_of, names, run_of
 from turnwise.record.database.schema import asks, events, runs, sweep_leases, workers
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.base import StoreBase, unknown_run
+from turnwise.record.runs.part import RecordPart, unknown_run
 from turnwise.record.runs.records import AskRecord, Json, RunRecord
 from turnwise.record.states import UNFINISHED, AskStatus
 
@@ -94,7 +94,7 @@ _LIMITS_REACHED = (
 )
 
 
-class Situations(StoreBase):
+class Situations(RecordPart):
     """Reads situations, without locks."""
 
     def situation(self, run_id: str, *, pinned: bool = False) -> Situation:
@@ -109,15 +109,15 @@ class Situations(StoreBase):
         if ask is None or ask.status != AskStatus.RUNNABLE or ask.queue is None:
             return one
         given = {"of_queue": ask.queue, "of_priority": ask.priority, "of_created_at": ask.created_at}
-        with self.database.read() as connection:
-            return replace(one, ahead=connection.execute(self.own(_AHEAD, asks.c.run_id), given).scalar_one())
+        with self._database.read() as connection:
+            return replace(one, ahead=connection.execute(self._own(_AHEAD, asks.c.run_id), given).scalar_one())
 
     def situations(self, run_ids: Sequence[str], *, pinned: bool = False) -> list[Situation]:
         """The situations of those runs that exist, in the order given."""
         if not run_ids:
             return []
-        with self.database.read() as connection:
-            rows = connection.execute(self.own(_OF_RUNS, runs.c.id), {"ids": list(run_ids)}).all()
+        with self._database.read() as connection:
+            rows = connection.execute(self._own(_OF_RUNS, runs.c.id), {"ids": list(run_ids)}).all()
             fleet = [_worker(row) for row in connection.execute(_FLEET)]
             sweeping = connection.execute(_SWEEPING).first() is not None
             found = (_situation(tuple(row), fleet, sweeping, pinned) for row in rows)

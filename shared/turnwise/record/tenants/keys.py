@@ -8,13 +8,14 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.base.ids import new_id
-from turnwise.errors import ConflictError, NotFoundError
+from turnwise.errors import ConflictError, NotFoundError, PermissionDeniedError
 from turnwise.record.database.access_schema import api_keys, tenants
 from turnwise.record.database.columns import now
 from turnwise.record.database.rows import names
-from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.part import ChangingPart, RecordPart
 from turnwise.record.tenants.api_key import ApiKey
 from turnwise.record.tenants.caller import Scope
+from turnwise.record.tenants.reach import OneTenant
 from turnwise.record.tenants.tenant import NO_OWN_LIMITS, TenantLimits
 from turnwise.record.tenants.tenants import LIMITS, limits_of
 
@@ -81,19 +82,12 @@ class FoundKey:
     use_is_noted: bool
 
 
-class ApiKeys(StoreBase):
-    """Makes keys, finds them, and takes them back."""
-
-    def create_key(self, new: NewKey) -> tuple[KeyRecord, ApiKey]:
-        """Make a key; only the `ApiKey` that this gives knows the secret."""
-        with self.database.begin() as connection:
-            made = self._insert(connection, new)
-            self.audited(connection, made[0].id)
-        return made
+class KeyLookup(RecordPart):
+    """Finds the key that a request was sent with, whoever's it is."""
 
     def find_key(self, prefix: str) -> FoundKey | None:
         """The key of that prefix, whoever's it is; None if there is none, or it is revoked or expired."""
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             row = connection.execute(_BY_PREFIX, {"prefix": prefix}).first()
         if row is None:
             return None
@@ -110,17 +104,33 @@ class ApiKeys(StoreBase):
 
     def note_use(self, key_id: str) -> None:
         """Keep that the key is used now, unless that was noted within the hour."""
-        with self.database.begin() as connection:
+        with self._database.begin() as connection:
             connection.execute(_NOTE_USE, {"of_key": key_id})
+
+
+class ApiKeys(ChangingPart):
+    """Makes the keys of the tenants within reach, lists them, and takes them back."""
+
+    def require_tenant(self, tenant: str) -> None:
+        """Raise `PermissionDeniedError` if the tenant's keys are out of reach."""
+        if isinstance(self._reach, OneTenant) and not self._reach.includes(tenant):
+            raise PermissionDeniedError(f"only an operator may make a key for another tenant than {self._reach.name!r}")
+
+    def create_key(self, new: NewKey) -> tuple[KeyRecord, ApiKey]:
+        """Make a key; only the `ApiKey` that this gives knows the secret. Raises `PermissionDeniedError`."""
+        self.require_tenant(new.tenant)
+        with self._database.begin() as connection:
+            made = self._insert(connection, new)
+            self._audited(connection, made[0].id)
+        return made
 
     def api_keys(self, after: str | None = None, limit: int = 100) -> list[KeyRecord]:
         """Keys, newest first, also those that can no longer be used; those before `after`, a key's id."""
-        statement = sa.select(*KEY).order_by(api_keys.c.id.desc()).limit(limit)
-        if self.tenant is not None:
-            statement = statement.where(api_keys.c.tenant == self.tenant)
+        statement = sa.select(*KEY).where(*self._reach.where(api_keys.c.tenant))
+        statement = statement.order_by(api_keys.c.id.desc()).limit(limit)
         if after is not None:
             statement = statement.where(api_keys.c.id < after)
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             return [_key(row) for row in connection.execute(statement)]
 
     def rotate_key(self, key_id: str, *, overlap: float, created_by: str) -> tuple[KeyRecord, ApiKey]:
@@ -129,8 +139,8 @@ class ApiKeys(StoreBase):
         It has the tenant, name and scopes of the other, and as long a lifetime. Raises `NotFoundError`, and
         `ConflictError` (`key_ended`) for one that is revoked, expired or already replaced.
         """
-        with self.database.begin() as connection:
-            old = self._locked(connection, key_id)
+        with self._database.begin() as connection:
+            old = self._locked_key(connection, key_id)
             usable = connection.execute(sa.select(sa.literal(1)).where(api_keys.c.id == key_id, _USABLE)).first()
             if usable is None or old.replaced_by is not None:
                 state = "revoked" if old.revoked_at else "expired" if usable is None else "already replaced"
@@ -150,7 +160,7 @@ class ApiKeys(StoreBase):
             connection.execute(
                 sa.update(api_keys).where(api_keys.c.id == key_id).values(expires_at=ends, replaced_by=made[0].id)
             )
-            self.audited(connection, key_id)
+            self._audited(connection, key_id)
         return made
 
     def revoke_key(self, key_id: str) -> KeyRecord:
@@ -158,12 +168,12 @@ class ApiKeys(StoreBase):
 
         Processes that have just let it in may continue to do so for as long as they remember it.
         """
-        with self.database.begin() as connection:
-            self._locked(connection, key_id)
+        with self._database.begin() as connection:
+            self._locked_key(connection, key_id)
             revoked_at = sa.func.coalesce(api_keys.c.revoked_at, now())
             connection.execute(sa.update(api_keys).where(api_keys.c.id == key_id).values(revoked_at=revoked_at))
-            self.audited(connection, key_id)
-            return self._locked(connection, key_id)
+            self._audited(connection, key_id)
+            return self._locked_key(connection, key_id)
 
     def _insert(self, connection: Connection, new: NewKey) -> tuple[KeyRecord, ApiKey]:
         secret = ApiKey.new()
@@ -181,10 +191,10 @@ class ApiKeys(StoreBase):
         row = connection.execute(sa.insert(api_keys).values(values).returning(*KEY)).one()
         return _key(row), secret
 
-    def _locked(self, connection: Connection, key_id: str) -> KeyRecord:
+    def _locked_key(self, connection: Connection, key_id: str) -> KeyRecord:
         row = connection.execute(sa.select(*KEY).where(api_keys.c.id == key_id).with_for_update()).first()
         key = _key(row) if row is not None else None
-        if key is None or not self.has(key.tenant):
+        if key is None or not self._reach.includes(key.tenant):
             raise NotFoundError(f"there is no key {key_id!r}; list the keys to see which exist")
         return key
 

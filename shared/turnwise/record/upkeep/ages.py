@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.schema import asks, runs
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.part import RecordPart
 from turnwise.record.states import UNANSWERED, UNFINISHED, AskStatus, RunStatus
 
 _UNFINISHED = status_in(runs.c.status, UNFINISHED)
@@ -112,37 +112,37 @@ class Ended:
     length: int
 
 
-class Ages(StoreBase):
+class Ages(RecordPart):
     """Reads without locks."""
 
     def oldest_runs(self) -> list[OldestRun]:
         """The age of the oldest unfinished run, by task and status."""
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             rows = connection.execute(_OLDEST_RUNS).all()
         return [OldestRun(task, status, max(age, 0.0)) for task, status, age in rows]
 
     def oldest_waits(self) -> list[OldestWait]:
         """The longest wait of runs that hold no worker, by what they wait for and by task."""
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             rows = connection.execute(_OLDEST_WAITS).all()
         return [OldestWait(kind or "unknown", task, max(age, 0.0)) for kind, task, age in rows]
 
     def forgotten_runs(self) -> list[Forgotten]:
         """Runs that are not over, although no ask of theirs is open and no move is due."""
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             rows = connection.execute(_FORGOTTEN).all()
         return [Forgotten(task, length) for task, length in rows]
 
     def oldest_leases(self) -> list[OldestLease]:
         """The age of the oldest lease, by queue, task and agent."""
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             rows = connection.execute(_OLDEST_LEASES).all()
         return [OldestLease(queue, task, agent, max(age, 0.0)) for queue, task, agent, age in rows]
 
     def ended_runs(self, seconds: float) -> tuple[int, list[Ended]]:
         """The present minute, and the runs that ended within `seconds` and since the begin of that minute."""
-        with self.database.read() as connection:
-            at = self.database.now(connection)
+        with self._database.read() as connection:
+            at = self._database.now(connection)
             since = (at - seconds) // 60 * 60
-            rows = connection.execute(_ENDED[self.database.is_postgres], {"since": since}).all()
+            rows = connection.execute(_ENDED[self._database.is_postgres], {"since": since}).all()
         return int(at // 60), [Ended(int(minute), task, status, length) for minute, task, status, length in rows]

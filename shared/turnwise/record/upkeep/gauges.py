@@ -10,7 +10,7 @@ from turnwise.record.asks.parking import PARKED
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.schema import asks, runs
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.part import RecordPart
 from turnwise.record.states import UNFINISHED, AskStatus, RunStatus
 
 # As the partial index has it: SQLite uses the index for no other condition.
@@ -43,19 +43,19 @@ class Backlog:
     oldest_age: float = 0.0
 
 
-class Gauges(StoreBase):
+class Gauges(RecordPart):
     """Reads without locks."""
 
     def active_runs(self) -> dict[str, int]:
         """Return how many unfinished runs have each status that occurs."""
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             return {row[0]: row[1] for row in connection.execute(_ACTIVE)}
 
     def waiting_runs(self) -> dict[str, int]:
         """Return how many runs hold no worker, by what they wait for: human, session, retry, provider, budget or
         parked.
         """
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             return {row[0]: row[1] for row in connection.execute(_WAITING)}
 
     def due_move_line(self) -> Backlog:
@@ -71,6 +71,6 @@ class Gauges(StoreBase):
         return self._read(_PARKED)
 
     def _read(self, statement: sa.Select[int, float]) -> Backlog:
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             length, age = connection.execute(statement).one()
         return Backlog(length=length, oldest_age=max(age or 0.0, 0.0))

@@ -35,7 +35,7 @@ from turnwise.record.database.schema import (
     runs,
     sessions,
 )
-from turnwise.record.runs.base import StoreBase
+from turnwise.record.runs.part import RecordPart
 from turnwise.record.runs.records import RunRecord
 from turnwise.record.runs.writes import aside
 from turnwise.record.states import FINISHED, RunStatus
@@ -98,8 +98,8 @@ class OldRun:
     finished_at: float
 
 
-class Purges(StoreBase):
-    """Finds and deletes what is kept no longer; reads without locks, and skips what another transaction holds."""
+class OldRuns(RecordPart):
+    """Finds the runs that are kept no longer; reads without locks."""
 
     def old_runs(self, retention: Retention, limit: int, after: OldRun | None = None) -> list[OldRun]:
         """The first runs that are old enough, the oldest end first; of those behind `after`, if it is given.
@@ -111,7 +111,7 @@ class Purges(StoreBase):
         if after is not None:
             place = sa.tuple_(sa.literal(after.finished_at, sa.Double), sa.literal(after.id))
             statement = statement.where(sa.tuple_(runs.c.finished_at, runs.c.id) > place)
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             rows = connection.execute(statement.order_by(runs.c.finished_at, runs.c.id).limit(limit)).all()
         return [OldRun(id=row[0], status=row[1], finished_at=row[2]) for row in rows]
 
@@ -120,34 +120,38 @@ class Purges(StoreBase):
         counted = sa.select(runs.c.status, sa.func.count()).where(*retention.conditions).group_by(runs.c.status)
         # A failed run that is old itself goes first, and keeps none.
         kept = _UNSETTLED if RunStatus.FAILED in retention.statuses else _KEPT
-        with self.database.read() as connection:
+        with self._database.read() as connection:
             free = {row[0]: row[1] for row in connection.execute(counted.where(~kept))}
             return free, sum(row[1] for row in connection.execute(counted.where(kept)))
 
+
+class Purges(OldRuns):
+    """Deletes what is kept no longer; skips what another transaction holds."""
+
     def purge_run(self, run_id: str, retention: Retention) -> bool:
         """Delete a run and everything that hangs on it; False if it may not be, is gone, or someone works on it."""
-        with self.database.begin() as connection:
+        with self._database.begin() as connection:
             rows = driver.fetch(connection, _lock(retention), {"of_run": run_id})
             if not rows:
                 return False
             run, at = run_of(rows[0]), float(rows[0][-1])
             in_session = _in_session(connection, run)
-            count_purged(self.database, connection, run, at, in_session)
+            count_purged(self._database, connection, run, at, in_session)
             left = in_session and run.conversation_id is not None and run.status == RunStatus.COMPLETED
             if left:
                 given = {"of_run": run.id, "of_conversation": run.conversation_id}
                 for statement in (_LEFT_BEFORE, _LEAVE):
                     driver.run(connection, statement, [given])
             owners = list(_asides(connection, run.id))
-            with self.database.pipeline(connection):
+            with self._database.pipeline(connection):
                 _delete(connection, run.id, owners)
         return True
 
     def forget_old_budgets(self) -> int:
         """Delete the budgets of days and months that ended a week ago, and the sums for them; how many rows."""
         forgotten = 0
-        with self.database.begin() as connection:
-            past = datetime.fromtimestamp(self.database.now(connection), UTC) - timedelta(days=KEPT_DAYS)
+        with self._database.begin() as connection:
+            past = datetime.fromtimestamp(self._database.now(connection), UTC) - timedelta(days=KEPT_DAYS)
             ends = {TENANT_DAY: f"{past:%Y-%m-%d}", TENANT_MONTH: f"{past:%Y-%m}"}
             for table in (budgets, purged_usage):
                 for scope, present in ends.items():

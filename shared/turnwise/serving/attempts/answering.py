@@ -12,10 +12,10 @@ from turnwise.base.cancellation import Cancellation
 from turnwise.errors import ApplicationError, DatabaseUnavailableError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import decode_document
+from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.kept_errors import RaisedError
 from turnwise.record.runs.outcomes import Outcome, Reply
 from turnwise.record.runs.records import Claim
-from turnwise.record.store import Store
 from turnwise.serving.attempts.attempt import Attempt
 from turnwise.serving.attempts.budget_gate import ServedGate, Spending
 from turnwise.serving.attempts.history_cache import HistoryCache
@@ -37,7 +37,7 @@ class Answering:
 
     def __init__(
         self,
-        store: Store,
+        store: WorkerRole,
         app: App,
         spending: Spending | None = None,
         record: ReceiptRecord | None = None,

@@ -23,9 +23,9 @@ from turnwise.models.limits.provider import ProviderWait
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS, ScopeLimits, period_end
 from turnwise.record.budgets.reservations import Answer, Stale, Take
+from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.outcomes import CallUsage, ProviderDown
 from turnwise.record.runs.records import Claim, Usage
-from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import NO_OWN_LIMITS, TenantLimits
 from turnwise.serving.attempts.provider_places import ServedProviders
 from turnwise.serving.attempts.work_times import Work
@@ -74,7 +74,7 @@ class ServedGate:
     would help.
     """
 
-    def __init__(self, store: Store, claim: Claim, spending: Spending, work: Work) -> None:
+    def __init__(self, store: WorkerRole, claim: Claim, spending: Spending, work: Work) -> None:
         self._store, self._claim, self._spending, self._work = store, claim, spending, work
         self._places = spending.providers.places(claim) if spending.providers is not None else None
         self._in_handler = claim.ask.responder != "llm"

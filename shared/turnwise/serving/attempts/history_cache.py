@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from turnwise.models.base import LLMMessage
+from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import AgentRecord, HistoryRow, NewHistory, RunRecord
-from turnwise.record.store import Store
 
 # For each call at once: a conversation comes back to a process after turns of others.
 _PARTS_OF_EACH = 16
@@ -53,7 +53,7 @@ class HistoryCache:
     last never is.
     """
 
-    def __init__(self, store: Store, at_once: int = 16, *, most_messages: int = _MOST_MESSAGES) -> None:
+    def __init__(self, store: WorkerRole, at_once: int = 16, *, most_messages: int = _MOST_MESSAGES) -> None:
         self._store = store
         self._most_parts = _PARTS_OF_EACH * at_once
         self._most_messages = most_messages

@@ -13,10 +13,10 @@ from turnwise.models.budget.call import ModelCall
 from turnwise.models.budget.wait import Wait
 from turnwise.models.limits.provider import Provider, ProviderWait, Target
 from turnwise.models.limits.window import Room
+from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.outcomes import ProviderDown
 from turnwise.record.runs.records import Claim, ProviderPlace
 from turnwise.record.runs.transaction import RunTransaction
-from turnwise.record.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class ServedProviders:
     Safe to use from many threads. A provider of which nothing is known costs a look at the record now and then.
     """
 
-    def __init__(self, store: Store, on_room: OnRoom | None = None) -> None:
+    def __init__(self, store: WorkerRole, on_room: OnRoom | None = None) -> None:
         self.store = store
         self.on_room = on_room
         self._lock = threading.Lock()

@@ -23,10 +23,10 @@ from turnwise.errors import ApplicationError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.wire import decode_value, encode_tool, encode_value
+from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.kept_errors import RaisedError
 from turnwise.record.runs.outcomes import Parking, Receipt
 from turnwise.record.runs.records import Claim, Json
-from turnwise.record.store import Store
 from turnwise.serving.attempts.served_agent import ServedAgent
 from turnwise.serving.attempts.work_times import Part, Work
 
@@ -46,7 +46,7 @@ class ReceiptRecord(Protocol):
 class StoreRecord:
     """Writes to the store once; for whoever holds no lease that could run out."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: WorkerRole) -> None:
         self._store = store
 
     def keep(self, claim: Claim, receipts: Sequence[Receipt]) -> bool | None:

@@ -7,9 +7,8 @@ import logging
 from turnwise.base.waits import PauseWait
 from turnwise.bus.base import Bus
 from turnwise.errors import EnvironmentFault
-from turnwise.record.asks.pauses import pause_of_new
+from turnwise.record.asks.pauses import EndedPauses, pause_of_new
 from turnwise.record.runs.transaction import RunTransaction
-from turnwise.record.store import Store
 from turnwise.serving.moves.permits import permit
 
 logger = logging.getLogger(__name__)
@@ -32,7 +31,7 @@ def hold_if_paused(tx: RunTransaction) -> bool:
     return True
 
 
-def tell_let_go(store: Store, bus: Bus, *, pinned: bool) -> None:
+def tell_let_go(record: EndedPauses, bus: Bus, *, pinned: bool) -> None:
     """Wake the runs, and publish permits for the asks, that ended pauses no longer hold.
 
     It stops after some batches, so that neither a request nor a sweep takes long, and at the first message that the
@@ -40,7 +39,7 @@ def tell_let_go(store: Store, bus: Bus, *, pinned: bool) -> None:
     """
     try:
         for _ in range(_BATCHES):
-            freed = store.let_go()
+            freed = record.let_go()
             if freed is None:
                 return
             for run in freed.runs:

@@ -176,7 +176,7 @@ class Fleet:
         if api is None:
             api = self._apis[slot.name] = load_service("gateway", "api").create_api(store, bus, *others, self._metrics)
         # Its routes take long to make; all that they know of this process is here.
-        api.state.gateway = replace(api.state.gateway, store=store, bus=bus)
+        api.state.gateway = replace(api.state.gateway, records=store, bus=bus)
         slot.api = api
 
     def _coordinator(self, slot: Slot, host: Host) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from decimal import Decimal
 
-from turnwise.record.store import Store
+from turnwise.record.roles.inspector import InspectorRole
 from turnwise.testing.simulator.promises import Violation, budgets_kept
 from turnwise.testing.simulator.record_copy import History
 
@@ -16,7 +16,7 @@ _TAKING = frozenset({"reserve", "reply", "expire_leases", "release", "defer"})
 class LimitsWatch:
     """Looks at every budget after each commit that may take from one."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: InspectorRole) -> None:
         self._store = store
         self.found: list[Violation] = []
 

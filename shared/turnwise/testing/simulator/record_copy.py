@@ -25,7 +25,7 @@ class History:
     @classmethod
     def of(cls, store: Store) -> History:
         """All of what a store keeps; memory is needed for as much."""
-        return cls(store.everything("histories", "loop_counts", "sweep_leases"))
+        return cls(store.inspector.everything("histories", "loop_counts", "sweep_leases"))
 
     def rows(self, table: str) -> list[Row]:
         """The rows of a table; none where this version of the record has no such table."""

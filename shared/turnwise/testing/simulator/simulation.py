@@ -21,6 +21,7 @@ from turnwise.errors import EnvironmentFault
 from turnwise.processes.metrics import Metrics
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.database.database import Database
+from turnwise.record.roles.inspector import InspectorRole
 from turnwise.record.store import Store
 from turnwise.testing.models import Pacing, copy_of
 from turnwise.testing.simulator.clients import Clients, Conversation, Human, Operator
@@ -103,13 +104,14 @@ def simulate(
     fleet = Fleet(world, installation.database, installation.apps, installation.apis, settings, installation.metrics)
     clients = Clients(world, fleet, conversations, human, operator)
     store = Store(installation.database)
+    record = store.inspector
     with _listening() as logged, ids_from(world.new_id), world.schedule.directed():
-        limits = LimitsWatch(store)
+        limits = LimitsWatch(record)
         if _limited(conversations, settings):
             world.after_each_commit = limits.look
         fleet.start()
         clients.start()
-        stuck = _direct(world, fleet, clients, store)
+        stuck = _direct(world, fleet, clients, record)
     history = History.of(store)
     errors = [*fleet.errors, *(error for _, error in world.schedule.failures)]
     violations = [
@@ -132,7 +134,7 @@ def simulate(
     )
 
 
-def _direct(world: World, fleet: Fleet, clients: Clients, store: Store) -> list[Violation]:
+def _direct(world: World, fleet: Fleet, clients: Clients, record: InspectorRole) -> list[Violation]:
     """Let time go by until everything is at rest; what is wrong if it never is."""
     schedule = world.schedule
     asked = False
@@ -140,12 +142,12 @@ def _direct(world: World, fleet: Fleet, clients: Clients, store: Store) -> list[
         schedule.wait(_LOOK)
         if not clients.done or fleet.working:
             continue
-        counts = store.run_counts()
+        counts = record.run_counts()
         if not any(counts.get(status) for status in ("queued", "running", "waiting")):
             world.calm()
-            if fleet.at_rest and _all_given_back(store):
+            if fleet.at_rest and _all_given_back(record):
                 return []
-        elif store.open_question_count() or store.parked_asks(limit=1):
+        elif record.open_question_count():
             if not asked:
                 clients.answer_questions()
             asked = not asked
@@ -165,10 +167,10 @@ def _limited(conversations: Mapping[int, Conversation], settings: ServiceSetting
     return own or any(limit is not None for limit in (*shared, *of_tenants))
 
 
-def _all_given_back(store: Store) -> bool:
+def _all_given_back(record: InspectorRole) -> bool:
     """Return whether no ask is leased and nothing is reserved; leases have to run out before."""
-    held = any(stat.leased for stat in store.queue_stats())
-    return not held and all(row["settled_at"] is not None for row in store.table("reservations"))
+    held = any(stat.leased for stat in record.queue_stats())
+    return not held and all(row["settled_at"] is not None for row in record.table("reservations"))
 
 
 def _counted() -> Callable[[], str]:

@@ -1,0 +1,25 @@
+"""The roles of administrators: of one tenant or of all, and of operators, who look after the installation."""
+
+from __future__ import annotations
+
+from turnwise.record.asks.fleet import Processes
+from turnwise.record.asks.pauses import EndedPauses, PauseList, Pauses
+from turnwise.record.budgets.usage import UsageOfTenants
+from turnwise.record.runs.core import Core
+from turnwise.record.runs.idempotency import Once
+from turnwise.record.tenants.audit_log import AuditLog
+from turnwise.record.tenants.caller import Deed
+from turnwise.record.tenants.keys import ApiKeys
+from turnwise.record.tenants.reach import EVERY_TENANT
+from turnwise.record.tenants.tenants import TenantChanges, Tenants
+
+
+class AdministratorRole(ApiKeys, Tenants, AuditLog, PauseList, UsageOfTenants):
+    """Keys, limits, the audit log, pauses and usage of the tenants within reach; no run."""
+
+
+class OperatorRole(AdministratorRole, TenantChanges, Pauses, EndedPauses, Processes):
+    """An administrator of all tenants, who also sets their limits, pauses work and sees the processes."""
+
+    def __init__(self, core: Core, *, deed: Deed | None = None, once: Once | None = None) -> None:
+        super().__init__(core, EVERY_TENANT, deed=deed, once=once)

@@ -1,0 +1,32 @@
+"""The role of a coordinator: the moves of runs, sweeps, and the deletion of what is kept no longer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from turnwise.record.asks.pauses import EndedPauses
+from turnwise.record.asks.sweep import Sweep
+from turnwise.record.budgets.providers import ProviderLines
+from turnwise.record.runs.core import Core
+from turnwise.record.runs.queries import RunLookup
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.tenants.audit_log import AuditRetention
+from turnwise.record.tenants.reach import EVERY_TENANT
+from turnwise.record.upkeep.purging import Purges
+
+
+class CoordinatorRole(Sweep, ProviderLines, EndedPauses, Purges, AuditRetention, RunLookup):
+    """Makes the moves of all tenants' runs, and looks after what no one else does."""
+
+    def __init__(self, core: Core) -> None:
+        super().__init__(core, EVERY_TENANT)
+
+    @contextmanager
+    def locked(self, run_id: str) -> Iterator[RunTransaction]:
+        """One writing transaction over a run, which waits for the lock of its row; an exception leaves nothing of it.
+
+        Raises `NotFoundError` for an unknown run.
+        """
+        with self._locked(run_id) as transaction:
+            yield transaction

@@ -1,0 +1,37 @@
+"""The role of a worker: asks of all tenants, under the claims that it holds."""
+
+from __future__ import annotations
+
+from turnwise.record.asks.claims import Claims
+from turnwise.record.asks.parking import AskParking
+from turnwise.record.asks.receipts import Receipts
+from turnwise.record.asks.replies import Replies
+from turnwise.record.asks.still_needed import Wanted
+from turnwise.record.asks.unclaimed import Overlooked
+from turnwise.record.budgets.providers import ProviderLines, Providers
+from turnwise.record.budgets.reservations import Reservations
+from turnwise.record.runs.core import Core
+from turnwise.record.runs.history_queries import Histories
+from turnwise.record.runs.queries import Documents
+from turnwise.record.tenants.reach import EVERY_TENANT
+from turnwise.record.tenants.tenants import KnownLimits
+
+
+class WorkerRole(
+    Claims,
+    Replies,
+    Receipts,
+    AskParking,
+    Wanted,
+    Overlooked,
+    Reservations,
+    Providers,
+    ProviderLines,
+    KnownLimits,
+    Histories,
+    Documents,
+):
+    """Claims asks and answers them."""
+
+    def __init__(self, core: Core) -> None:
+        super().__init__(core, EVERY_TENANT)

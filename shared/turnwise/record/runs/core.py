@@ -1,0 +1,42 @@
+"""The things that all roles of one record share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from turnwise.base.clock import SYSTEM_CLOCK, Clock
+from turnwise.record.asks.tenant_shares import TenantShares
+from turnwise.record.database.database import Database
+from turnwise.record.tenants.tenant import TenantLimits
+
+Notify = Callable[[str, int], None]
+
+
+class Core:
+    """A database and its leases; `notify(run_id, last_seq)` is called after a commit that wrote events.
+
+    `clock` is that of the process, which its services share; what is recorded is timed by the database. Where asks of
+    several tenants wait in a queue, each is served by its weight in `tenant_weights` (1 where it has none).
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        lease_seconds: float = 5.0,
+        notify: Notify | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        tenant_weights: Mapping[str, float] | None = None,
+    ) -> None:
+        self.database = database
+        self.lease_seconds = lease_seconds
+        self.notify = notify
+        self.clock = clock
+        self.tenant_shares = TenantShares(database, clock, tenant_weights or {})
+        # By tenant: when they were read, by the process's clock, and what they were.
+        self.known_limits: dict[str, tuple[float, TenantLimits]] = {}
+
+    def tell(self, run_id: str, seq: int) -> None:
+        """Pass on that the run has event `seq`."""
+        if self.notify is not None:
+            self.notify(run_id, seq)

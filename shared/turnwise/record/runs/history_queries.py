@@ -1,0 +1,50 @@
+"""The queries of whoever lets an agent answer: its history, and what was said in earlier runs of its session."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from turnwise.record.database.rows import names
+from turnwise.record.database.schema import agent_states, histories
+from turnwise.record.runs.part import RecordPart
+from turnwise.record.runs.records import HistoryRow, Json, RunRecord
+from turnwise.record.runs.session_queue import earlier_documents
+
+_HISTORY = tuple(histories.c[name] for name in ("idx", "role", "body", "tokens", "total", "document_id"))
+
+
+class Histories(RecordPart):
+    """Reads without locks."""
+
+    def earlier_document(self, run: RunRecord, document_id: str) -> Json | None:
+        """The body of a document of an earlier run of the same conversation, None if there is none of that id."""
+        with self._database.read() as connection:
+            return earlier_documents(connection, run, [document_id]).get(document_id)
+
+    def history(
+        self,
+        owner: str,
+        key: str,
+        *,
+        max_tokens: int | None = None,
+        after_idx: int = -1,
+        before_idx: int | None = None,
+    ) -> list[HistoryRow]:
+        """An agent's history between the two indexes: the longest end of it that is within `max_tokens`, in order.
+
+        What is kept under `owner`, the id of a run or of a session's conversation: a run of a session keeps what it
+        has added (`AgentRecord.base_len`).
+        """
+        conditions = [histories.c.owner == owner, histories.c.key == key, histories.c.idx > after_idx]
+        if before_idx is not None:
+            conditions.append(histories.c.idx < before_idx)
+        if max_tokens is not None:
+            everything = sa.select(agent_states.c.history_tokens).where(
+                agent_states.c.owner == owner, agent_states.c.key == key
+            )
+            least = everything.scalar_subquery() - max_tokens
+            # The first condition is what the index knows; the second drops the row that is only partly within.
+            conditions += [histories.c.total >= least, histories.c.total - histories.c.tokens >= least]
+        with self._database.read() as connection:
+            rows = connection.execute(sa.select(*_HISTORY).where(*conditions).order_by(histories.c.idx))
+            return [HistoryRow(**dict(zip(names(_HISTORY), row, strict=True))) for row in rows]
