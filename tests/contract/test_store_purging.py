@@ -19,7 +19,7 @@ from turnwise.errors import NotFoundError
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import Granted, ModelCall
 from turnwise.record.budgets.budgets import ScopeLimits
-from turnwise.record.database import schema
+from turnwise.record.database import budget_tables, schema
 from turnwise.record.database.columns import Document, Money
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import Claim, NewHistory, RunRecord, Usage
@@ -335,7 +335,7 @@ def test_budgets_of_days_and_months_long_over_are_deleted(store: Store) -> None:
     _calling(store, limits, tenant=tenant, session_id=new_id("session"))
     with store.database.begin() as connection:
         for scope, scope_id in old.items():
-            for table in (schema.budgets, schema.purged_usage):
+            for table in (budget_tables.budgets, budget_tables.purged_usage):
                 place = {"scope": scope, "scope_id": scope_id}
                 connection.execute(sa.insert(table).values(_row(table, tenant) | place))
     present = [row for row in store.inspector.table("budgets") if row["scope_id"] not in old.values()]

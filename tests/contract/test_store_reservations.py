@@ -19,8 +19,8 @@ from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall
 from turnwise.models.budget.wait import Wait
 from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS, Key, ScopeLimits, period_end
 from turnwise.record.budgets.reservations import Stale
+from turnwise.record.database.budget_tables import budgets, reservations
 from turnwise.record.database.database import Database
-from turnwise.record.database.schema import budgets, reservations
 from turnwise.record.runs.outcomes import CallUsage, Deferral, Reply
 from turnwise.record.runs.records import Claim, RunRecord, Usage
 from turnwise.record.states import RunStatus

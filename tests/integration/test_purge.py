@@ -21,7 +21,7 @@ from tests.support.store_parts import new_run
 from turnwise.processes.metrics import Metrics
 from turnwise.processes.observers.metrics import RunMetrics
 from turnwise.processes.settings import load_settings
-from turnwise.record.database import schema
+from turnwise.record.database import budget_tables, schema
 from turnwise.record.database.access_schema import audit
 from turnwise.record.database.columns import now
 from turnwise.record.states import RunStatus
@@ -168,7 +168,7 @@ def test_without_a_retention_nothing_is_deleted_but_old_budgets(store: Store) ->
     ended(store, "completed", 1e9)
     with store.database.begin() as connection:
         row = {"scope": "tenant_day", "scope_id": "default/2020-01-01"}
-        connection.execute(sa.insert(schema.budgets).values(row))
+        connection.execute(sa.insert(budget_tables.budgets).values(row))
     audited(store, ["aud_old"], sa.literal(1.0))
     sweep, _ = sweeping(store)
 

@@ -21,7 +21,7 @@ from turnwise.models.budget.budget import Amount, Budget
 from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall
 from turnwise.record.budgets.budgets import ScopeLimits, own_budget
 from turnwise.record.budgets.reservations import Stale
-from turnwise.record.database.schema import budgets
+from turnwise.record.database.budget_tables import budgets
 from turnwise.record.runs.outcomes import CallUsage, Reply
 from turnwise.record.runs.records import Claim, Usage
 from turnwise.record.states import RunStatus

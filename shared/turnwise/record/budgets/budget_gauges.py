@@ -12,8 +12,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.record.budgets.budgets import SESSION, TENANT_DAY, TENANT_MONTH
+from turnwise.record.database.budget_tables import budgets, reservations
 from turnwise.record.database.columns import word
-from turnwise.record.database.schema import budgets, reservations, runs
+from turnwise.record.database.schema import runs
 from turnwise.record.database.status_statements import status_in
 from turnwise.record.runs.part import RecordPart
 from turnwise.record.states import UNFINISHED

@@ -14,7 +14,8 @@ import sqlalchemy as sa
 
 from turnwise.models.budget.budget import Amount, Budget
 from turnwise.record.database import driver
-from turnwise.record.database.schema import budgets, purged_usage, runs
+from turnwise.record.database.budget_tables import budgets, purged_usage
+from turnwise.record.database.schema import runs
 from turnwise.record.runs.records import RunRecord
 from turnwise.record.runs.transaction import RunTransaction
 

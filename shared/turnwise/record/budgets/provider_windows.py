@@ -18,9 +18,10 @@ from turnwise.models.limits.provider import Target
 from turnwise.models.limits.window import Caps, LimitKind, Room, Window
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED
 from turnwise.record.database import driver
+from turnwise.record.database.budget_tables import provider_buckets, provider_calls
 from turnwise.record.database.columns import ONE, Document, Seconds, now, word
 from turnwise.record.database.database import Database
-from turnwise.record.database.schema import asks, provider_buckets, provider_calls
+from turnwise.record.database.schema import asks
 from turnwise.record.runs.outcomes import ProviderDown
 from turnwise.record.runs.records import AskRecord, Json, ProviderPlace
 from turnwise.record.states import AskStatus

@@ -18,8 +18,9 @@ from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall, grant
 from turnwise.models.budget.wait import Wait
 from turnwise.record.budgets.budgets import Books, Key, ScopeLimits
 from turnwise.record.database import driver
+from turnwise.record.database.budget_tables import reservations
 from turnwise.record.database.columns import word
-from turnwise.record.database.schema import asks, reservations, workers
+from turnwise.record.database.schema import asks, workers
 from turnwise.record.events.event import EventPlace
 from turnwise.record.events.usage_events import UsageReserved, UsageSettled
 from turnwise.record.runs.outcomes import CallUsage

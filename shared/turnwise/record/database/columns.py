@@ -1,4 +1,4 @@
-"""Column types and expressions that mean the same on SQLite and PostgreSQL."""
+"""Column types and expressions that mean the same on SQLite and PostgreSQL, and the collection of all tables."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from turnwise.base.json_bounds import MAX_STORED_DEPTH, is_too_deep
 from turnwise.errors import UnwritableError
+
+# Every table of the record is in it; `schema` loads the modules that define them.
+metadata = sa.MetaData()
 
 Document = sa.JSON(none_as_null=True)
 # Searchable, and therefore without NUL characters, which jsonb refuses.

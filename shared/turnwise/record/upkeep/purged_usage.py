@@ -13,8 +13,8 @@ from sqlalchemy.engine import Connection
 
 from turnwise.record.budgets.budgets import SESSION, TENANT_DAY, TENANT_MONTH, Key, period_end, scope_ids
 from turnwise.record.database import driver
+from turnwise.record.database.budget_tables import budgets, purged_usage
 from turnwise.record.database.database import Database
-from turnwise.record.database.schema import budgets, purged_usage
 from turnwise.record.runs.records import RunRecord
 
 # Days after the end of a day or month for which its budget is kept: calls of then may still be settled.

@@ -22,19 +22,10 @@ from sqlalchemy.engine import Connection
 
 from turnwise.record.budgets.budgets import TENANT_DAY, TENANT_MONTH
 from turnwise.record.database import driver, schema
+from turnwise.record.database.budget_tables import budgets, purged_usage, reservations
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.rows import RUN, run_of
-from turnwise.record.database.schema import (
-    agent_states,
-    budgets,
-    documents,
-    events,
-    histories,
-    purged_usage,
-    reservations,
-    runs,
-    sessions,
-)
+from turnwise.record.database.schema import agent_states, documents, events, histories, runs, sessions
 from turnwise.record.runs.part import RecordPart
 from turnwise.record.runs.records import RunRecord
 from turnwise.record.runs.writes import aside
