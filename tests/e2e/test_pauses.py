@@ -47,7 +47,7 @@ def _held(client: Client, run_id: str) -> RunWithTree:
     def look() -> RunWithTree | None:
         run = client.run(run_id)
         assert run.status not in ("completed", "failed")
-        return run if (run.waiting_for or {}).get("kind") == "paused" else None
+        return run if run.waiting_for and run.waiting_for["kind"] == "paused" else None
 
     return until(look, f"{run_id} to be held by a pause")
 

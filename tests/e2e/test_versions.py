@@ -50,7 +50,8 @@ def test_pinned_runs_are_served_by_processes_of_their_own_version(tmp_path: Path
             run, version = client.run(run_id), ["1.0", "2.0"][n % 2]
             assert (run.version, run.status_code) == (version, "USER_QUIT")
             events = list(numbered(client.events(run_id)))
-            said = [present(event.data)["document"]["content"] for event in events if event.type == "turn.replied"]
+            replied = [present(event.data) for event in events if event.type == "turn.replied"]
+            said = [present(data["document"])["content"] for data in replied]
             assert said == [f"version {version} heard run {n}", f"version {version} heard more"]
             assert not [event for event in events if "version" in (event.data or {}) and event.seq > 1]
 
@@ -76,7 +77,8 @@ def test_a_new_version_adopts_the_runs_of_the_old_one(tmp_path: Path) -> None:
         events = list(numbered(client.events(run_id)))
 
     replied = [present(event.data) for event in events if event.type == "turn.replied"]
-    assert [data["document"]["content"] for data in replied] == ["version 1.0 heard one", "version 2.0 heard two"]
+    said = [present(data["document"])["content"] for data in replied]
+    assert said == ["version 1.0 heard one", "version 2.0 heard two"]
     assert [data.get("version") for data in replied] == [None, "2.0"]
 
 
@@ -84,6 +86,7 @@ def _asked(client: Client, run_id: str) -> None:
     """Wait until the run asks its human."""
 
     def look() -> bool:
-        return bool((client.run(run_id).waiting_for or {}).get("kind") == "human")
+        waiting_for = client.run(run_id).waiting_for
+        return waiting_for is not None and waiting_for["kind"] == "human"
 
     until(look, f"{run_id} to ask")

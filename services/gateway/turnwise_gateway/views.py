@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import cast
 
+from turnwise.api.details import EventDetail
 from turnwise.api.events import EventView
 from turnwise.api.runs import FrameView, LimitsView, LinksView, ResultView, RunUsageView, RunView, RunWithTree
 from turnwise.record.runs.records import EventRecord, FrameRecord, Json, RunRecord
@@ -159,5 +161,5 @@ def event_view(event: EventRecord) -> EventView:
         turn=event.turn,
         candidate=event.candidate,
         ask=event.ask_id,
-        data=data,
+        data=cast("EventDetail | None", data),
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
+from turnwise.api.details import AsGiven, EventDetail
 from turnwise.api.view import View
 
 
@@ -23,7 +24,7 @@ class EventView(View):
         None, validation_alias=AliasChoices("try", "try_", "candidate"), serialization_alias="try"
     )
     ask: str | None = None
-    data: dict[str, Any] | None = None
+    data: Annotated[EventDetail, AsGiven()] | None = None
 
 
 class DeltaView(View):

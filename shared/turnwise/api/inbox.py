@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from turnwise.api.details import AsGiven, ErrorDetail
 from turnwise.api.open_values import OpenValues
 from turnwise.api.view import View
 
@@ -53,7 +54,7 @@ class ParkedView(View):
     began_at: datetime | None = None
     worker: HolderView | None = None
     attempts: int = Field(description="How often the ask was claimed.")
-    error: dict[str, Any] | None = None
+    error: Annotated[ErrorDetail, AsGiven()] | None = None
 
 
 Item = Annotated[QuestionView | ParkedView, Field(discriminator="kind")]

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from turnwise.api.details import AsGiven, ErrorDetail, ForkedFrom, WaitingFor
 from turnwise.api.open_values import OpenValues
 from turnwise.api.view import View
 
@@ -93,7 +94,9 @@ class RunView(View):
     status: Annotated[Status, OpenValues()]
     status_code: str | None = Field(description="How the root task ended.")
     session_id: str | None
-    forked_from: dict[str, Any] | None = Field(description="Of a fork: the other `run`, and the event `at` it.")
+    forked_from: Annotated[ForkedFrom, AsGiven()] | None = Field(
+        description="Of a fork: the other `run`, and the event `at` it."
+    )
     model: str | None = Field(description="In the place of all its agents' models, where it is set.")
     message: dict[str, Any]
     priority: int
@@ -105,14 +108,14 @@ class RunView(View):
     cancel_requested_at: datetime | None
     limits: LimitsView
     usage: RunUsageView
-    waiting_for: dict[str, Any] | None = Field(
+    waiting_for: Annotated[WaitingFor, AsGiven()] | None = Field(
         description="Of an unfinished run: the `kind` of what has to happen, what belongs to it, and a `sentence`."
     )
     stopped: StoppedView | None = Field(
         None, description="Of a run that a limit ended, also if its status is completed: that limit."
     )
     result: ResultView | None
-    error: dict[str, Any] | None
+    error: Annotated[ErrorDetail, AsGiven()] | None
     last_event: int
     links: LinksView
 

@@ -54,7 +54,7 @@ class ChatScreen:
         What happened before someone came to the run is not told again, but a question that is open is asked.
         """
         begun = self._run.last_event
-        open_question = (self._run.waiting_for or {}).get("question")
+        open_question = self._run.waiting_for.get("question") if self._run.waiting_for is not None else None
         for event in self._silence.between(self._client.events(self._run.id, text=self._pieces is not None)):
             if not isinstance(event, EventView):
                 if self._pieces is not None and isinstance(event, DeltaView):

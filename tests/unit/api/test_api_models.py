@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import pytest
+from pydantic import TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
+from pydantic_core import to_json
 
 from turnwise.api.access import KeyView, Scope
+from turnwise.api.details import AsGiven, WaitingFor
+from turnwise.api.events import EventView
 from turnwise.api.fleet import PauseKind, WorkerView
 from turnwise.api.inbox import InboxItem, ParkedView, QuestionView, UnknownItem
 from turnwise.api.pages import Page
-from turnwise.api.runs import StoppedView
+from turnwise.api.runs import RunView, StoppedView
 from turnwise.api.transcript import MessageItem, TranscriptView, UnknownPart
 from turnwise.record.asks import pauses
 from turnwise.record.tenants.caller import SCOPES
@@ -49,6 +53,36 @@ def test_no_schema_promises_fields_that_it_does_not_name() -> None:
     for mode in MODES:
         for view in (WorkerView, KeyView, TranscriptView, Page[ParkedView]):
             assert "additionalProperties" not in view.model_json_schema(mode=mode), view
+
+
+@pytest.mark.parametrize(
+    "found",
+    [{"kind": "weather", "place": "sea"}, {"kind": "retry", "attempt": "third", "error": 7}, {"sentence": None}],
+)
+def test_an_object_of_another_version_is_taken_as_it_is(found: dict[str, Any]) -> None:
+    waiting: TypeAdapter[Any] = TypeAdapter(Annotated[WaitingFor, AsGiven()])
+    event = {"seq": 1, "type": "x", "at": "2026-11-22T00:00:00Z", "run": "run_1", "data": found}
+
+    assert waiting.dump_json(waiting.validate_python(found)) == to_json(found)
+    assert EventView.model_validate(event).model_dump(mode="json", exclude_unset=True) == event
+
+
+def test_an_object_that_depends_on_a_kind_is_described_by_its_fields() -> None:
+    for mode in MODES:
+        described, null = RunView.model_json_schema(mode=mode)["properties"]["waiting_for"]["anyOf"]
+        assert null == {"type": "null"}
+        assert described["required"] == ["kind", "sentence"]
+        assert {"since", "due_at", "question", "error"} < set(described["properties"])
+        assert "additionalProperties" not in described
+
+
+def test_the_candidate_of_an_event_is_called_try_over_http() -> None:
+    event = {"seq": 1, "type": "x", "at": "2026-11-22T00:00:00Z", "run": "run_1", "try": 2}
+
+    found = EventView.model_validate(event)
+
+    assert found.candidate == 2
+    assert found.model_dump(mode="json", by_alias=True, exclude_unset=True) == event
 
 
 def test_an_open_value_is_described_by_the_known_ones() -> None:

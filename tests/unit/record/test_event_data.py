@@ -7,7 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
+from turnwise.api.details import EventDetail
 from turnwise.base.waits import BudgetWait, RetryWait, SessionWait
 from turnwise.record.asks.parked_reason import ParkedReason
 from turnwise.record.events import ask_events, run_events, usage_events
@@ -153,3 +155,12 @@ def test_every_type_of_event_has_its_data_here() -> None:
     }
 
     assert events == declared
+
+
+@pytest.mark.parametrize("data", [data for data, _ in _KEPT])
+def test_the_data_has_the_fields_that_the_api_describes(data: Any) -> None:
+    found = data.as_json()
+    told = {"document_id" if name == "document" else name: value for name, value in found.items()}
+
+    assert set(told) <= set(EventDetail.__annotations__)
+    assert TypeAdapter(EventDetail).validate_python(told) == told

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
+from tests.support.client_views import present
 
+from turnwise.api.details import WaitingFor
 from turnwise.base.waits import wait_of
 from turnwise.record.asks.worker_records import WorkerRecord
 from turnwise.record.runs.records import AskRecord, RunRecord
@@ -330,6 +333,15 @@ def test_a_situation_has_its_cause_and_its_sentence(now: Situation, facts: dict[
     assert said in why.sentence
     assert why.sentence.endswith(".")
     assert "\n" not in why.sentence
+
+
+@pytest.mark.parametrize("now", [case.values[0] for case in TABLE])
+def test_a_cause_has_the_fields_that_the_api_describes(now: Any) -> None:
+    found = present(why_waiting(now)).as_json()
+    told = found | {name: "2026-11-22T00:00:00Z" for name in ("since", "due_at") if found.get(name) is not None}
+
+    assert set(told) <= set(WaitingFor.__annotations__)
+    assert TypeAdapter(WaitingFor).validate_python(told) == told
 
 
 def test_what_has_ended_waits_for_nothing() -> None:

@@ -117,7 +117,7 @@ class Chat:
         if self.session is None:
             return None
         waiting = self.client.runs(session=self.session, status="waiting").items
-        return next((run for run in waiting if (run.waiting_for or {}).get("kind") == "human"), None)
+        return next((run for run in waiting if run.waiting_for and run.waiting_for["kind"] == "human"), None)
 
 
 def _said() -> str | None:
