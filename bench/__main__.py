@@ -33,7 +33,8 @@ def main() -> None:
     print(f"{'way':<34}{'turns':>6}{'at once':>9}{'turns/s':>10}{'bytes/turn':>12}   CPU ms/turn")
     local = [in_process.measure(turns) for turns in (_SHORT, _LONG)]
     _show(local)
-    _show([embedded.measure(turns) for turns in (_SHORT, _LONG)])
+    for moves in ("coordinator", "worker"):
+        _show([embedded.measure(turns, moves=moves) for turns in (_SHORT, _LONG)])
     print()
     _ratio("in-process: turns/s of the long loop to the short one", local[1].rate / local[0].rate, "at least 1")
     _ratio("in-process: CPU of a turn at turn 5,000 to one at turn 50", in_process.ageing(), "at most 1.05")
@@ -47,9 +48,9 @@ def _distributed() -> None:
     try:
         with fresh_rabbitmq() as broker:
             bare = {n: two_hop_ping_pong(broker, 1_500, n) for n in (1, _MANY)}
-        for together, label in ((False, "distributed"), (True, "distributed, move with reply")):
+        for moves, label in (("coordinator", "distributed"), ("worker", "distributed, carried")):
             with fresh_rabbitmq() as broker, fresh_postgres() as database:
-                results = distributed.measure(label, database, broker, loops, move_with_reply=together)
+                results = distributed.measure(label, database, broker, loops, moves=moves)
             _show(results)
             for result in (results[0], results[2]):
                 share = result.rate / bare[result.conversations]

@@ -46,7 +46,7 @@ def measure(
     broker_url: str,
     loops: list[tuple[int, int]],
     *,
-    move_with_reply: bool,
+    moves: str = "coordinator",
     app: str = "bench.tool_loop:app",
     variables: Mapping[str, str] | None = None,
 ) -> list[Result]:
@@ -55,7 +55,7 @@ def measure(
     `app` is the application that the processes load; `variables` are added to their environment. Before the loops they
     answer `WARM_UP` turns.
     """
-    with running(database_url, broker_url, move_with_reply=move_with_reply, app=app, variables=variables) as services:
+    with running(database_url, broker_url, moves=moves, app=app, variables=variables) as services:
 
         def pids() -> list[int]:
             return services.pids
@@ -70,7 +70,7 @@ def running(
     broker_url: str,
     *,
     services: Sequence[Sequence[str]] = POOLS,
-    move_with_reply: bool = True,
+    moves: str = "worker",
     app: str = "bench.tool_loop:app",
     variables: Mapping[str, str] | None = None,
 ) -> Iterator[Running]:
@@ -81,7 +81,7 @@ def running(
         "TURNWISE_APP": app,
         "TURNWISE_DATABASE_URL": database_url,
         "TURNWISE_BROKER_URL": broker_url,
-        "TURNWISE_MOVE_WITH_REPLY": str(move_with_reply).lower(),
+        "TURNWISE_MOVES": moves,
         "TURNWISE_LOG_LEVEL": "WARNING",
     }
     database = Database(database_url)

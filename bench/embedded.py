@@ -27,11 +27,12 @@ from turnwise_coordinator.coordinator import Coordinator
 from turnwise_responders.responders import Responders
 
 
-def measure(turns: int, conversations: int = 1) -> Result:
+def measure(turns: int, conversations: int = 1, *, moves: str = "coordinator") -> Result:
     """Turns a second with one file, synchronous NORMAL."""
-    with server() as (store, bus):
-        served.measure("embedded", store, bus, 10, 1, _own)
-        return served.measure("embedded", store, bus, turns, conversations, _own)
+    way = "embedded" if moves == "coordinator" else "embedded, carried"
+    with server(moves=moves) as (store, bus):
+        served.measure(way, store, bus, 10, 1, _own)
+        return served.measure(way, store, bus, turns, conversations, _own)
 
 
 def _own() -> list[int]:
@@ -45,12 +46,13 @@ def server(
     synchronous: Literal["NORMAL", "FULL"] = "NORMAL",
     app: App = app,
     max_turns: int | None = None,
+    moves: str = "coordinator",
 ) -> Iterator[tuple[Store, InProcessBus]]:
     """An embedded server on a database (default: a file of its own), and threads that serve it."""
     with tempfile.TemporaryDirectory() as folder:
         database = Database(url or f"sqlite:///{Path(folder) / 'bench.db'}", synchronous=synchronous)
         database.migrate()
-        store, bus, settings = Store(database), InProcessBus(), load_settings(max_turns=max_turns)
+        store, bus, settings = Store(database), InProcessBus(), load_settings(max_turns=max_turns, moves=moves)
         metrics = Metrics(CollectorRegistry())
         observers = observers_of(app, bus, metrics)
         coordinator = Coordinator(store, bus, app, settings, observers)

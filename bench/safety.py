@@ -35,7 +35,7 @@ from tests.support.brokers import AMQP_URL, fresh_rabbitmq
 from tests.support.databases import fresh_postgres
 from turnwise.processes.bootstrap import open_parts
 from turnwise.record.database.database import Database
-from turnwise.processes.settings import load_settings
+from turnwise.processes.settings import ServiceSettings, load_settings
 
 def answer(measure):
     print("ready", flush=True)
@@ -49,7 +49,10 @@ def of_services(label, together):
             raise SystemExit("both trees would use the same queues: rabbitmqctl, which makes virtual hosts, fails")
         where = {"app": "bench.tool_loop:app", "database_url": database, "broker_url": broker}
         settings = {f"TURNWISE_{name.upper()}": value for name, value in where.items()}
-        settings |= {"TURNWISE_MOVE_WITH_REPLY": str(together).lower(), "TURNWISE_LOG_LEVEL": "WARNING"}
+        moves = {"TURNWISE_MOVES": "worker" if together else "coordinator"}
+        if "moves" not in ServiceSettings.model_fields:  # an earlier version
+            moves = {"TURNWISE_MOVE_WITH_REPLY": str(together).lower()}
+        settings |= moves | {"TURNWISE_LOG_LEVEL": "WARNING"}
         made = Database(database)
         made.migrate()
         made.close()
@@ -70,7 +73,7 @@ elif way == "embedded":
 else:
     of_services(way, together=way != "distributed")
 """
-WAYS = ("in-process", "embedded", "distributed", "distributed, move with reply")
+WAYS = ("in-process", "embedded", "distributed", "distributed, moved by workers")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,16 +22,18 @@ def main() -> None:
     """Do what is asked for, and print it."""
     parser = argparse.ArgumentParser(prog="python -m bench.capacity", description=__doc__)
     parser.add_argument("what", choices=["measure", "check", "predict"])
-    parser.add_argument("--move-with-reply", action="store_true", help="measure: moves made by whoever replies")
+    parser.add_argument(
+        "--moves", choices=["coordinator", "worker"], default="coordinator", help="measure: who makes them"
+    )
     parser.add_argument("--measurements", type=Path, help="the JSON file to write, or to read")
     parser.add_argument("--images", type=Path, default=_ROOT / "docs" / "images", help="predict: where plots go")
     parser.add_argument("--again", action="store_true", help="check: compare with the real runs of the last time")
     given = parser.parse_args()
-    file = given.measurements or (_TOGETHER if given.move_with_reply else _APART)
+    file = given.measurements or (_TOGETHER if given.moves == "worker" else _APART)
     if given.what == "measure":
         from bench.capacity.measure import measure
 
-        found = measure(move_with_reply=given.move_with_reply)
+        found = measure(moves=given.moves)
         found.write(file)
         print(file.read_text(), end="")
     elif given.what == "check":

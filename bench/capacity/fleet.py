@@ -37,7 +37,7 @@ class Plan:
     coordinators: int = 1
     coordinator_threads: int = 4
     latency: float = 1.0
-    move_with_reply: bool = False
+    moves: str = "coordinator"
 
 
 @dataclass
@@ -137,7 +137,7 @@ def _environment(plan: Plan, database: str, broker: str, ports: list[int], folde
         "TURNWISE_BROKER_URL": broker,
         "TURNWISE_BIND": f"127.0.0.1:{ports[0]}",
         "TURNWISE_LOG_LEVEL": "ERROR",
-        "TURNWISE_MOVE_WITH_REPLY": str(plan.move_with_reply).lower(),
+        "TURNWISE_MOVES": plan.moves,
         # On a loaded machine a beat is late; here nobody dies, and a lease that is lost would be measured, too.
         "TURNWISE_LEASE_SECONDS": "30",
         "OPENAI_BASE_URL": f"http://127.0.0.1:{ports[1]}/v1",

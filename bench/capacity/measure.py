@@ -22,10 +22,10 @@ _RUNS, _TURNS, _WARM, _IDLE = 12, 40, 2, 4.0
 _LATENCY = 0.2
 
 
-def measure(*, move_with_reply: bool = False) -> Measurements:
+def measure(*, moves: str = "coordinator") -> Measurements:
     """Run some conversations and take their costs apart."""
     flush = _flush()
-    plan = Plan(latency=_LATENCY, move_with_reply=move_with_reply)
+    plan = Plan(latency=_LATENCY, moves=moves)
     before = os.getloadavg()[0]
     with TemporaryDirectory(prefix="turnwise-capacity-") as name:
         folder = Path(name)

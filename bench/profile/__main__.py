@@ -20,14 +20,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.profile", description=__doc__)
     parser.add_argument("way", choices=["embedded", "distributed"])
     parser.add_argument("--turns", type=int, default=200, help="the length of the conversation that is measured")
+    parser.add_argument("--moves", choices=["coordinator", "worker"], default="coordinator")
     given = parser.parse_args()
-    print(_profile(given.way, given.turns).table())
+    print(_profile(given.way, given.turns, given.moves).table())
 
 
-def _profile(way: str, turns: int) -> Turn:
+def _profile(way: str, turns: int, moves: str) -> Turn:
     if way == "embedded":
-        return embedded.profile(turns)
-    return distributed.profile(turns)
+        return embedded.profile(turns, moves=moves)
+    return distributed.profile(turns, moves=moves)
 
 
 if __name__ == "__main__":

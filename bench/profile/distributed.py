@@ -15,7 +15,7 @@ from bench.profile.application import FOLDER
 from bench.profile.turn import Turn
 
 
-def profile(turns: int) -> Turn:
+def profile(turns: int, *, moves: str = "coordinator") -> Turn:
     """Measure one conversation of so many turns; raises `NoPostgresError`, `BrokerMissing`."""
     with (
         TemporaryDirectory(prefix="turnwise-profile-") as folder,
@@ -27,7 +27,7 @@ def profile(turns: int) -> Turn:
             database,
             broker,
             [(turns, 1)],
-            move_with_reply=False,
+            moves=moves,
             app="bench.profile.application:app",
             variables={FOLDER: folder},
         )

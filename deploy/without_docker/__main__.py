@@ -80,7 +80,7 @@ async def _serve(file: ComposeFile, programs: Mapping[str, Program], screen: Scr
 def _programs(
     file: ComposeFile, places: Places, data: Path, used: Mapping[str, str], screen: Screen
 ) -> dict[str, Program]:
-    """The program of each service; what is in a profile and can not be had here is left out, and told."""
+    """The program of each service; what is in a profile and cannot be had here is left out, and told."""
     found = {}
     for name, service in file.services.items():
         if name in used:

@@ -137,7 +137,7 @@ def read_compose_file(
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
-        raise ComposeError(f"{path} can not be read: {error}") from error
+        raise ComposeError(f"{path} cannot be read: {error}") from error
     if not isinstance(found, dict) or not isinstance(found.get("services"), dict):
         raise ComposeError(f"{path} has no services; expected a compose file")
     variables = {**_values_of(path.parent / ".env"), **environment}

@@ -47,7 +47,7 @@ class Keeper:
     async def run(self) -> int:
         """Start it, and again as its restart policy says; returns when it is not started again, with `ended` set.
 
-        Raises `ComposeError` if it can not be started at all.
+        Raises `ComposeError` if it cannot be started at all.
         """
         loop = asyncio.get_running_loop()
         self._running = True
@@ -140,7 +140,7 @@ class Keeper:
         except OSError as error:
             self._running = False
             raise ComposeError(
-                f"{program.command[0]} can not be started in {program.folder}: {error.strerror}"
+                f"{program.command[0]} cannot be started in {program.folder}: {error.strerror}"
             ) from error
         finally:
             os.close(write_end)

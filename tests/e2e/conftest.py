@@ -37,9 +37,9 @@ def embedded(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="package")
-def moving_with_reply(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
-    """`turnwise up`, where whoever has answered makes the next move as well."""
-    installation = Embedded(tmp_path_factory.mktemp("moving-with-reply"), move_with_reply="true")
+def carrying(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
+    """`turnwise up`, where whoever has answered carries the run on."""
+    installation = Embedded(tmp_path_factory.mktemp("carrying"), moves="worker")
     yield installation
     installation.stop()
 

@@ -18,7 +18,7 @@ from turnwise.client import Client
 from turnwise.errors import NotFoundError
 
 
-@pytest.fixture(params=["embedded", "moving_with_reply", DISTRIBUTED[0]])
+@pytest.fixture(params=["embedded", "carrying", DISTRIBUTED[0]])
 def client(request: pytest.FixtureRequest) -> Iterator[Client]:
     """The API of an installation whose tests may pause what they like."""
     with Client(request.getfixturevalue(request.param).url) as made:

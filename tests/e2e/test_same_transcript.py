@@ -34,9 +34,9 @@ def test_an_embedded_run_has_the_transcript_of_one_in_process(scenario: Scenario
 
 @each_scenario
 def test_a_run_whose_responders_make_the_moves_has_the_transcript_of_one_in_process(
-    scenario: Scenario, moving_with_reply: Embedded
+    scenario: Scenario, carrying: Embedded
 ) -> None:
-    with Client(moving_with_reply.url) as client:
+    with Client(carrying.url) as client:
         assert_same(served.play(client, scenario), expected(scenario))
 
 

@@ -11,11 +11,12 @@ from typing import Any
 from turnwise import App, ChatDocument, Task
 from turnwise.agents.kept_state import AgentMemory
 from turnwise.base.ids import new_id
+from turnwise.bus.envelope import AskEnvelope
 from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
 from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import AskRecord, NewDocument, NewRun, RunRecord
+from turnwise.record.runs.records import AskRecord, Claim, NewDocument, NewRun, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
@@ -39,15 +40,25 @@ _TASK = "scenario"
 _ALL = 100_000
 
 
+@dataclass(frozen=True)
+class Everything:
+    """A worker that takes every next ask."""
+
+    worker_id: str
+
+    def takes(self, tx: RunTransaction, queue: str) -> bool:
+        return True
+
+
 class ServedPlayer:
     """Plays one scenario after the other over `store`.
 
-    `move_with_reply`: who has written a reply makes the next move in the same transaction, as the setting has it.
+    `carried`: who has written a reply makes the next move in the same transaction, and holds the next ask at once.
     """
 
-    def __init__(self, store: Store, *, move_with_reply: bool) -> None:
+    def __init__(self, store: Store, *, carried: bool) -> None:
         self._store = store
-        self._move_with_reply = move_with_reply
+        self._carried = carried
         self._worker = store.process.register_worker(
             WorkerInfo(kind="responders", queues=("llm", "agent"), host="here", pid=1, version="1")
         )
@@ -55,7 +66,7 @@ class ServedPlayer:
     def play(self, scenario: model.Scenario) -> Observation:
         """Build the scenario's team in each 'process' and make its runs."""
         world, observer = World(ScriptedHuman(scenario.human)), Observer()
-        install = _Installation(self._store, self._worker, scenario, observer, world, self._move_with_reply)
+        install = _Installation(self._store, self._worker, scenario, observer, world, self._carried)
         runs, calls_before = [], None
         for call in scenario.runs:
             runs.append(install.run(call))
@@ -90,11 +101,11 @@ class _Installation:
         scenario: model.Scenario,
         observer: Observer,
         world: World,
-        move_with_reply: bool,
+        carried: bool,
     ) -> None:
         self._store, self._worker = store, worker
         self._scenario, self._world = scenario, world
-        self._move_with_reply = move_with_reply
+        self._carried = carried
         # A version of its own keeps what an ill-fated scenario leaves behind from the claims of others.
         self._version = new_id("version")
         # A later run finds the agents as the one before left them, as it does in one process.
@@ -142,32 +153,36 @@ class _Installation:
         answers = 0
         moved = self._move(run_id)
         while not moved.run.ended:
-            if moved.ask is None:
+            if moved.ask is not None:
+                moved = self._answer(self._claim(moved.ask), self._workers[answers % len(self._workers)])
+                answers += 1
+            elif moved.claim is not None:
+                moved = self._answer(moved.claim, self._workers[answers % len(self._workers)])
+            else:
                 self._answer_as_human(run_id)
                 moved = self._move(run_id)
-            else:
-                moved = self._answer(moved, self._workers[answers % len(self._workers)])
-                answers += 1
 
     def _move(self, run_id: str) -> Moved:
         with self._store.coordinator.locked(run_id) as transaction:
             return self._coordinator.mover.move(transaction)
 
-    def _answer(self, asked: Moved, process: _Process) -> Moved:
-        assert asked.ask is not None
-        claim = self._store.worker.claim(asked.ask.queue, self._worker, self._version)
-        assert claim is not None, f"nobody could claim {asked.ask.ask}"
-        assert claim.ask.id == asked.ask.ask
+    def _claim(self, asked: AskEnvelope) -> Claim:
+        claim = self._store.worker.claim(asked.queue, self._worker, self._version)
+        assert claim is not None, f"nobody could claim {asked.ask}"
+        assert claim.ask.id == asked.ask
+        return claim
+
+    def _answer(self, claim: Claim, process: _Process) -> Moved:
         reply = process.answering.answer(claim)
-        assert isinstance(reply, Reply), f"{asked.ask.ask} was put off"
+        assert isinstance(reply, Reply), f"{claim.ask.id} was deferred"
         moves: list[Moved] = []
 
         def then(transaction: RunTransaction) -> None:
-            moves.append(process.mover.move(transaction))
+            moves.append(process.mover.move(transaction, carrier=Everything(self._worker)))
 
-        assert self._store.worker.reply(claim, reply, then if self._move_with_reply else None)
+        assert self._store.worker.reply(claim, reply, then if self._carried else None)
         process.answering.accepted(claim, reply)
-        return moves[0] if moves else self._move(asked.run.id)
+        return moves[0] if moves else self._move(claim.run.id)
 
     def _answer_as_human(self, run_id: str) -> None:
         asked, calls, question = self._question(run_id)

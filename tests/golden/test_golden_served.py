@@ -15,10 +15,10 @@ from .model import Scenario, load_all
 from .served_player import ServedPlayer
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["two transactions", "move with reply"])
+@pytest.fixture(scope="module", params=[False, True], ids=["moved by a coordinator", "carried by a worker"])
 def player(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPlayer]:
     database = fresh_sqlite(tmp_path_factory.mktemp("golden") / "record.db")
-    yield ServedPlayer(Store(database, lease_seconds=3_600), move_with_reply=request.param)
+    yield ServedPlayer(Store(database, lease_seconds=3_600), carried=request.param)
     database.close()
 
 

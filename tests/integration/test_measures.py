@@ -64,9 +64,9 @@ def _reader(registry: CollectorRegistry) -> Value:
     return value
 
 
-@pytest.mark.parametrize("with_reply", [True, False], ids=["by the worker", "by a coordinator"])
-def test_each_stage_of_a_turn_is_measured_by_queue(store: Store, with_reply: bool) -> None:
-    with Desk(store, _app(), move_with_reply=with_reply) as desk:
+@pytest.mark.parametrize("moves", ["worker", "coordinator"])
+def test_each_stage_of_a_turn_is_measured_by_queue(store: Store, moves: str) -> None:
+    with Desk(store, _app(), moves=moves) as desk:
         value = _reader(desk.metrics.registry)
         run = desk.go_on(desk.submit("desk"))
         while not run.ended:  # the worker that answered has asked already

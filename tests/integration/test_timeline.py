@@ -101,11 +101,9 @@ def kinds(view: TimelineView) -> list[list[str]]:
     return [[span.kind for span in item.spans] for item in view.items]
 
 
-@pytest.mark.parametrize("move_with_reply", [True, False])
-def test_each_ask_says_who_claimed_it_what_was_called_and_when_the_run_moved_on(
-    store: Store, move_with_reply: bool
-) -> None:
-    with Desk(store, app_of(CALL, "DONE well"), move_with_reply=move_with_reply) as desk:
+@pytest.mark.parametrize("moves", ["worker", "coordinator"])
+def test_each_ask_says_who_claimed_it_what_was_called_and_when_the_run_moved_on(store: Store, moves: str) -> None:
+    with Desk(store, app_of(CALL, "DONE well"), moves=moves) as desk:
         run_id = desk.submit("desk")
         work_on(desk, run_id)
     view = seen(store, run_id)
@@ -122,7 +120,7 @@ def test_each_ask_says_who_claimed_it_what_was_called_and_when_the_run_moved_on(
         assert attempt.host and attempt.claimed_at is not None
         assert item.asked_at <= attempt.claimed_at <= attempt.ended_at
         assert item.answered_at == attempt.ended_at and item.moved_at is not None
-        assert (item.moved_at == item.answered_at) is move_with_reply
+        assert (item.moved_at == item.answered_at) is (moves == "worker")
         assert [call.kind for call in attempt.calls] == [{"llm": "model", "agent": "tool"}[item.responder]]
     assert view.items[2].attempts[0].calls[0].name == "look_up"
     assert {one.kind for one in view.shares} >= {"queue", "worker", "move"}

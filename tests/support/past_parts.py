@@ -32,7 +32,7 @@ _STEPS = 200
 class Stage:
     """One task, served step by step; what was answered to each ask is remembered by its place in the run.
 
-    `move_with_reply`: who has written a reply makes the next move in the same transaction.
+    `with_reply`: who has written a reply makes the next move in the same transaction.
     """
 
     def __init__(

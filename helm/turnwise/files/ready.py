@@ -22,7 +22,7 @@ def get(url: str) -> dict:
 
 
 def what_is_wrong(base: str, queues: list[str]) -> str:
-    """Why the installation can not work; empty if it can."""
+    """Why the installation cannot work; empty if it can."""
     try:
         get(f"{base}/health/ready")
         workers = get(f"{base}/v1/workers")["items"] if TOKEN else []

@@ -1,4 +1,4 @@
-{{/* What the schema can not say: values that are right alone and wrong together. One definition for each subject. */}}
+{{/* What the schema cannot say: values that are right alone and wrong together. One definition for each subject. */}}
 {{- define "turnwise.checks" -}}
 {{- include "turnwise.checkNames" . }}
 {{- include "turnwise.checkPaths" . }}
@@ -141,7 +141,7 @@
 {{- include "turnwise.checkRange" (dict "name" (printf "workers: pool %s: scaling" .worker.name) "range" $scaling) }}
 {{- if and $scaling.enabled (lt (int $scaling.minReplicas) 1) }}
 {{- if eq $autoscaling.kind "hpa" }}
-{{- fail (printf "workers: pool %s has scaling.minReplicas 0, which a HorizontalPodAutoscaler can not do; use at least 1, or autoscaling.kind keda" .worker.name) }}
+{{- fail (printf "workers: pool %s has scaling.minReplicas 0, which a HorizontalPodAutoscaler cannot do; use at least 1, or autoscaling.kind keda" .worker.name) }}
 {{- else if and (eq $autoscaling.kind "keda") (eq $autoscaling.keda.trigger "rabbitmq") }}
 {{- fail (printf "workers: pool %s has scaling.minReplicas 0, but the trigger rabbitmq sees no leased work, so its last worker would be stopped in the middle of it; use at least 1, or the trigger postgresql or prometheus" .worker.name) }}
 {{- end }}

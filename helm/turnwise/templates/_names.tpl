@@ -106,7 +106,7 @@ defaults, and those of its `scaling` likewise; Helm's own merging would take fal
 {{- first $paths | trimSuffix "/" }}
 {{- end }}
 
-{{/* hook, init or none: before an installation there is no database of the evaluation mode, so a hook can not be. */}}
+{{/* hook, init or none: before an installation there is no database of the evaluation mode, so a hook cannot be. */}}
 {{- define "turnwise.migrateMode" -}}
 {{- ternary "init" .Values.migrate.mode .Values.evaluation.enabled }}
 {{- end }}

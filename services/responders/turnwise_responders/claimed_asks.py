@@ -39,6 +39,33 @@ class Holdings:
                 with self._lock:
                     self._held.discard(_place(claim))
 
+    @contextmanager
+    def carry(self, claim: Claim) -> Iterator[None]:
+        """Hold an ask that was written as claimed, until the end of the `with` block."""
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._held.discard(_place(claim))
+
+    @contextmanager
+    def carrying(self, written: list[Claim]) -> Iterator[bool]:
+        """Around a commit that may claim an ask, which is then in `written`; gives whether it may."""
+        with self._lock:
+            may = not self._in_doubt
+            self._claiming += may
+        try:
+            yield may
+            with self._lock:
+                self._held.update(_place(claim) for claim in written)
+        except DatabaseUnavailableError:
+            with self._lock:
+                self._in_doubt = self._in_doubt or may
+            raise
+        finally:
+            with self._lock:
+                self._claiming -= may
+
     def count(self) -> int:
         """Return how many asks are in hand, those included that are being claimed."""
         with self._lock:

@@ -35,6 +35,7 @@ from turnwise.serving.moves.moved import Moved
 from turnwise.serving.moves.permits import permit
 from turnwise.serving.moves.versions import taken_over
 from turnwise.serving.observer import Observers
+from turnwise_responders.carrying import RunCarrier
 from turnwise_responders.claimed_asks import Holdings
 from turnwise_responders.in_flight import InFlight
 from turnwise_responders.leased_record import LeasedRecord
@@ -83,9 +84,10 @@ class Responders:
                 pinned=settings.pinned,
                 observers=observers,
             )
-            if settings.move_with_reply
+            if settings.moves == "worker"
             else None
         )
+        self._slice_seconds = settings.slice_seconds
         self._queues = frozenset(queues)
         self._paused = paused
         self.hearing = Hearing(self._clock, settings.deaf_seconds)
@@ -163,18 +165,31 @@ class Responders:
         return self._holdings.count()
 
     def serve(self, queue: str) -> bool:
-        """Claim one ask of the queue and answer it; whether one was claimed."""
+        """Claim one ask of the queue and answer it, and the asks of its run that follow; whether one was claimed."""
         worker = self._incarnation.current()
-        if worker is None or self._draining or self._paused(queue):
+        if worker is None or not self._takes(queue):
             return False
         with self._holdings.claim(queue, worker, self._version) as claim:
-            if claim is not None:
-                self._observers.ask_claimed(claim)
-                with self._observers.around_attempt(claim):
-                    self._answer(claim)
-        return claim is not None
+            if claim is None:
+                return False
+            carrier = RunCarrier(self._record, worker, self._takes, self._slice_seconds)
+            following = self._claimed(claim, carrier)
+        while following is not None:
+            with self._holdings.carry(following):
+                following = self._claimed(following, carrier)
+        return True
 
-    def _answer(self, claim: Claim) -> None:
+    def _takes(self, queue: str) -> bool:
+        """Return whether this process takes asks of the queue now."""
+        return queue in self._queues and not self._draining and not self._paused(queue) and self.healthy
+
+    def _claimed(self, claim: Claim, carrier: RunCarrier) -> Claim | None:
+        """Answer what was claimed; return the run's next ask, if the carrier took it."""
+        self._observers.ask_claimed(claim)
+        with self._observers.around_attempt(claim):
+            return self._answer(claim, carrier)
+
+    def _answer(self, claim: Claim, carrier: RunCarrier) -> Claim | None:
         """Answer what was claimed, or defer it, or release it."""
         started = self._clock.monotonic()
         try:
@@ -188,17 +203,17 @@ class Responders:
                 extra={"action": "record_unreadable"},
             )
             self._until_back(claim, lambda: self._record.release(claim, "database_away"))
-            return
+            return None
         if outcome is None:  # this process has to end without a word
-            return
+            return None
         self._observers.attempt_ended(claim, outcome)
         try:
-            self._hand_in(claim, outcome, started)
+            return self._hand_in(claim, outcome, carrier, started)
         except UnwritableError as error:  # of a deferral, a release or a parking; replies have it in `_write`
-            self._keep(claim, _refused(claim, outcome, error), started)
+            return self._keep(claim, _refused(claim, outcome, error), carrier, started)
 
-    def _hand_in(self, claim: Claim, outcome: Outcome, started: float) -> None:
-        """Write what became of the ask, whatever that is."""
+    def _hand_in(self, claim: Claim, outcome: Outcome, carrier: RunCarrier, started: float) -> Claim | None:
+        """Write what became of the ask, whatever that is; return the run's next ask, if the carrier took it."""
         if isinstance(outcome, Deferral):
             deferral = outcome
             if self._until_back(claim, lambda: self._record.defer(claim, deferral)) is not None:
@@ -211,20 +226,21 @@ class Responders:
             if self._until_back(claim, lambda: self._record.park(claim, parking)):
                 self._observers.ask_parked(claim, parking)
         else:
-            self._keep(claim, replace(outcome, traceparent=current_traceparent()), started)
+            return self._keep(claim, replace(outcome, traceparent=current_traceparent()), carrier, started)
+        return None
 
-    def _keep(self, claim: Claim, reply: Reply, started: float) -> None:
+    def _keep(self, claim: Claim, reply: Reply, carrier: RunCarrier, started: float) -> Claim | None:
         """Write the reply, and tell what follows from it; `started` is when the responder was called."""
         answered = self._clock.monotonic()
         reply = replace(reply, version=taken_over(claim.run, self._app))
         moves: list[Moved] = []
-        accepted = self._write(claim, reply, moves)
+        accepted = self._write(claim, reply, carrier, moves)
         if accepted is None:
-            return
+            return None
         worked, written = answered - started, self._clock.monotonic() - answered
         if not accepted:
             self._observers.reply_discarded(claim, reply, worked, written)
-            return
+            return None
         self._answering.accepted(claim, reply)
         self._observers.reply_stored(claim, reply, worked, written, moved=bool(moves))
         for moved in moves:
@@ -232,6 +248,7 @@ class Responders:
             self._observers.moved(moved)
         if not moves:
             self._dispatcher.wake(claim.run.id)
+        return moves[0].claim if moves else None
 
     def _drop(self, claim: Claim, release: Release) -> bool | None:
         """Release what was cancelled, and let a coordinator see why; if it is no longer ours, keep the books.
@@ -250,7 +267,7 @@ class Responders:
             self._until_back(claim, lambda: self._record.reply(claim, late))
         return held
 
-    def _write(self, claim: Claim, reply: Reply, moves: list[Moved]) -> bool | None:
+    def _write(self, claim: Claim, reply: Reply, carrier: RunCarrier, moves: list[Moved]) -> bool | None:
         """Write the reply, and whether it was accepted; None if this process had to stop before it could.
 
         The lease is renewed as long as this process lives, so no one else would write it. A reply that no database
@@ -259,8 +276,21 @@ class Responders:
 
         def write(what: Reply) -> bool:
             moves.clear()
-            return self._record.reply(claim, what, self._then(claim, moves))
+            return self._record.reply(claim, what)
 
+        if self._mover is not None:
+            mover = self._mover
+            try:
+                return self._until_back(claim, lambda: self._write_moving(claim, reply, mover, carrier, moves))
+            except EnvironmentFault:
+                raise
+            except Exception as error:  # noqa: BLE001 - the coordinator that makes the move meets it again, and tells
+                logger.warning(
+                    "The move after %s is left to a coordinator: %s",
+                    claim.ask.id,
+                    error,
+                    extra={"action": "move_left"},
+                )
         try:
             return self._until_back(claim, lambda: write(reply))
         except EnvironmentFault:
@@ -274,6 +304,20 @@ class Responders:
             logger.exception("The usage of %s cannot be kept", claim.ask.id, extra={"action": "usage_refused"})
             bare = replace(failed, usage=None, calls=(), forfeits=True)
         return self._until_back(claim, lambda: write(bare))
+
+    def _write_moving(self, claim: Claim, reply: Reply, mover: Mover, carrier: RunCarrier, moves: list[Moved]) -> bool:
+        """Write the reply and the run's next move in one transaction; `moves` is that move."""
+        moves.clear()
+        taken: list[Claim] = []
+        with self._holdings.carrying(taken) as may:
+
+            def move(tx: RunTransaction) -> None:
+                with self._observers.around_move(claim.run.id):
+                    moves.append(mover.move(tx, carrier if may else None))
+
+            accepted = self._record.reply(claim, reply, move)
+            taken += [moved.claim for moved in moves if moved.claim is not None]
+        return accepted
 
     def _until_back(self, claim: Claim, write: Callable[[], bool]) -> bool | None:
         """Do it again until the database answers; None if the run was deleted, or if this process has to stop."""
@@ -295,18 +339,6 @@ class Responders:
                 if self._stopping.wait(pause):
                     return None
                 pause = min(2 * pause, _LAST_PAUSE)
-
-    def _then(self, claim: Claim, moves: list[Moved]) -> Callable[[RunTransaction], None] | None:
-        """The next move in the reply's own transaction, where the settings say so."""
-        mover = self._mover
-        if mover is None:
-            return None
-
-        def move(tx: RunTransaction) -> None:
-            with self._observers.around_move(claim.run.id):
-                moves.append(mover.move(tx))
-
-        return move
 
     def _wake_next(self, claim: Claim, bucket: str) -> None:
         """A call gave room back to its provider: a permit for the next in line, which a sweep would give later."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Annotated
 
 import typer
@@ -68,11 +67,7 @@ tenants.register(app)
 
 def main() -> None:
     """The console script."""
-    try:
-        app()
-    finally:
-        # Or Python looks through all that was loaded once more on its way out: a quarter of a short command's time.
-        gc.freeze()
+    app()
 
 
 if __name__ == "__main__":

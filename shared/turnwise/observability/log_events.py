@@ -158,6 +158,7 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
     ),
     "Upkeep": (
         LogEvent("move_failed", _E, "A run cannot be moved; with its traceback."),
+        LogEvent("move_left", _W, "A worker could not make the move after its reply; a coordinator makes it."),
         LogEvent("move_refused", _E, "A move could not be written; the run ended with an error."),
         LogEvent("sweep_failed", _W, "The database or the broker was away during a sweep."),
         LogEvent("sweep_crashed", _E, "A sweep met an error of its own; it continues."),

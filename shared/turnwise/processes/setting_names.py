@@ -31,6 +31,8 @@ _OTHERS = {
     "the tests": ("TEST_POSTGRES", "TEST_AMQP_URL", "TEST_REDIS_URL"),
 }
 OTHER_NAMES = frozenset(PREFIX + name for names in _OTHERS.values() for name in names)
+# Settings of earlier versions, and what to set today.
+REPLACED = {"TURNWISE_MOVE_WITH_REPLY": "set TURNWISE_MOVES=worker instead"}
 _PAGE = "docs/configuration.md"
 
 
@@ -58,6 +60,8 @@ def _unknown(names: Iterable[str], known: frozenset[str], where: str) -> Iterato
 
 
 def _advice(name: str, known: frozenset[str]) -> str:
+    if name in REPLACED:
+        return REPLACED[name]
     near = difflib.get_close_matches(name.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in known], n=1)
     return f"did you mean {PREFIX}{near[0]}?" if near else f"{_PAGE} lists those that exist, remove it"
 

@@ -142,8 +142,13 @@ class ServiceSettings(BaseSettings):
         description="adopt: processes go on with runs that began with another version of the application; "
         "pinned: they leave them to processes of that version.",
     )
-    move_with_reply: bool = Field(
-        False, description="Let the responder that commits a reply make the next move in the same transaction."
+    moves: Literal["coordinator", "worker"] = Field(
+        "coordinator",
+        description="Who makes the move after a reply. coordinator: a coordinator, which is woken for it; worker: the "
+        "one that answered, in the reply's transaction, and it carries the run on if it serves the next queue.",
+    )
+    slice_seconds: float = Field(
+        2.0, gt=0, description="Time for which a worker carries a run on while others wait in its queue."
     )
     sqlite_synchronous: Literal["NORMAL", "FULL"] = Field(
         "NORMAL", description="NORMAL survives a kill, FULL a power cut as well."

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from turnwise.errors import ConfigurationError
-from turnwise.processes.setting_names import known_names
+from turnwise.processes.setting_names import REPLACED, known_names
 from turnwise.processes.settings import ServiceSettings, load_settings, parse_address
 
 ROOT = Path(__file__).parents[3]
@@ -142,6 +142,12 @@ def test_variables_that_kubernetes_sets_for_a_service_of_ours_are_none(monkeypat
         load_settings()
 
 
+def test_a_setting_of_an_earlier_version_is_refused_with_the_one_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWISE_MOVE_WITH_REPLY", "true")
+    with pytest.raises(ConfigurationError, match="MOVE_WITH_REPLY is not a setting; set TURNWISE_MOVES=worker instead"):
+        load_settings()
+
+
 def test_every_name_that_product_and_manuals_use_is_known() -> None:
     known = known_names(ServiceSettings.model_fields)
     folders = [ROOT / name for name in ("shared", "services", "docs", "deploy", "examples", "helm", "bench")]
@@ -154,7 +160,7 @@ def test_every_name_that_product_and_manuals_use_is_known() -> None:
     }
 
     assert len(used) > 60
-    assert used - known == {"TURNWISE_MAX_COTS"}  # the manual's example of a mistyped name
+    assert used - known - set(REPLACED) == {"TURNWISE_MAX_COTS"}  # the manual's example of a mistyped name
 
 
 def test_a_lease_of_three_beats_is_enough() -> None:

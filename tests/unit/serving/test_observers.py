@@ -54,12 +54,12 @@ def test_hooks_are_called_in_the_order_of_a_runs_life(store: Store) -> None:
 
 def test_a_move_that_is_made_with_the_reply_is_told_of_within_the_attempt(store: Store) -> None:
     seen = Seen()
-    with Desk(store, observed_app(), observers=[seen], move_with_reply=True) as desk:
+    with Desk(store, observed_app(), observers=[seen], moves="worker") as desk:
         moved = desk.coordinator.move(desk.submit("desk"))
         assert desk.answer(moved)
 
     within = ["around_move (", "move_began", "move_made", ")", "reply_stored", "step_ended", "run_moved"]
-    assert seen.work[-1] == ["around_attempt (", "attempt_ended", *within, ")"]
+    assert seen.work[2] == ["around_attempt (", "attempt_ended", *within, ")"]
     assert next(more for hook, _, more in seen.moments if hook == "reply_stored") == {"moved": True}
 
 

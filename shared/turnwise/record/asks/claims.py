@@ -88,7 +88,7 @@ _CLAIMABLE = sa.and_(
     sa.or_(asks.c.bucket.is_(None), asks.c.bucket.not_in(CLOSED)),
 )
 # The same, and no pause holds it, where its run is not joined.
-_CLAIMABLE_UNJOINED = sa.and_(_CLAIMABLE, sa.not_(ASK_IS_PAUSED))
+CLAIMABLE_UNJOINED = sa.and_(_CLAIMABLE, sa.not_(ASK_IS_PAUSED))
 
 
 @cache
@@ -228,7 +228,7 @@ class Claims(RecordPart):
         if not self._core.tenant_shares.has_several(connection, queue):
             rows = driver.fetch(connection, _candidate(version is not None, False), given)
             return (rows[0], None) if rows else None
-        for share in least_served(connection, _CLAIMABLE_UNJOINED, queue):
+        for share in least_served(connection, CLAIMABLE_UNJOINED, queue):
             rows = driver.fetch(connection, _candidate(version is not None, True), given | {"tenant": share.tenant})
             if rows:
                 return rows[0], share

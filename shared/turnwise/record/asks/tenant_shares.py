@@ -1,9 +1,8 @@
 """The tenant that is served next, where several have asks in a queue.
 
-Each tenant has its own time in a queue, which continues by 1 / weight with each of its claims; the one whose time is
-the
-earliest comes first. Who comes back after a while begins at the queue's present time, so that nothing is saved up for a
-flood. Priorities come before all that.
+Each tenant has its own time in a queue, which continues by 1 / weight with each of its claims. The tenant whose time is
+earliest comes first. One that comes back after a while begins at the queue's present time, so that nothing is saved up
+for a flood. Priorities come before all that.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -36,7 +36,15 @@ _SEVERAL = sa.select(
     sa.exists(PAUSED_TENANTS.with_only_columns(sa.literal(1))),
 )
 _PRESENT = sa.select(sa.func.max(tenant_shares.c.began)).where(tenant_shares.c.queue == _queue).scalar_subquery()
-
+_MINE = sa.select(
+    sa.func.coalesce(
+        sa.select(tenant_shares.c.ends)
+        .where(tenant_shares.c.queue == _queue, tenant_shares.c.tenant == sa.bindparam("tenant", type_=sa.Text))
+        .scalar_subquery(),
+        0.0,
+    ),
+    sa.func.coalesce(_PRESENT, 0.0),
+)
 
 # Seconds for which it is remembered whether a queue has asks of several tenants.
 _TRUSTED = 1.0
@@ -52,32 +60,52 @@ class TenantShare:
     begins: float
 
 
+class _Waiting(NamedTuple):
+    """The first and the last tenant, by name, with asks in a queue; `paused`: some tenant is."""
+
+    first: str | None
+    last: str | None
+    paused: bool
+
+
 class TenantShares:
     """The tenants with asks in each queue, as far as this process knows, and their weights."""
 
     def __init__(self, database: Database, clock: Clock, weights: Mapping[str, float]) -> None:
         self._database, self._clock, self._weights = database, clock, weights
-        self._seen: dict[str, tuple[float, bool]] = {}
+        self._seen: dict[str, tuple[float, _Waiting]] = {}
 
     def has_several(self, connection: Connection, queue: str) -> bool:
         """Return whether more than one tenant has asks in the queue; looked up once a second.
 
         Also while a tenant is paused: a claim then skips all its asks at once, and not one by one.
         """
+        waiting = self._waiting(connection, queue)
+        return waiting.paused or waiting.first != waiting.last
+
+    def _waiting(self, connection: Connection, queue: str) -> _Waiting:
         now = self._clock.monotonic()
-        seen_at, several = self._seen.get(queue, (-_TRUSTED, False))
-        if now - seen_at >= _TRUSTED:
-            first, last, paused = driver.fetch(connection, _SEVERAL, {"queue": queue})[0]
-            several = bool(paused or first != last)
-            self._seen[queue] = (now, several)
-        return several
+        seen = self._seen.get(queue)
+        if seen is None or now - seen[0] >= _TRUSTED:
+            seen = self._seen[queue] = (now, _Waiting(*driver.fetch(connection, _SEVERAL, {"queue": queue})[0]))
+        return seen[1]
 
     def served(self, connection: Connection, queue: str, share: TenantShare) -> None:
         """Let the tenant's time continue. Its row is locked until the transaction ends, so nothing is locked after
-        it.
+        it but the rows of the run that is served, and those that are locked last of all.
         """
-        step = 1 / self._weights.get(share.tenant, 1.0)
-        given = {"queue": queue, "tenant": share.tenant, "began": share.begins, "ends": share.begins + step}
+        self._continue(connection, queue, share.tenant, share.begins)
+
+    def count(self, connection: Connection, queue: str, tenant: str) -> None:
+        """Let the tenant's time continue while others wait: it is served without having been chosen."""
+        waiting = self._waiting(connection, queue)
+        if waiting.first not in (None, tenant) or waiting.last not in (None, tenant):
+            ends, present = driver.fetch(connection, _MINE, {"queue": queue, "tenant": tenant})[0]
+            self._continue(connection, queue, tenant, max(ends, present))
+
+    def _continue(self, connection: Connection, queue: str, tenant: str, begins: float) -> None:
+        step = 1 / self._weights.get(tenant, 1.0)
+        given = {"queue": queue, "tenant": tenant, "began": begins, "ends": begins + step}
         driver.run(connection, _served(self._database.is_postgres), [given])
 
 

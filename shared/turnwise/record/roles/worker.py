@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turnwise.record.asks.carrying import Carrying
 from turnwise.record.asks.claims import Claims
 from turnwise.record.asks.parking import AskParking
 from turnwise.record.asks.receipts import Receipts
@@ -19,6 +20,7 @@ from turnwise.record.tenants.tenants import KnownLimits
 
 class WorkerRole(
     Claims,
+    Carrying,
     Replies,
     Receipts,
     AskParking,

@@ -7,7 +7,7 @@ the lock, the frames, the awaited ask with all that belongs to it, one burst of 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from typing import Any, Unpack
 
@@ -79,6 +79,9 @@ _FORGET_BEGUN = sa.delete(receipts).where(
     receipts.c.ask_id == sa.bindparam("of_ask"),
     receipts.c.status == word("begun"),
 )
+
+
+_ASKED = tuple(field.name for field in fields(NewAsk))
 
 
 class RunTransaction:
@@ -318,13 +321,32 @@ class RunTransaction:
         found = self._look_at(self.run.awaiting) if self.run.awaiting else None
         return found[1] if found else None
 
-    def add_ask(self, ask: NewAsk) -> None:
-        """Ask a responder (runnable) or a human (open); the caller sets the run's `awaiting`."""
+    def add_ask(self, ask: NewAsk, holder: str | None = None) -> AskRecord:
+        """Ask a responder (runnable) or a human (open); the caller sets the run's `awaiting`.
+
+        With `holder`, the id of a worker, the ask is written as claimed by it.
+        """
         status = passed(None, AskStatus.OPEN if ask.responder == "user" else AskStatus.RUNNABLE)
-        row = as_row(
-            ask, run_id=self.run.id, tenant=self.run.tenant, status=status, created_at=self.now, closed_at=None
+        if holder is not None:
+            status = passed(status, AskStatus.LEASED)
+        claims = 0 if holder is None else 1
+        made = AskRecord(
+            **{name: getattr(ask, name) for name in _ASKED},
+            run_id=self.run.id,
+            tenant=self.run.tenant,
+            status=status,
+            attempts=claims,
+            token=claims,
+            worker_id=holder,
+            topups=0,
+            topup_after=None,
+            deferrals=0,
+            created_at=self.now,
+            claimed_at=None if holder is None else self.now,
+            closed_at=None,
         )
-        self._writes.asks.append(row)
+        self._writes.asks.append(as_row(made))
+        return made
 
     def close_ask(self, ask_id: str, status: AskStatus) -> None:
         """Give an ask its final status, answered or cancelled; raises `IllegalTransitionError` otherwise."""

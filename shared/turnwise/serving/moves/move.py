@@ -36,10 +36,11 @@ from turnwise.record.events.event import EventPlace
 from turnwise.record.events.run_events import RunEnded
 from turnwise.record.events.usage_events import LimitReached
 from turnwise.record.runs.kept_errors import KeptError, RaisedError, RunError
-from turnwise.record.runs.records import Json, NewAsk
+from turnwise.record.runs.records import AskRecord, Claim, Json, NewAsk
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus
 from turnwise.serving.attempts.served_agent import over_template
+from turnwise.serving.moves.carrier import Carrier
 from turnwise.serving.moves.history_edits import apply_edit
 from turnwise.serving.moves.moved import Moved
 from turnwise.serving.moves.pausing import hold_if_paused
@@ -69,8 +70,10 @@ class Mover:
     pinned: bool = False
     observers: Observer = NO_OBSERVERS
 
-    def move(self, tx: RunTransaction) -> Moved:
+    def move(self, tx: RunTransaction, carrier: Carrier | None = None) -> Moved:
         """Make the run's next move, if there is something to continue; commits nothing itself.
+
+        The next ask is the `carrier`'s if it takes it.
 
         An error of the application's own rules, or of its factory, ends the run with ERROR and is on record. Errors of
         the database propagate: the move is made again when it is back.
@@ -79,7 +82,7 @@ class Mover:
             return Moved(run=tx.run)
         is_new, due, waited_for = tx.run.started_at is None, tx.run.move_due_at, tx.run.waiting_for
         beginning = _Beginning(self.observers, tx)
-        moved = self._moved(tx, beginning)
+        moved = self._moved(tx, beginning, carrier)
         if beginning.told:
             self.observers.move_made(moved.run)
         tx.mark()
@@ -92,7 +95,7 @@ class Mover:
         )
         return replace(moved, ended=True, next_run=tx.run_after()) if moved.run.ended else moved
 
-    def _moved(self, tx: RunTransaction, beginning: _Beginning) -> Moved:
+    def _moved(self, tx: RunTransaction, beginning: _Beginning, carrier: Carrier | None) -> Moved:
         if self.pinned and tx.run.version != self.app.version:
             end_for_others(tx)
             return Moved(run=tx.run)
@@ -103,7 +106,7 @@ class Mover:
             return Moved(run=tx.run)
         try:
             tree = self.app.tree(tx.run.task)
-            return _Move(self, tx, tree, beginning).make()
+            return _Move(self, tx, tree, beginning, carrier).make()
         except NewerStateError as error:
             hold_for_newer(tx, error)
             return Moved(run=tx.run)
@@ -163,8 +166,11 @@ class _Beginning:
 class _Move:
     """One move: what was read, and what the machine has decided so far."""
 
-    def __init__(self, mover: Mover, tx: RunTransaction, tree: TaskTree, beginning: _Beginning) -> None:
+    def __init__(
+        self, mover: Mover, tx: RunTransaction, tree: TaskTree, beginning: _Beginning, carrier: Carrier | None
+    ) -> None:
         self.mover = mover
+        self.carrier = carrier
         self.tx = tx
         self.beginning = beginning
         self.tree = tree
@@ -199,13 +205,18 @@ class _Move:
         # Before the run may end: the application's rules have all been asked.
         self.shared.check()
         self._save_stack(move.stack)
-        envelope = None
+        asked = None
         if isinstance(move.action, Finish):
             self._finish(move.action)
         elif isinstance(move.action, Ask):
-            envelope = self._ask(move.frame, move.action)
+            asked = self._ask(move.frame, move.action)
         self.documents.save()
-        return Moved(run=tx.run, ask=envelope, trace=tuple(self.trace))
+        moved = Moved(run=tx.run, trace=tuple(self.trace))
+        if asked is None or asked.queue is None:
+            return moved
+        if asked.worker_id is not None:
+            return replace(moved, claim=self._claim(asked, asked.worker_id))
+        return replace(moved, ask=self._envelope(asked, asked.queue))
 
     # --- what to continue ---
 
@@ -327,7 +338,7 @@ class _Move:
             if no not in kept:
                 self.tx.pop_frame(no)
 
-    def _ask(self, frame: int, ask: Ask) -> AskEnvelope | None:
+    def _ask(self, frame: int, ask: Ask) -> AskRecord:
         tx, run = self.tx, self.tx.run
         spec = self.tree.root.at(ask.path)
         name = self.tree.agents[spec.agent].config.name
@@ -338,7 +349,6 @@ class _Move:
         queue = None
         version = taken_over(run, self.mover.app)
         extra: Json = {}
-        traceparent = current_traceparent()
         if responder == "user":
             # For whoever takes the answer, which need not have this version of the application.
             extra["default"] = spec.default_human_response
@@ -350,7 +360,7 @@ class _Move:
             tx.event(TurnAsked(responder=ask.responder, queue=queue, document=message_id, version=version), place)
             wait = ResponderWait(responder=responder, agent=name, queue=queue)
             tx.change(status=RunStatus.RUNNING, waiting_for=wait)
-        tx.add_ask(
+        asked = tx.add_ask(
             NewAsk(
                 id=ask_id,
                 frame_no=frame,
@@ -364,23 +374,43 @@ class _Move:
                 priority=run.priority,
                 max_attempts=self.mover.max_attempts,
                 extra=extra,
-                traceparent=traceparent,
-            )
+                traceparent=current_traceparent(),
+            ),
+            self._holder(queue),
         )
         tx.change(awaiting=ask_id, move_due_at=None)
-        if queue is None or responder == "user":
-            return None
+        return asked
+
+    def _holder(self, queue: str | None) -> str | None:
+        """Return the worker that holds an ask for `queue` from the beginning; None if it is for whoever claims it."""
+        carrier = self.carrier
+        return carrier.worker_id if queue and carrier and carrier.takes(self.tx, queue) else None
+
+    def _claim(self, ask: AskRecord, holder: str) -> Claim:
+        return Claim(
+            ask=ask,
+            token=ask.token,
+            worker_id=holder,
+            run=self.tx.run,
+            document=self._message(ask),
+            agent=self.tx.agent(ask.agent),
+        )
+
+    def _envelope(self, ask: AskRecord, queue: str) -> AskEnvelope:
         return AskEnvelope(
-            ask=ask_id,
-            run=run.id,
+            ask=ask.id,
+            run=ask.run_id,
             queue=queue,
-            agent=name,
-            responder=responder,  # type: ignore[arg-type]
+            agent=self.tree.agents[ask.agent].config.name,
+            responder=ask.responder,  # type: ignore[arg-type]
             task=ask.path,
             turn=ask.turn,
-            document=self.documents.body(message_id) if message_id else None,
-            traceparent=traceparent,
+            document=self._message(ask),
+            traceparent=ask.traceparent,
         )
+
+    def _message(self, ask: AskRecord) -> Json | None:
+        return self.documents.body(ask.message_id) if ask.message_id else None
 
     def _finish(self, finish: Finish) -> None:
         status = run_status(finish.status)

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from turnwise.bus.envelope import AskEnvelope
 from turnwise.bus.routing import COORDINATOR_QUEUE
 from turnwise.machine.actions import Trace
-from turnwise.record.runs.records import RunRecord
+from turnwise.record.runs.records import Claim, RunRecord
 
 
 @dataclass(frozen=True, kw_only=True)
 class Moved:
     """The consequences of a committed move: the ask to publish, the run as it is now, the events to tell.
 
+    `claim` is the ask instead, if whoever made the move holds it already.
     `began` and `ended`: it was this move that did. `next_run` is the run of its session that waited for that. `at` is
     the time of the move by the database's clock, `late` the seconds that it was due before then (None if no move was
     due), and `queue` that of the ask whose answer was moved on: the coordinators' own where there was none.
@@ -21,6 +22,7 @@ class Moved:
 
     run: RunRecord
     ask: AskEnvelope | None = None
+    claim: Claim | None = None
     trace: tuple[Trace, ...] = ()
     began: bool = False
     ended: bool = False

@@ -56,7 +56,7 @@ class RunDocuments(Mapping[str, ChatDocument]):
 
     def body(self, document_id: str) -> Json | None:
         """The JSON of a document that was put or loaded."""
-        document = self._live.get(document_id)
+        document = self._wanted.get(document_id)
         return encode_document(document) if document is not None else self._stored.get(document_id)
 
     def save(self) -> None:
@@ -66,3 +66,4 @@ class RunDocuments(Mapping[str, ChatDocument]):
             if body != self._stored.get(document_id):
                 self._tx.put_document(document_id, body, document.metadata.parent_id or None)
                 self._stored[document_id] = body
+        self._wanted.clear()

@@ -203,7 +203,7 @@ class Simulator:
 
     def _service_settings(self, with_reply: bool, quiet: bool) -> ServiceSettings:
         if (with_reply, quiet) not in self._settings:
-            given = {"move_with_reply": with_reply, **self.scenario.settings}
+            given = {"moves": "worker" if with_reply else "coordinator", **self.scenario.settings}
             if quiet:  # what is said when no one else spends anything
                 given = {name: value for name, value in given.items() if not name.startswith(_SHARED_BUDGETS)}
             self._settings[with_reply, quiet] = ServiceSettings(_env_file=None, **given)

@@ -1,0 +1,53 @@
+"""Taking the next ask of a run together with the reply to the last one."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from turnwise.record.asks.claims import CLAIMABLE_UNJOINED
+from turnwise.record.asks.pause_conditions import PAUSED_QUEUES, PAUSED_TASKS, PAUSED_TENANTS, pauses
+from turnwise.record.database import driver
+from turnwise.record.database.columns import word
+from turnwise.record.database.schema import asks, workers
+from turnwise.record.runs.part import RecordPart
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import AskStatus
+
+_queue = sa.bindparam("queue", type_=sa.Text)
+_one = sa.literal(1)
+
+
+def _is_paused(names: sa.Select[tuple[str]], name: str) -> sa.ColumnElement[bool]:
+    return sa.exists(names.with_only_columns(_one).where(pauses.c.name == sa.bindparam(name, type_=sa.Text)))
+
+
+# As a claim has it: the worker was not declared dead, and no pause holds the ask.
+_MAY_CARRY = sa.select(_one).where(
+    sa.exists(_one).where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == word("alive")),
+    ~_is_paused(PAUSED_QUEUES, "queue"),
+    ~_is_paused(PAUSED_TASKS, "task"),
+    ~_is_paused(PAUSED_TENANTS, "tenant"),
+)
+_OTHERS_WAIT = sa.select(
+    sa.exists(_one).where(asks.c.queue == _queue, asks.c.status == word(AskStatus.RUNNABLE), CLAIMABLE_UNJOINED)
+)
+
+
+class Carrying(RecordPart):
+    """Lets a worker carry a run on: it holds the next ask from the moment that it is written."""
+
+    def may_carry(self, transaction: RunTransaction, queue: str, worker_id: str) -> bool:
+        """Return whether the worker may hold the run's next ask, which is for `queue`; it then counts as a claim.
+
+        It may not if it was declared dead, or the queue, the task or the tenant is paused.
+        """
+        run = transaction.run
+        given = {"worker_id": worker_id, "queue": queue, "task": run.task, "tenant": run.tenant}
+        if not driver.fetch(transaction.connection, _MAY_CARRY, given):
+            return False
+        self._core.tenant_shares.count(transaction.connection, queue, run.tenant)
+        return True
+
+    def others_wait(self, transaction: RunTransaction, queue: str) -> bool:
+        """Return whether asks of other runs could be claimed from the queue now."""
+        return bool(driver.fetch(transaction.connection, _OTHERS_WAIT, {"queue": queue})[0][0])

@@ -1,0 +1,229 @@
+"""A worker that has answered carries the run on, and stops where it has to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from tests.support.either_database import database, postgres_url
+from tests.support.served_parts import Desk
+
+from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
+from turnwise.base.ids import new_id
+from turnwise.errors import DatabaseUnavailableError, UnwritableError
+from turnwise.record.asks.replies import Replies
+from turnwise.record.database.database import Database
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.store import Store
+from turnwise.serving.moves.move import Mover
+
+__all__ = ["database", "postgres_url"]
+
+# What happens while the first tool call is handled, if a test has something happen.
+_meanwhile: list[Callable[[], object]] = []
+
+
+class Note(ToolMessage):
+    request: str = "note"
+    purpose: str = "To note something down."
+    n: int = 0
+
+    def handle(self) -> str:
+        while _meanwhile:
+            _meanwhile.pop()()
+        return f"{self.n} noted"
+
+
+def _says(text: str) -> str:
+    n = int(text.split()[0]) if text.endswith("noted") else 0
+    return "DONE" if n == 3 else f'{{"request": "note", "n": {n + 1}}}'
+
+
+def _app() -> App:
+    app = App("tests")
+
+    @app.task
+    def desk() -> Task:
+        agent = ChatAgent(ChatAgentConfig(name="desk", llm=MockLMConfig(response_fn=_says)))
+        agent.enable_message(Note)
+        return Task(agent, interactive=False)
+
+    return app
+
+
+@pytest.fixture
+def store(database: Database) -> Store:
+    return Store(database)
+
+
+@pytest.fixture
+def desk(store: Store) -> Iterator[Desk]:
+    _meanwhile.clear()
+    with Desk(store, _app(), moves="worker", slice_seconds=60.0) as made:
+        yield made
+
+
+def _begin(desk: Desk, **given: Any) -> str:
+    run_id = desk.submit("desk", **given)
+    assert desk.coordinator.move(run_id).ask is not None
+    return run_id
+
+
+def _llm(desk: Desk) -> str:
+    return f"llm-{desk.own}"
+
+
+def _asks(store: Store, run_id: str) -> list[dict[str, Any]]:
+    return sorted((row for row in store.inspector.table("asks") if row["run_id"] == run_id), key=lambda row: row["id"])
+
+
+def _open(store: Store, run_id: str) -> dict[str, Any]:
+    (ask,) = [ask for ask in _asks(store, run_id) if ask["status"] not in ("answered", "cancelled")]
+    return ask
+
+
+def test_one_claim_and_one_wake_take_a_run_to_its_end(desk: Desk, store: Store) -> None:
+    run_id = _begin(desk)
+
+    assert desk.responders.serve(_llm(desk))
+
+    run = store.inspector.run(run_id)
+    assert run.status == "completed", run.error
+    asks = _asks(store, run_id)
+    assert len(asks) == 7
+    assert len({ask["worker_id"] for ask in asks}) == 1
+    assert all((ask["status"], ask["attempts"], ask["token"]) == ("answered", 1, 1) for ask in asks)
+    assert desk.bus.waiting(_llm(desk)) == 1  # the permit of the first move, and no other
+    assert desk.bus.waiting(f"agent-{desk.own}") == 0
+    assert desk.responders.busy() == 0
+
+
+@pytest.mark.parametrize("kind", ["queue", "task", "tenant"])
+def test_a_pause_holds_the_next_ask(desk: Desk, store: Store, kind: Any) -> None:
+    tenant = new_id("tenant")
+    _meanwhile.append(
+        lambda: store.operator().pause(kind, {"queue": _llm(desk), "task": "desk", "tenant": tenant}[kind])
+    )
+    run_id = _begin(desk, tenant=tenant)  # one of its own: others share the database
+    try:
+        assert desk.responders.serve(_llm(desk))
+
+        ask = _open(store, run_id)
+        assert (ask["status"], ask["responder"], ask["worker_id"]) == ("runnable", "llm", None)
+        assert not desk.responders.serve(_llm(desk))
+    finally:
+        store.operator().resume(kind, {"queue": _llm(desk), "task": "desk", "tenant": tenant}[kind])
+    assert desk.responders.serve(_llm(desk))
+    assert store.inspector.run(run_id).status == "completed"
+
+
+def test_a_worker_that_drains_leaves_the_next_ask_to_others(desk: Desk, store: Store) -> None:
+    desk.responders._drain_seconds = 0.0
+    _meanwhile.append(desk.responders.drain)
+    run_id = _begin(desk)
+
+    desk.responders.serve(_llm(desk))
+
+    assert _open(store, run_id)["status"] == "runnable"
+
+
+def test_a_queue_of_others_is_published_to(store: Store) -> None:
+    with Desk(store, _app(), moves="worker") as desk:
+        desk.responders._queues = frozenset({_llm(desk)})
+        run_id = _begin(desk)
+
+        assert desk.responders.serve(_llm(desk))
+
+        ask = _open(store, run_id)
+        assert (ask["status"], ask["queue"]) == ("runnable", f"agent-{desk.own}")
+        assert desk.bus.waiting(f"agent-{desk.own}") == 1
+
+
+def test_a_slice_ends_while_others_wait_and_not_before(store: Store) -> None:
+    with Desk(store, _app(), moves="worker", slice_seconds=1e-9) as desk:
+        alone = _begin(desk)
+        assert desk.responders.serve(_llm(desk))
+        assert store.inspector.run(alone).status == "completed"
+
+        first, second = _begin(desk), _begin(desk)
+        assert desk.responders.serve(_llm(desk))  # the tool's queue is empty, the model's is not
+        assert [_open(store, run)["responder"] for run in (first, second)] == ["llm", "llm"]
+        assert [len(_asks(store, run)) for run in (first, second)] == [3, 1]
+
+
+def test_a_worker_that_was_declared_dead_holds_nothing_more(desk: Desk, store: Store) -> None:
+    def die() -> None:
+        worker = desk.responders._incarnation.current()
+        assert worker is not None
+        store.process.retire_worker(worker, "dead")
+
+    _meanwhile.append(die)
+    run_id = _begin(desk)
+
+    desk.responders.serve(_llm(desk))
+
+    assert all(ask["status"] != "leased" or ask["responder"] == "agent" for ask in _asks(store, run_id))
+
+
+def test_what_is_carried_counts_for_the_share_of_its_tenant(store: Store) -> None:
+    with Desk(store, _app(), moves="worker", slice_seconds=60.0) as desk:
+        one = new_id("tenant")
+        run_id = _begin(desk, tenant=one)
+        _begin(desk, tenant=new_id("tenant"))
+
+        assert desk.responders.serve(_llm(desk))
+
+        assert store.inspector.run(run_id).status == "completed"
+        (share,) = [row for row in store.inspector.table("tenant_shares") if row["queue"] == _llm(desk)]
+        assert (share["tenant"], share["ends"]) == (one, 4)  # its model was asked four times
+
+
+def test_a_commit_whose_answer_is_lost_leaves_no_ask_that_no_one_works_on(
+    desk: Desk, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, lost = Replies.reply, [True]
+
+    def reply(self: Any, *given: Any) -> bool:
+        accepted = real(self, *given)
+        if lost:
+            lost.clear()
+            raise DatabaseUnavailableError("the answer to the commit was lost")
+        return accepted
+
+    monkeypatch.setattr(Replies, "reply", reply)
+    run_id = _begin(desk)
+
+    assert desk.responders.serve(_llm(desk))
+
+    worker = desk.responders._incarnation.current()
+    held = _open(store, run_id)
+    assert (held["status"], held["worker_id"]) == ("leased", worker)  # on record, but not known here
+    assert worker is not None
+    assert not desk.responders.serve(f"agent-{desk.own}")
+    desk.responders._holdings.clear_up(worker)
+    assert _open(store, run_id)["status"] == "runnable"
+    assert desk.responders.serve(f"agent-{desk.own}")
+    assert store.inspector.run(run_id).status == "completed"
+
+
+def test_a_move_that_cannot_be_kept_is_left_to_a_coordinator(
+    desk: Desk, store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real = Mover.move
+
+    def move(self: Mover, tx: RunTransaction, carrier: Any = None) -> Any:
+        if carrier is not None:
+            raise UnwritableError("no database takes this move")
+        return real(self, tx)
+
+    monkeypatch.setattr(Mover, "move", move)
+    run_id = _begin(desk)
+
+    assert desk.responders.serve(_llm(desk))
+
+    assert "left to a coordinator" in caplog.text
+    assert [ask["status"] for ask in _asks(store, run_id)] == ["answered"]
+    assert store.inspector.run(run_id).move_due_at is not None
+    assert desk.bus.waiting("coordinator") == 1
+    assert desk.coordinator.move(run_id).ask is not None
