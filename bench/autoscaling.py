@@ -35,7 +35,7 @@ _CALLS = 2  # of the model
 
 @dataclass(frozen=True, kw_only=True)
 class Burst:
-    """How a burst went: the scaler's looks, the asks on record, and what should be empty or 0."""
+    """The course of a burst: the scaler's looks, the asks on record, and the counts that should be empty or 0."""
 
     looks: list[Look]
     asks: list[dict[str, Any]]
@@ -100,7 +100,7 @@ def _await(pool: ScaledPool, holds: Any, what: str) -> None:
 def _faults_on_record(
     runs: list[dict[str, Any]], asks: list[dict[str, Any]], replies: list[dict[str, Any]], ours: set[str]
 ) -> list[str]:
-    """What was lost or done twice."""
+    """Return the asks that were lost or done twice."""
     faults = [f"{run['id']} is {run['status']}" for run in runs if run["id"] in ours and run["status"] != "completed"]
     faults += [f"{ask['id']} was claimed {ask['attempts']} times" for ask in asks if ask["attempts"] != 1]
     answers = sum(reply["run_id"] in ours for reply in replies)
@@ -110,7 +110,7 @@ def _faults_on_record(
 
 
 def _faults_of_calls(before: dict[str, int], after: dict[str, int], expected: int) -> list[str]:
-    """What the model itself saw that should not have been."""
+    """Return the faults that the model itself saw."""
     made = after["requests"] - before["requests"]
     cut = after["hung_up"] - before["hung_up"]
     faults = [] if made == expected else [f"the model was asked {made} times instead of {expected}"]

@@ -19,7 +19,7 @@ def first_message(turns: int) -> str:
 
 
 def turns_of(turns: int) -> int:
-    """How many answers are taken in it: two for each count, and the last word."""
+    """Return the number of answers taken in it: two for each count, and the last word."""
     return turns // 2 * 2 + 1
 
 

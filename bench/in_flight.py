@@ -27,7 +27,7 @@ _MB = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """What it took to hold the calls: times in seconds, memory in bytes.
+    """The cost of holding the calls: times in seconds, memory in bytes.
 
     `requests` and `most_at_once` are the model's own count; `claimed` is the time from the first claim to the last,
     `worked` that from the first claim to the last reply; `memory_before` is the worker's without work.

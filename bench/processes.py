@@ -34,7 +34,7 @@ def peak_memory(pid: int) -> int:
 
 
 def difference(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
-    """What each name used in between."""
+    """Return the time that each name used in between."""
     return {name: after[name] - before.get(name, 0.0) for name in after}
 
 

@@ -149,7 +149,7 @@ def main() -> int:
 
 
 def _compare(before: Tree, now: Tree, way: str, rounds: int) -> bool:
-    """Whether each loop of that way kept enough of its speed."""
+    """Return whether each loop of that way kept enough of its speed."""
     old: dict[str, list[Measured]] = defaultdict(list)
     new: dict[str, list[Measured]] = defaultdict(list)
     with before.probe(way) as measure_old, now.probe(way) as measure_new:

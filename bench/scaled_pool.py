@@ -17,7 +17,7 @@ from bench.installation import Installation
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What the scaler saw and decided; `ready` workers hold a lease, `ending` ones were told to stop."""
+    """The scaler's view and decision; `ready` workers hold a lease, `ending` ones were told to stop."""
 
     at: float
     backlog: float

@@ -32,7 +32,7 @@ def slow_message(turns: int, seconds: float) -> str:
 
 
 def answer(request: ChatRequest) -> Answer:
-    """What the model says, late."""
+    """Return the model's answer, late."""
     texts = " ".join(text_of(message) for message in request.messages)
     found = _SECONDS.search(texts)
     return Answer(content=said(request.last), delay=float(found[1]) if found else 0.0)

@@ -20,7 +20,7 @@ class CountTool(ToolMessage):
     limit: int
 
     def handle(self) -> str:
-        """How far it is."""
+        """Return the progress."""
         return counted(self.n, self.limit)
 
 

@@ -20,7 +20,7 @@ app = App("shop")
 
 
 class AddTool(ToolMessage):
-    """What the model writes; the method of the agent with the same name as `request` answers it."""
+    """The tool that the model writes; the method of the agent with the same name as `request` answers it."""
 
     request: str = "add"
     purpose: str = "Add <count> pieces of an <article> to the quote; <rest> is what the order holds beyond it."

@@ -1,1 +1,1 @@
-"""How much an installation can take: measured by part, predicted by a simulation, checked against real runs."""
+"""The capacity of an installation: measured by part, predicted by a simulation, checked against real runs."""

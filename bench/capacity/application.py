@@ -35,12 +35,12 @@ def loop() -> Task:
 
 
 def latency(mean: float, chance: random.Random) -> float:
-    """How long a call of the model takes, in seconds: lognormal."""
+    """Return the time of a model's call in seconds: lognormal."""
     return chance.lognormvariate(math.log(mean) - SPREAD**2 / 2, SPREAD) if mean > 0 else 0.0
 
 
 def answer(request: ChatRequest) -> Answer:
-    """What the model says, late."""
+    """Return the model's answer, late."""
     return Answer(content=said(request.last), delay=latency(float(os.environ.get(LATENCY, "0")), _random))
 
 

@@ -1,4 +1,4 @@
-"""What queueing theory says without a simulation; the simulation is tested against it."""
+"""Exact results of queueing theory, against which the simulation is tested."""
 
 from __future__ import annotations
 

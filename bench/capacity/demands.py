@@ -1,4 +1,4 @@
-"""What the simulation takes from the measurements: a turn as a way through stations."""
+"""The demands of a turn, as the simulation takes them from the measurements: a way through stations."""
 
 from __future__ import annotations
 

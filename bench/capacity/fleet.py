@@ -30,7 +30,7 @@ _PATIENCE = 300.0
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How many processes, and how long a model's answer takes on average, in seconds."""
+    """The number of processes, and the average time of a model's answer, in seconds."""
 
     workers: int = 1
     threads: int = 16

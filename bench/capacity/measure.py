@@ -1,4 +1,4 @@
-"""What a turn costs in each part of a real installation."""
+"""The cost of a turn in each part of a real installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a turn costs, as measured: written by `measure`, read by the simulation."""
+"""The measured cost of a turn: written by `measure`, read by the simulation."""
 
 from __future__ import annotations
 

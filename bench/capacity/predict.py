@@ -1,4 +1,4 @@
-"""What the simulation foresees for 10 to 10,000 workers, and what is full first."""
+"""The simulation's predictions for 10 to 10,000 workers, and the first bottleneck."""
 
 from __future__ import annotations
 

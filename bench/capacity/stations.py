@@ -1,4 +1,4 @@
-"""What work waits for in the simulation: servers, an interpreter, and a log that many commits share."""
+"""The stations of the simulation: servers, an interpreter, and a log that many commits share."""
 
 from __future__ import annotations
 
@@ -95,6 +95,6 @@ class Log:
         self._busy, self._since = 0.0, self._env.now
 
     def utilization(self) -> float:
-        """How much of the time a flush was under way: near 1 long before it is full, since flushes grow."""
+        """Return the share of time with a flush under way: near 1 long before it is full, since flushes grow."""
         passed = self._env.now - self._since
         return self._busy / passed if passed else 0.0

@@ -1,4 +1,4 @@
-"""What a run of the benchmark found: the JSON from which the page is written."""
+"""The findings of a run of the benchmark: the JSON from which the page is written."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Figure(BaseModel):
 
 
 class Played(BaseModel):
-    """How a contender was configured, as it found its settings, and the versions of its packages."""
+    """The configuration of a contender, as it found its settings, and the versions of its packages."""
 
     model_config = ConfigDict(frozen=True)
 

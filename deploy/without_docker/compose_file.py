@@ -57,20 +57,20 @@ class _Part(BaseModel):
 
 
 class Build(_Part):
-    """Where an image comes from."""
+    """The source of an image."""
 
     context: str
     dockerfile: str
 
 
 class Wait(_Part):
-    """What another service has to have come to."""
+    """The condition that another service has to fulfil first."""
 
     condition: Condition
 
 
 class Health(_Part):
-    """How a service is asked whether it can work; times in seconds."""
+    """The check whether a service can work; times in seconds."""
 
     test: list[str] = ["NONE"]
     interval: Seconds = 30.0
@@ -80,7 +80,7 @@ class Health(_Part):
 
     @property
     def asks(self) -> bool:
-        """Whether there is a test."""
+        """Return whether there is a test."""
         return self.test[:1] != ["NONE"]
 
 

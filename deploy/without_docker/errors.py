@@ -1,4 +1,4 @@
-"""What is wrong with the compose file, or missing on this machine.
+"""Faults of the compose file, and things that are missing on this machine.
 
 ComposeError
 └── ServerMissingError    a server's program is not here

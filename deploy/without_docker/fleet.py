@@ -76,7 +76,7 @@ class Fleet:
         on_ready()
 
     async def _stop_all(self) -> None:
-        """Whoever depends on a service goes before it."""
+        """Stop the services, each before those that it depends on."""
         gone = {name: asyncio.Event() for name in self._keepers}
 
         async def stop(name: str) -> None:

@@ -1,4 +1,4 @@
-"""What our images do unless the compose file says otherwise: read from their Dockerfiles."""
+"""The defaults of our images, read from their Dockerfiles."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Keeper:
 
     @property
     def ready(self) -> asyncio.Event:
-        """What says that it can be used: its health, or that it runs where nobody asks."""
+        """Return the condition under which it can be used: its health, or that it runs where it has no check."""
         return self.started if self._program.answers is None else self.healthy
 
     async def run(self) -> int:

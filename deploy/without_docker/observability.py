@@ -27,7 +27,7 @@ def alertmanager_command(words: Sequence[str]) -> list[str]:
 
 
 def page_answers(test: Sequence[str]) -> Callable[[], bool] | None:
-    """Whether the page that a health check fetches is there; None if it fetches none."""
+    """Return whether the page that a health check fetches is there; None if it fetches none."""
     url = next((word for word in test if word.startswith("http://")), None)
     if url is None:
         return None

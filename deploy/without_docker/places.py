@@ -1,4 +1,4 @@
-"""Where the addresses and folders of containers are on this machine.
+"""The addresses and folders of containers, on this machine.
 
 Every container has all ports to itself, and names for the others; here all share one loopback. So each port that is
 mentioned gets a free one, and what is mounted is used where it lies. Both are replaced in the texts that a service is
@@ -52,7 +52,7 @@ class Places:
         }
 
     def folder(self, service: str, path: str) -> Path | None:
-        """What lies at `path` of a container, if it is in something that is mounted there."""
+        """Return the folder at `path` of a container, if it is in something that is mounted there."""
         for target, source in self._mounts(service).items():
             if path == target or path.startswith(target + "/"):
                 return source / path[len(target) :].lstrip("/")

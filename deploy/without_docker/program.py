@@ -1,4 +1,4 @@
-"""What is started on this machine for one service."""
+"""The program that is started on this machine for one service."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Here:
 
     @property
     def service(self) -> Service:
-        """What the file says of it."""
+        """Return the service as the file describes it."""
         return self.file.services[self.name]
 
     def text(self, text: str) -> str:
@@ -42,7 +42,7 @@ class Here:
         return self.places.text(self.name, text)
 
     def folder(self, path: str) -> Path:
-        """What lies at `path` of the container."""
+        """Return the folder at `path` of the container."""
         return self.places.folder(self.name, path) or self.data
 
 

@@ -1,4 +1,4 @@
-"""What is shown while services run: their lines, each after its service's name."""
+"""The display while services run: their lines, each after its service's name."""
 
 from __future__ import annotations
 

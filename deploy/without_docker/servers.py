@@ -37,11 +37,11 @@ class ServerProgram(ABC):
     @property
     @abstractmethod
     def url(self) -> str:
-        """Where it answers."""
+        """Return its address."""
 
     @property
     def user(self) -> str | None:
-        """Who it has to run as, where that is not this user."""
+        """Return the user as whom it has to run, where that is not this user."""
         return None
 
     @abstractmethod
@@ -50,7 +50,7 @@ class ServerProgram(ABC):
 
     @abstractmethod
     def answers(self) -> bool:
-        """Whether it does what it is for, now."""
+        """Return whether it does what it is for, now."""
 
     def clean_up(self) -> None:  # noqa: B027 - most leave nothing
         """End what it leaves behind, once it has ended."""
@@ -188,7 +188,7 @@ class RabbitMQProgram(ServerProgram):
         return [self._program], self.environment()
 
     def environment(self) -> dict[str, str]:
-        """What makes it a node apart from every other on this machine."""
+        """Return the variables that make it a node apart from every other on this machine."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("RABBITMQ_")}
         folder = str(self.folder)
         return {
@@ -243,7 +243,7 @@ class RedisProgram(ServerProgram):
 
 
 def _postgres_programs() -> Path:
-    """Where initdb and postgres are: Debian's newest, those on the path, or those of a wheel."""
+    """Return the folder of initdb and postgres: Debian's newest, those on the path, or those of a wheel."""
     debian = sorted(_DEBIAN_POSTGRES.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
     if debian:
         return debian[-1].parent

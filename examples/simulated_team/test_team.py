@@ -22,7 +22,7 @@ class Look(ToolMessage):
 
 
 def librarian(text: str) -> str:
-    """What the model says to a message."""
+    """Return the model's answer to a message."""
     if "copies" in text:
         return "TO[User]: There are two copies. Shall I keep one for you?"
     if "yes" in text:

@@ -1,4 +1,4 @@
-"""What the model's provider bills, by its own ledger."""
+"""The bills of the model's provider, by its own ledger."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Bill:
-    """What the calls of one conversation took."""
+    """The cost of the calls of one conversation."""
 
     calls: int = 0
     prompt_tokens: int = 0

@@ -1,4 +1,4 @@
-"""What has to hold at the end of a chaos run; each check gives the cases in which it does not."""
+"""The conditions at the end of a chaos run; each check yields the cases in which one does not hold."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Finding:
 
     @property
     def holds(self) -> bool:
-        """Whether it says nothing bad."""
+        """Return whether it says nothing bad."""
         return not (self.fault and self.faults)
 
 
@@ -171,15 +171,15 @@ def books(played: Sequence[Played], billed: Mapping[str, Bill], record: Record) 
 
 
 def promises(record: Record) -> Finding:
-    """What `turnwise.testing` finds in the record: events, replies, usage, what is held and due."""
+    """Return the findings of `turnwise.testing` in the record: events, replies, usage, leases and due work."""
     return Finding(what="promises that the record breaks", faults=record.broken_promises())
 
 
 def left_behind(record: Record) -> list[Finding]:
-    """What is still reserved or due; claims are among the promises."""
+    """Return what is still reserved or due; claims are among the promises."""
     return [Finding(what=what, faults=faults) for what, faults in record.left_behind().items()]
 
 
 def endings(played: Sequence[Played]) -> Counter[str]:
-    """How many runs ended how."""
+    """Return the number of runs by their end."""
     return Counter(f"{one.run['status']} {one.run['status_code']}" for one in played)

@@ -1,4 +1,4 @@
-"""What is talked about in a chaos run: conversations made from a seed."""
+"""The conversations of a chaos run, made from a seed."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Conversation:
 
     @property
     def message(self) -> str:
-        """What its run is submitted with."""
+        """Return the message that its run is submitted with."""
         return words.order(self.case, self.steps)
 
     @property
     def limited(self) -> bool:
-        """Whether it may spend so much and no more."""
+        """Return whether it may spend so much and no more."""
         return self.max_cost is not None or self.max_tokens is not None
 
 

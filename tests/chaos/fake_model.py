@@ -32,7 +32,7 @@ class FakeModel:
 
     @property
     def base_url(self) -> str:
-        """What OPENAI_BASE_URL has to be."""
+        """Return the value for OPENAI_BASE_URL."""
         return f"http://{self._address}/v1"
 
     @property

@@ -1,4 +1,4 @@
-"""What goes wrong in a chaos run: faults from a seed, and how each is carried out."""
+"""The faults of a chaos run, from a seed, and how each is carried out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a chaos run keeps data and logs."""
+"""The folder in which a chaos run keeps data and logs."""
 
 from __future__ import annotations
 

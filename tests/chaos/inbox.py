@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 
 class Resolver:
-    """What a careful operator's script does with the inbox."""
+    """A careful operator's script that works on the inbox."""
 
     def __init__(self, tool_log: Path) -> None:
         self._tool_log = tool_log

@@ -55,7 +55,7 @@ class _Scale:
 
 
 def play(setting: Setting, count: int, folder: Path, tell: Tell) -> tuple[Outcome, list[Growth]]:
-    """What became of so many conversations, and by how much the processes have grown.
+    """Return the outcomes of so many conversations, and the growth of the processes.
 
     Nothing is compared with a quiet run, and no limit bites: the other run does that.
     """

@@ -57,7 +57,7 @@ class People:
         self.parked: Counter[str] = Counter()
 
     def run(self, patience: float, on_progress: Callable[[int], None] = lambda _: None) -> bool:
-        """Whether all have ended, at the latest `patience` seconds after the last progress."""
+        """Return whether all have ended, at the latest `patience` seconds after the last progress."""
         moved, last = time.monotonic(), -1
         with ThreadPoolExecutor(_HANDS, thread_name_prefix="people") as hands:
             while len(self.ended) < len(self._by_case):

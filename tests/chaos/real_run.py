@@ -27,7 +27,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of a run: all that is known at its end."""
+    """The outcome of a run: all that is known at its end."""
 
     happened: Sequence[Happened]
     endings: Counter[str]
@@ -39,7 +39,7 @@ class Outcome:
 
     @property
     def held(self) -> bool:
-        """Whether nothing bad was found."""
+        """Return whether nothing bad was found."""
         return all(finding.holds for finding in self.findings)
 
 

@@ -67,12 +67,12 @@ class Record:
         return [(row["run_id"], row["at"], row["type"]) for row in self._all(_EVENTS)]
 
     def runs(self) -> dict[str, Row]:
-        """What each run used, by id."""
+        """Return the usage of each run, by id."""
         rows = self._all("SELECT id, cost, prompt_tokens + completion_tokens AS tokens FROM runs")
         return {row["id"]: row for row in rows}
 
     def broken_promises(self) -> list[str]:
-        """What the record's own checker says."""
+        """Return the findings of the record's own checker."""
         database = Database(self._url)
         try:
             return [str(violation) for violation in check(Store(database))]
@@ -80,11 +80,11 @@ class Record:
             database.close()
 
     def left_behind(self) -> dict[str, list[str]]:
-        """What nobody should hold once everything has ended, by what it is."""
+        """Return what should not be held once everything has ended, by its kind."""
         return {what: [row["id"] for row in self._all(query)] for what, query in _LEFT.items()}
 
     def attempts(self) -> list[Row]:
-        """How many asks took how many attempts."""
+        """Return the number of asks by their attempts."""
         return self._all("SELECT attempts, count(*) AS n FROM asks GROUP BY attempts ORDER BY attempts")
 
     def _all(self, query: str, *parameters: object) -> list[Row]:

@@ -1,4 +1,4 @@
-"""How long it takes until work goes on after a fault."""
+"""The time until work continues after a fault."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Step = tuple[float, str]
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Sample:
-    """How long a run took to go on, by which step, and after what."""
+    """The time that a run took to continue, by which step, and after which fault."""
 
     seconds: float
     run: str

@@ -1,4 +1,4 @@
-"""What a chaos run prints."""
+"""The report of a chaos run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Teller:
 
 
 def show(outcome: Outcome) -> bool:
-    """Whether everything held."""
+    """Return whether everything held."""
     print("faults: " + _counted(Counter(one.fault.kind for one in outcome.happened)))
     print("endings: " + _counted(outcome.endings))
     print("asks by number of attempts: " + ", ".join(f"{row['n']} of {row['attempts']}" for row in outcome.attempts))
@@ -42,7 +42,7 @@ def show(outcome: Outcome) -> bool:
 
 
 def show_growth(growths: Sequence[Growth]) -> bool:
-    """Whether no process grew by more than it may."""
+    """Return whether no process grew by more than it may."""
     print(f"{'process':<20}{'RSS after ' + str(memory.WARM):>16}{'after the last':>16}{'growth':>9}")
     for one in growths:
         sizes = "".join(f"{size / 1e6:>13.1f} MB" for size in (one.before, one.after))
@@ -56,7 +56,7 @@ def _counted(counts: Counter[str]) -> str:
 
 
 def _show_findings(findings: Sequence[Finding]) -> bool:
-    """Whether all is well."""
+    """Return whether all is well."""
     for finding in findings:
         print(f"{len(finding.faults):6} {finding.what}")
         for fault in finding.faults[:_SHOWN]:
@@ -67,7 +67,7 @@ def _show_findings(findings: Sequence[Finding]) -> bool:
 
 
 def _show_recoveries(recoveries: Sequence[Recovery]) -> bool:
-    """Whether the aim is met where there is one: connections may be spoilt again and again."""
+    """Return whether the aim is met where there is one: connections may be spoilt again and again."""
     print(f"{'recovery after':<58}{'samples':>8}{'median':>9}{'99 %':>9}{'longest':>9}")
     for one in recoveries:
         times = "".join(f"{value:8.1f}s" for value in (one.percentile(0.5), one.percentile(0.99), one.percentile(1)))

@@ -1,4 +1,4 @@
-"""Whether a transcript is that of the quiet run, as far as it goes."""
+"""Return whether a transcript is that of the quiet run, as far as it goes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _untainted(line: Line) -> Line:
 
 
 def difference(found: Transcript, wanted: Transcript, one: Conversation) -> str | None:
-    """What differs, in words; None where nothing does.
+    """Return the difference in words; None where there is none.
 
     Of a conversation that may be cut short, only what was said before the cut has to be the same: a run that a limit,
     a deadline or a person ended has an end of its own, and a limit may have shortened the model's last words.
@@ -58,7 +58,7 @@ def _first(found: Transcript, wanted: Transcript) -> str:
 
 
 def _shortened(line: Line, expected: Line) -> bool:
-    """Whether these are the beginning of the model's expected words."""
+    """Return whether these are the beginning of the model's expected words."""
     if line.by != "LLM" or line.document is None or expected.document is None:
         return False
     text, whole = line.document.get("content", ""), expected.document.get("content", "")

@@ -1,4 +1,4 @@
-"""How a conversation is written down in its messages, so that model, tools and checks read the same.
+"""The form of a conversation in its messages, which model, tools and checks read alike.
 
 The first message of a task says what its model is to do: `case c017: look pay ask.` Each word is a step: one message
 of the model. Every message names the case, so that each model call and each tool call can be put to its account.
@@ -35,7 +35,7 @@ def case_in(text: str) -> str | None:
 
 
 def ref(case: str, role: str, message: int) -> str:
-    """What a tool call is known by in the world outside: unique, and the same if the model says it again."""
+    """Return the name of a tool call in the world outside: unique, and the same if the model says it again."""
     return f"{case}-{role}-{message}"
 
 
@@ -45,7 +45,7 @@ def case_of(call: str) -> str:
 
 
 def result_of(tool: str, call: str) -> str:
-    """What a tool answers."""
+    """Return the answer of a tool."""
     return f"{tool} of {call} is done"
 
 
@@ -55,5 +55,5 @@ def results_in(text: str) -> list[tuple[str, str]]:
 
 
 def yes(case: str) -> str:
-    """What the human says to each question of a case."""
+    """Return the human's answer to each question of a case."""
     return f"Yes, go on with case {case}."

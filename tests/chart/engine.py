@@ -36,7 +36,7 @@ class ChartRefusedError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """What Helm makes of a chart and values; objects are parsed, hooks are among them only in `hooks`."""
+    """Helm's rendering of a chart and values; hooks are only in `hooks`, and objects are parsed."""
 
     objects: tuple[Object, ...]
     hooks: tuple[Object, ...]
@@ -73,7 +73,7 @@ class Engine(Protocol):
     """Helm."""
 
     def lint(self) -> str:
-        """What Helm says against the chart; empty if nothing."""
+        """Return Helm's complaints about the chart; empty if there are none."""
         ...
 
     def install(self, kubernetes: FakeKubernetes, values: Mapping[str, Any], name: str = "turnwise") -> None:
@@ -147,7 +147,7 @@ def find_engine() -> Engine:
 
 
 def render(engine: Engine, values: Mapping[str, Any], name: str = "turnwise") -> Release:
-    """What would be installed; raises `ChartRefusedError` if Helm does not come so far."""
+    """Return what would be installed; raises `ChartRefusedError` if Helm does not come so far."""
     with FakeKubernetes() as kubernetes:
         kubernetes.refuses = True
         try:

@@ -76,7 +76,7 @@ class FakeKubernetes:
         self._server.server_close()
 
     def kubeconfig(self) -> str:
-        """What a client needs to find it, as YAML."""
+        """Return the configuration by which a client finds it, as YAML."""
         url = f"http://127.0.0.1:{self._server.server_port}"
         config = {
             "apiVersion": "v1",
@@ -186,7 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(text)
 
     def _watch(self, objects: list[Object], version: str) -> None:
-        """What there is, then that this was all; nothing changes any more, so silence until the client hangs up."""
+        """Send the present objects, then that these were all; nothing changes, so silence until the client hangs up."""
         end = {"resourceVersion": "1", "annotations": {"k8s.io/initial-events-end": "true"}}
         bookmark = {"kind": objects[0]["kind"] if objects else "Job", "apiVersion": version, "metadata": end}
         events = [*({"type": "ADDED", "object": one} for one in objects), {"type": "BOOKMARK", "object": bookmark}]

@@ -35,12 +35,12 @@ def containers(release: Release) -> Iterator[tuple[str, Object]]:
 
 
 def workloads(release: Release) -> dict[str, Object]:
-    """What runs for ever."""
+    """Return the workloads that run for ever."""
     return {one["metadata"]["name"]: one for one in release.everything if one["kind"] in ("Deployment", "StatefulSet")}
 
 
 def matches(selector: Object, labels: dict[str, str]) -> bool:
-    """Whether a selector with labels and expressions picks these labels."""
+    """Return whether a selector with labels and expressions picks these labels."""
     for expression in selector.get("matchExpressions", []):
         inside = labels.get(expression["key"]) in expression["values"]
         if inside is not (expression["operator"] == "In"):

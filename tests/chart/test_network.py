@@ -17,7 +17,7 @@ STRANGER = {"app": "stranger"}
 
 
 def reaches(release: Release, source: tuple[str, Labels], name: str, port: int) -> bool:
-    """Whether a pod with these labels, in that namespace, reaches a port of the pod; no policy of a pod: it does."""
+    """Return whether a pod with these labels, in that namespace, reaches a port of the pod; always without a policy."""
     pod = release.pods()[name]
     ports = {one["name"]: one["containerPort"] for one in pod["spec"]["containers"][0].get("ports", [])}
     policies = [

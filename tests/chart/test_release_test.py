@@ -26,7 +26,7 @@ def arguments(rendered: Callable[[str], Release]) -> list[str]:
 
 
 def ask(arguments: list[str], base_url: str, seconds: str, token: str = "a-token") -> subprocess.CompletedProcess[str]:
-    """What the release's test says of the gateway at this address."""
+    """Return the verdict of the release's test on the gateway at this address."""
     return subprocess.run(
         [sys.executable, "-c", arguments[0], base_url, seconds, *arguments[3:]],
         env=os.environ | {"TURNWISE_AUTH_TOKEN": token},

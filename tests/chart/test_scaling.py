@@ -84,7 +84,7 @@ def ask(url: str) -> Iterator[Query]:
 
 
 def trigger(release: Release, pool: str) -> dict[str, str]:
-    """What a pool is scaled by."""
+    """Return the trigger by which a pool is scaled."""
     (found,) = release.all_of("ScaledObject")[f"worker-{pool}"]["spec"]["triggers"]
     metadata: dict[str, str] = found["metadata"]
     return metadata

@@ -1,4 +1,4 @@
-"""What the contract tests of the bus need: each kind of bus, and a way to see what became of a message."""
+"""Helpers of the contract tests of the bus: each kind of bus, and a way to see the outcome of a message."""
 
 # mypy: disable-error-code="no-untyped-call"
 # kombu says that it is typed, but most of its signatures are bare.

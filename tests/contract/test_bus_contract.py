@@ -1,4 +1,4 @@
-"""What every bus does, the in-process one included."""
+"""The contract of every bus, the in-process one included."""
 
 from __future__ import annotations
 

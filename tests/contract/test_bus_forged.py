@@ -1,4 +1,4 @@
-"""What somebody with access to the broker can do to workers and listeners that sign: nothing."""
+"""Someone with access to the broker can do nothing to workers and listeners that sign."""
 
 # mypy: disable-error-code="no-untyped-call"
 # kombu says that it is typed, but most of its signatures are bare.

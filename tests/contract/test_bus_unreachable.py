@@ -1,4 +1,4 @@
-"""What is said when there is no broker, or none that could be meant."""
+"""The error when there is no broker, or none that could be meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How PostgreSQL is connected to."""
+"""Connections to PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gauges by task and by tenant are read from; each test has a task of its own, for the database is shared."""
+"""The sources of the gauges by task and by tenant; each test has a task of its own, for the database is shared."""
 
 from __future__ import annotations
 

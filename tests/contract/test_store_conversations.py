@@ -1,4 +1,4 @@
-"""What a run of a session changes of its conversation: all of it once the run completes, and else nothing."""
+"""The changes of a session's conversation by a run: all of them once the run completes, and else none."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _agent(store: Store, run: RunRecord, key: str = "triage") -> AgentRecord:
 
 
 def _kept(store: Store, *owners: str | None) -> tuple[int, int]:
-    """How many rows of agents and of histories there are under these owners."""
+    """Return the number of rows of agents and of histories under these owners."""
     with store.database.read() as connection:
         count = [
             connection.execute(sa.select(sa.func.count()).where(table.c.owner.in_(owners))).scalar_one()

@@ -1,4 +1,4 @@
-"""What the gauges are read from."""
+"""The sources of the gauges."""
 
 from __future__ import annotations
 

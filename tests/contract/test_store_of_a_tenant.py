@@ -29,7 +29,7 @@ SECRET = "the secret of the owner"
 
 @dataclass(frozen=True, kw_only=True)
 class Possessions:
-    """What a tenant has: one thing of each kind."""
+    """The possessions of a tenant: one thing of each kind."""
 
     tenant: str
     queue: str
@@ -41,7 +41,7 @@ class Possessions:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Whatever of it another tenant is not to see."""
+        """Return the parts of it that another tenant must not see."""
         return (self.tenant, self.queue, self.session, self.asking, self.failed, self.parked, SECRET)
 
 
@@ -129,7 +129,7 @@ def owned(store: Store) -> Possessions:
 
 
 def outcome(store: Store, case: Case, me: str, its: Possessions) -> str:
-    """What a call gives or is refused with, as text."""
+    """Return the result of a call, or its refusal, as text."""
     try:
         return repr(case(store, me, its))
     except TurnwiseError as error:

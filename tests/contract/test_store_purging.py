@@ -56,7 +56,7 @@ def _ended(store: Store, status: str = "completed", code: str = "DONE", **run: A
 
 
 def _purge_all(store: Store, retention: Retention = NOW) -> list[str]:
-    """What may be deleted, deleted; the ids."""
+    """Delete what may be deleted; return the ids."""
     return [
         old.id for old in store.coordinator.old_runs(retention, 1000) if store.coordinator.purge_run(old.id, retention)
     ]

@@ -20,7 +20,7 @@ from turnwise.serving.replay import replay
 
 
 class Faults:
-    """What goes wrong until it is mended, and how often each was called."""
+    """The faults that last until they are mended, and the number of calls of each."""
 
     def __init__(self) -> None:
         self.broken: set[str] = set()

@@ -1,4 +1,4 @@
-"""What is read to say why a run waits, on each database."""
+"""The facts that are read to say why a run waits, on each database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose ask is claimed next: priority, then the tenant's share, then age."""
+"""The order of claims: priority, then the tenant's share, then age."""
 
 from __future__ import annotations
 

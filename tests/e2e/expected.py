@@ -1,4 +1,4 @@
-"""What every way of running is compared with."""
+"""The results with which every way of running is compared."""
 
 from __future__ import annotations
 

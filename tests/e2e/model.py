@@ -1,4 +1,4 @@
-"""What the model says in the scenarios: a function of the prompt alone, so every way of running gets the same words."""
+"""The model of the scenarios: a function of the prompt alone, so every way of running gets the same words."""
 
 from __future__ import annotations
 

@@ -57,12 +57,12 @@ class Process:
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended yet."""
+        """Return whether it has not ended yet."""
         return self._popen.poll() is None
 
     @property
     def exit_code(self) -> int | None:
-        """What it ended with, negative for a signal; None while it runs."""
+        """Return its exit code, negative for a signal; None while it runs."""
         return self._popen.poll()
 
     def wait_ready(self) -> None:
@@ -91,7 +91,7 @@ class Process:
             self.kill()
 
     def output(self) -> str:
-        """What it has printed so far."""
+        """Return what it has printed so far."""
         return self._log.read_text(errors="replace")
 
     def page(self, path: str) -> str:

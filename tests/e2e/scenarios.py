@@ -1,4 +1,4 @@
-"""What is played: each scenario is a message to a task, the human's answers, and how it has to end."""
+"""The scenarios: each is a message to a task, the human's answers, and how it has to end."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from turnwise.tasks.local_run import LocalRun
 
 
 class Seen:
-    """What one run tells: documents as they are at that moment, because they may still be changed."""
+    """The story of one run: documents as they are at that moment, because they may still be changed."""
 
     def __init__(self) -> None:
         self._names = Names()

@@ -39,7 +39,7 @@ class Conversations:
         until(lambda: model.stats()["requests"] >= before + 2, "the slow call to be in flight")
 
     def go_on(self, client: Client) -> None:
-        """What no backup knows: an answer of the human, a whole run, the end of another."""
+        """Do what no backup knows: answer as the human, play a whole run, end another."""
         first = client.inbox()[0].id
         client.answer(self.asking, "red, please")
         until(lambda: [item for item in client.inbox() if item.id != first], "the next question")

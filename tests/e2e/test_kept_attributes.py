@@ -70,7 +70,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Killed:
-    """What was played while processes were killed.
+    """The scenarios that were played while processes were killed.
 
     `held` has (place, scenario) of all who were waiting then, `kept` the attributes of each scenario's first agent
     that are on record.
@@ -83,7 +83,7 @@ class Killed:
 
 @pytest.fixture(scope="module")
 def played() -> dict[str, Killed]:
-    """What was played so far, by place."""
+    """Return what was played so far, by place."""
     return {}
 
 
@@ -149,7 +149,7 @@ def _played(place: Place, programs: list[Scenario], folder: Path) -> Killed:
 
 
 def _stopped(folder: Path, playing: Mapping[str, Future[Any]], *places: str) -> set[tuple[str, str]]:
-    """Who waits, once all that have not ended do."""
+    """Return the runs that wait, once all that have not ended do."""
 
     def look() -> set[tuple[str, str]] | None:
         held = {(each, name) for each in places for name in playing if (folder / f"at-{each}-{name}").exists()}

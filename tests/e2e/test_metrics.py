@@ -1,4 +1,4 @@
-"""What each service of an installation tells to a scraper."""
+"""The metrics of each service of an installation."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def observed(model: FakeLLMServer, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 class _Story:
-    """What happens to the installation, each part seen by Prometheus before the next one."""
+    """The events of the installation, each seen by Prometheus before the next one."""
 
     def __init__(self, installation: Distributed, client: Client, prometheus: Prometheus, folder: Path) -> None:
         self._installation, self._client, self._prometheus, self._folder = installation, client, prometheus, folder
@@ -139,7 +139,7 @@ class _Story:
             worker.stop()
 
     def _parked(self) -> str:
-        """What waits for a person, because nobody knows what became of it."""
+        """Return the ask that waits for a person, because its outcome is not known."""
         items = [item for item in self._client.inbox() if item.kind == "parked"]
         return str(items[0].id)
 

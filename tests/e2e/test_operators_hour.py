@@ -63,7 +63,7 @@ class Shell:
         )
 
     def run(self, command: str) -> list[str]:
-        """What the command prints, line by line, without what the shell tells of jobs that were killed."""
+        """Run the command; return its output line by line, without the shell's notes on killed jobs."""
         assert self._bash.stdin is not None and self._bash.stdout is not None
         # rabbitmqctl reads its standard input, which are the next commands.
         self._bash.stdin.write(f"{{\n{command}\n}} < /dev/null\necho; echo {_END}\n")
@@ -103,7 +103,7 @@ def commands(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def likeness(printed: list[str]) -> str:
-    """What the page says is printed, as an expression; … stands for anything, and alone for any lines."""
+    """Return the page's output as an expression; … stands for anything, and alone for any lines."""
     lines = []
     for line in printed:
         if line == "…":

@@ -66,7 +66,7 @@ class Reader:
         self._running: list[subprocess.Popen[bytes]] = []
 
     def run(self, words: list[str]) -> str:
-        """What a command that ends by itself prints."""
+        """Run a command that ends by itself; return its output."""
         ran = subprocess.run(
             self._program(words),
             cwd=self.folder,
@@ -96,7 +96,7 @@ class Reader:
         return "\n".join(log.read_text() for log in logs if log.name.split("-")[0] in over)
 
     def serving(self, kind: str) -> int:
-        """How many processes of a kind the installation has."""
+        """Return the number of processes of a kind in the installation."""
         assert not self.ended(), self.ended()
         try:
             with Client(self.url) as client:

@@ -84,7 +84,7 @@ def _workers(installation: Distributed) -> list[Process]:
 
 
 def _broadcast(installation: Distributed, command: str, arguments: dict[str, Any], wanted: int = 3) -> dict[str, Any]:
-    """What each process replies."""
+    """Send the command; return the reply of each process."""
     control = make_celery("probe", installation.broker, []).control
 
     def replies() -> dict[str, Any] | None:

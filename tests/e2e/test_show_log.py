@@ -41,7 +41,7 @@ def in_process(scenario: Scenario, folder: Path) -> str:
 
 
 def content(page: str) -> list[str]:
-    """What is in the page, without times; line by line, because a difference of two long texts can be read."""
+    """Return the text of the page, without times; line by line, because a difference of two long texts can be read."""
     return _TIMES.sub("TIME", page.partition("<main>")[2]).splitlines()
 
 

@@ -34,7 +34,7 @@ class Place:
     folder: Path
 
     def log(self, ref: str) -> list[dict[str, Any]]:
-        """What was done for `ref`."""
+        """Return the effects for `ref`."""
         file = self.folder / "log"
         lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
         return [line for line in lines if line["ref"] == ref]
@@ -55,7 +55,7 @@ class Place:
         return str(run), ref
 
     def parked(self, run: str) -> ParkedView:
-        """What is parked of the run, once something is."""
+        """Return the parked ask of the run, once there is one."""
 
         def look() -> ParkedView | None:
             return next((item for item in parked_asks(self.client.inbox()) if item.run == run), None)

@@ -71,7 +71,7 @@ class WithoutDocker:
         return self._log.read_text(errors="replace")
 
     def said(self, pattern: str) -> list[str]:
-        """What was found of `pattern` at the beginning of lines."""
+        """Return the matches of `pattern` at the beginning of lines."""
         return re.findall(f"^{pattern}", self.output(), re.MULTILINE)
 
     def pid(self, service: str) -> int:

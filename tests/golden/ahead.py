@@ -35,7 +35,7 @@ _AT_ONCE = 4
 
 
 class Installation(Protocol):
-    """What serves the scenarios: its address and its record."""
+    """The installation that serves the scenarios: its address and its record."""
 
     url: str
     database: str
@@ -75,7 +75,7 @@ class Ahead:
         self._played: dict[str, Future[Observation]] = {}
 
     def play(self, scenario: Scenario) -> Observation:
-        """What was seen of the scenario, which is played only once; raises what its player raised."""
+        """Play the scenario once and return what was seen of it; raises what its player raised."""
         place = self._places[scenario.id]
         for one in self._scenarios[place : place + 2 * _AT_ONCE]:
             if one.id not in self._played:

@@ -68,7 +68,7 @@ def _count_in_file(name: str) -> int:
 
 
 def model_name(scenario: str, agent: str) -> str:
-    """What the model of an agent is called on the model server."""
+    """Return the name of an agent's model on the model server."""
     return f"{scenario}/{agent}"
 
 

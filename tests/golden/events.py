@@ -1,4 +1,4 @@
-"""What a served run was seen to do, from its events."""
+"""The course of a served run, from its events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the handlers of a scenario's tools do, one function per kind."""
+"""The handlers of a scenario's tools, one function per kind."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def needs_document(handler: model.Handler) -> bool:
 
 
 def handle(handler: model.Handler, handling: Handling) -> object:
-    """What the handler returns; a `raise` handler raises ValueError."""
+    """Return the handler's result; a `raise` handler raises ValueError."""
     match handler:
         case model.ReturnValue():
             return handling.filled(handler.value)

@@ -1,4 +1,4 @@
-"""When a text, a tool or a message counts as the recorded one: every freedom that README.md grants is here."""
+"""The likeness of a text, a tool or a message to the recorded one, with every freedom that README.md grants."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _same_tool(golden: ToolRecord, observed: ToolRecord) -> bool:
 
 
 def _contains(part: Any, whole: Any) -> bool:
-    """Whether `whole` has all that `part` has: dicts may have more keys, all else is equal."""
+    """Return whether `whole` has all that `part` has: dicts may have more keys, all else is equal."""
     if isinstance(part, dict) and isinstance(whole, dict):
         return all(key in whole and _contains(value, whole[key]) for key, value in part.items())
     if isinstance(part, list) and isinstance(whole, list):

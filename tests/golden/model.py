@@ -225,7 +225,7 @@ class Scenario(Value):
 
     @property
     def continues(self) -> bool:
-        """Whether a later run goes on with the conversation of an earlier one."""
+        """Return whether a later run goes on with the conversation of an earlier one."""
         return len(self.runs) > 1 and self.task.params.get("restart") is False
 
 

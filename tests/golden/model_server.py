@@ -37,7 +37,7 @@ class ScriptedModels:
         return Answer(content=reply.content, tool_calls=calls)
 
     def prompts(self, scenario: model.Scenario) -> Prompts:
-        """What the models of the scenario were sent, by agent."""
+        """Return the prompts that the models of the scenario were sent, by agent."""
         agents = [agent.name for agent in _agents(scenario.task)]
         seen = {name: tuple(self._prompts.get(model_name(scenario.id, name), ())) for name in agents}
         return {name: prompts for name, prompts in seen.items() if prompts}

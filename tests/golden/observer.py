@@ -59,7 +59,7 @@ class Observer:
         return ObservedTask
 
     def run_ended(self, result: object, typed: bool) -> ObservedRun:
-        """What was seen since the last run ended, with the run's result; `typed`: it had a return type."""
+        """Return what was seen since the last run ended, with the run's result; `typed`: it had a return type."""
         return self._run(result=observed_result(result, typed))
 
     def run_raised(self, error: Exception) -> ObservedRun:

@@ -1,4 +1,4 @@
-"""What happened in a scenario, as the golden data has it and as a player observes it."""
+"""The course of a scenario, as the golden data has it and as a player observes it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class GoldenMessage(Value):
 
     @property
     def optional(self) -> bool:
-        """Whether an engine may leave it out of its record."""
+        """Return whether an engine may leave it out of its record."""
         return self.start or self.null
 
 
@@ -148,7 +148,7 @@ class ObservedRun(Value):
 
 
 class Observation(Value):
-    """What a player saw of all runs of a scenario; None where it could not see the prompts.
+    """A player's view of all runs of a scenario; None where it could not see the prompts.
 
     `calls_before`: how many calls each agent's model had got when the first run that was forgotten had ended.
     """

@@ -83,7 +83,7 @@ class ServedPlayer:
 
 @dataclass(frozen=True, kw_only=True)
 class _Process:
-    """What one process has: its own agents, its own memory of histories."""
+    """The memory of one process: its own agents, its own histories."""
 
     team: Team
     app: App

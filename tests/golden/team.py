@@ -16,15 +16,15 @@ _ENTITY_LISTS = ("done_if_response", "done_if_no_response")
 
 
 class Surroundings(Protocol):
-    """What a team is put into: it decides where models and human are, and who watches."""
+    """The surroundings of a team: the models, the human, and the observer."""
 
     @property
     def task_class(self) -> type[Task[Any]]:
-        """What every task is made of."""
+        """Return the class of every task."""
 
     @property
     def agent_class(self) -> type[ChatAgent]:
-        """What every agent is, with methods for its tools."""
+        """Return the class of every agent, with methods for its tools."""
 
     def model(self, agent: model.Agent) -> LLMConfig | None:
         """The settings of the agent's model, None if the scenario gives it none."""

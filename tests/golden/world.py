@@ -14,7 +14,7 @@ from .script import ScriptedHuman, ScriptedModel
 
 @dataclass
 class World:
-    """What is outside of the agents, and goes on counting however often they are built anew."""
+    """The world outside of the agents, which continues counting however often they are built anew."""
 
     human: ScriptedHuman
     models: dict[str, ScriptedModel] = field(default_factory=dict)

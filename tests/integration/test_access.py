@@ -98,7 +98,7 @@ def bearer(request: pytest.FixtureRequest, here: World, signing: Issuer) -> Bear
 
 @pytest.fixture(scope="module")
 def bad_bearers(here: World, signing: Issuer) -> dict[str, str | None]:
-    """What is no key and no token, or none any more."""
+    """Return bearer values that are not a valid key or token."""
     revoked, revoked_key = here.key(OWNER, *ALL)
     here.gateway.store.operator().revoke_key(revoked.id)
     _, expired = here.key(OWNER, *ALL, lifetime=-1)

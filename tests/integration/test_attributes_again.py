@@ -189,7 +189,7 @@ def adding(kind: type[ChatAgent] = Adder) -> Callable[[], Task]:
 
 
 def attributes(store: Store, run_id: str) -> Any:
-    """What is on record of the attributes of the run's agent."""
+    """Return the recorded attributes of the run's agent."""
     with store.coordinator.locked(run_id) as transaction:
         return (transaction.agent("desk").record or {}).get("attributes")
 

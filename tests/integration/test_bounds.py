@@ -1,4 +1,4 @@
-"""What is nested too deep, or what UTF-8 cannot express, enters nowhere; and no list fails because of one row."""
+"""Values that are nested too deep, or not UTF-8, enter nowhere; and no list fails because of one row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `turnwise doctor` finds in an installation in which one thing is broken."""
+"""The findings of `turnwise doctor` in an installation in which one thing is broken."""
 
 # mypy: disable-error-code="no-untyped-call"
 # kombu says that it is typed, but most of its signatures are bare.
@@ -62,7 +62,7 @@ def store(terminal: Terminal) -> Iterator[Store]:
 
 
 def found(check: str, **overrides: str) -> Finding:
-    """What that check has found."""
+    """Return the findings of that check."""
     every = list(examine(**overrides))
     return next((each for each in every if each.check == check), Finding(check=check, level="note", said=str(every)))
 

@@ -37,7 +37,7 @@ _numbers = itertools.count()
 
 @dataclass
 class Place:
-    """Where a set-up is broken: a folder with a good record, and what has to be closed again."""
+    """The place of a broken set-up: a folder with a good record, and what has to be closed again."""
 
     folder: Path
     open: ExitStack = field(default_factory=ExitStack)

@@ -1,4 +1,4 @@
-"""What an envelope says is never taken for the truth: whoever gets it reads the database."""
+"""Envelopes are never taken for the truth: their readers read the database."""
 
 from __future__ import annotations
 

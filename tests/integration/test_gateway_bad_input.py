@@ -1,4 +1,4 @@
-"""What the gateway says to requests that it cannot take, over real HTTP; none of them leaves anything behind."""
+"""The gateway's refusals of bad requests, over real HTTP; none of them leaves anything behind."""
 
 from __future__ import annotations
 

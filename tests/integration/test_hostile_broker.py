@@ -1,4 +1,4 @@
-"""Whatever a broker brings, it is refused or it wakes somebody; no message ends a process or hurts a run."""
+"""A message of a hostile broker is refused or wakes a process; none ends a process or hurts a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a model's server sends, a run ends with a result or an error, and everything that shows it still answers."""
+"""A run with a hostile model server ends with a result or an error, and everything that shows it still answers."""
 
 from __future__ import annotations
 

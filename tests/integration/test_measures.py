@@ -1,4 +1,4 @@
-"""Where the time goes: stages of a turn by queue, tools, first turns, requests, and what lies around a process."""
+"""Measures of time: stages of a turn by queue, tools, first turns, requests, and what lies around a process."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def here(database: Database, tmp_path: Path) -> Iterator[World]:
 
 @contextmanager
 def watching(url: str, run: str, token: str) -> Iterator[tuple[list[str], threading.Event]]:
-    """What comes over an open stream, line by line, and when it has ended."""
+    """Return the lines of an open stream, and when it has ended."""
     lines: list[str] = []
     begun, ended = threading.Event(), threading.Event()
 

@@ -48,7 +48,7 @@ def desk(server: FakeLLMServer, **limits: Any) -> App:
 
 
 def claims(fleet: Fleet, run: str) -> int:
-    """How often the run's ask was claimed: once, and once more after each time that it was put off."""
+    """Return the number of claims of the run's ask: one, and one more after each deferral."""
     return 1 + sum(event.type == "ask.deferred" for event in fleet.store.inspector.events(run))
 
 

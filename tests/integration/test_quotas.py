@@ -1,4 +1,4 @@
-"""How often and how much a tenant may, over HTTP; what it has used, and what is written down of it."""
+"""The quotas of a tenant over HTTP, its usage, and the audit log of both."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Working:
         return self.desk.coordinator.move(self.run_id).run
 
     def released(self) -> list[Any]:
-        """Why the work was given back."""
+        """Return the reason of the release."""
         return [
             e.data["reason"]
             for e in self.desk.store.inspector.events(self.run_id)

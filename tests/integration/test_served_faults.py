@@ -1,4 +1,4 @@
-"""What served runs make of outages, of hostile values and of an application's own mistakes."""
+"""Served runs under outages, hostile values and an application's own mistakes."""
 
 from __future__ import annotations
 

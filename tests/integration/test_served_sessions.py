@@ -73,7 +73,7 @@ def _agent(answer: str | Callable[[str], str]) -> ChatAgent:
 
 
 def _said(store: Store, run_id: str) -> list[str]:
-    """What the desk remembers as the run sees it, or of a run of a session that completed, what it left to that."""
+    """Return what the desk remembers as the run sees it, or what a completed run left to its session."""
     run = store.inspector.run(run_id)
     if run.conversation_id is None or not run.ended:
         return [body.get("content", "") for body in remembered(store, run, "desk")]

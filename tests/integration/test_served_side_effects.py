@@ -1,4 +1,4 @@
-"""What a served run does about handlers whose worker was lost in the middle of them."""
+"""Served runs with handlers whose worker was lost in the middle of them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Clerk(ChatAgent):
 
 
 class World:
-    """What is outside: the log of effects, and what goes wrong at which one."""
+    """The outside world: the log of effects, and the faults at each of them."""
 
     def __init__(self) -> None:
         self.log: list[tuple[str, str]] = []
@@ -160,7 +160,7 @@ class Case:
         return str(result["content"])
 
     def state(self) -> list[str]:
-        """What the agent's state has seen, on record."""
+        """Return what the agent's state has seen, on record."""
         with self.store.coordinator.locked(self.run_id) as transaction:
             return list((transaction.agent("clerk").state or {})["seen"])
 

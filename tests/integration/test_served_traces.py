@@ -1,4 +1,4 @@
-"""Where the steps of a served run stand among traces, in one process."""
+"""The place of a served run's steps among traces, in one process."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 @pytest.fixture(scope="module")
 def client(authority: Authority) -> TLSFiles:
-    """What a process of ours has."""
+    """Return the certificates of a process of ours."""
     own = authority.vouch_for("client")
     return TLSFiles(ca=authority.cert, cert=own.cert, key=own.key)
 

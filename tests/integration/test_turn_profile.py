@@ -1,4 +1,4 @@
-"""What a turn asks of the database and the bus, in counts that no machine changes."""
+"""The demands of a turn on the database and the bus, in counts that no machine changes."""
 
 from __future__ import annotations
 

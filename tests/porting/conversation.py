@@ -18,7 +18,7 @@ def differences(
     model: bool = True,
     once: bool = False,
 ) -> list[str]:
-    """What differs, in words, by request; nothing where the conversations are equal.
+    """Return the differences in words, by request; none where the conversations are equal.
 
     `model`: its name counts. `once`: equal requests count once, where they come in no order.
     """

@@ -1,4 +1,4 @@
-"""What a comparison of one program came to, and the judgement that makes it."""
+"""The outcome of the comparison of one program, and the judgement that makes it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Results(_Strict):
 
 
 def unusable(program: Program, reference: Played) -> str:
-    """Why the program's script proves nothing with the reference itself; empty where it does."""
+    """Return why the program's script proves nothing with the reference itself; empty where it does."""
     if reference.code is None:
         return "the reference does not come to an end"
     if reference.unscripted:
@@ -61,7 +61,7 @@ def unusable(program: Program, reference: Played) -> str:
 
 
 def ports(reference: Played, ours: Played) -> Compared:
-    """Whether the program ends as there: as well, or with the same kind of error."""
+    """Return whether the program ends as there: as well, or with the same kind of error."""
     if ours.code is None:
         return Compared(equal=False, why="it does not come to an end")
     there, here = _ending(reference), _ending(ours)
@@ -72,7 +72,7 @@ def ports(reference: Played, ours: Played) -> Compared:
 
 
 def conversation(program: Program, reference: Played, ours: Played) -> Compared:
-    """Whether models were asked the same, request for request, and the program printed the same result."""
+    """Return whether models were asked the same, request for request, and the program printed the same result."""
     if ours.unscripted:
         return Compared(equal=False, why=ours.unscripted[0])
     found = differences(
@@ -98,7 +98,7 @@ def _printed(patterns: Sequence[str], reference: Played, ours: Played) -> list[s
 
 
 def _found(pattern: str, played: Played) -> list[str]:
-    """What the pattern finds; spaces at the end of lines are for the terminal."""
+    """Return the matches of the pattern; spaces at the end of lines are for the terminal."""
     return [str(found).strip() for found in re.findall(pattern, _COLOUR.sub("", played.output))]
 
 

@@ -37,7 +37,7 @@ _LEASE = 60.0
 
 
 class Desk:
-    """What serves one task, and its runs one after the other, in a session of their own."""
+    """The server of one task, and its runs one after the other, in a session of their own."""
 
     def __init__(self, task: Task[Any], url: str, database: str, stack: ExitStack) -> None:
         self._task = task

@@ -28,7 +28,7 @@ Failing = dict[str, list[str]]
 
 
 def try_out(mutant: Mutant) -> Failing | None:
-    """What fails with the mutant; None if nothing can be played at all, which is as good as caught.
+    """Return the failures with the mutant; None if nothing can be played at all, which is as good as caught.
 
     Raises `ValueError` if the code that it changes is not there.
     """
@@ -57,7 +57,7 @@ def try_out(mutant: Mutant) -> Failing | None:
 
 
 def verdict(mutant: Mutant, failing: Failing | None) -> str:
-    """Who noticed the mutant."""
+    """Return the scenarios that noticed the mutant."""
     if failing is None:
         return "everything fails"
     covering = {each.id for each in scenarios() if set(mutant.rules) & set(each.covers)}

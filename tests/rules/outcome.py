@@ -1,4 +1,4 @@
-"""What playing a scenario gives: a transcript as text for the rule, and in full for comparing ways of running."""
+"""The outcome of a scenario: a transcript as text for the rule, and in full for comparing ways of running."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def result_text(transcript: Transcript, value: Any, scenario: Scenario) -> str:
 
 
 def typed(document: ChatDocument | None, wanted: Any) -> Any:
-    """What `Task.run` makes of a result document where a type is wanted."""
+    """Return what `Task.run` makes of a result document where a type is wanted."""
     return document if document is None or wanted is None else value_of_type(document, wanted)
 
 

@@ -1,4 +1,4 @@
-"""What a scenario is: a team, what is said to it, and the transcript that must come out."""
+"""A scenario: a team, the messages to it, and the transcript that must come out."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Scenario:
 
 
 def not_over_http(scenario: Scenario) -> str | None:
-    """Why the scenario cannot be played over HTTP; None if it can."""
+    """Return why the scenario cannot be played over HTTP; None if it can."""
     for way in (HTTP, SERVED, RUN):
         if way in scenario.never:
             return scenario.never[way]

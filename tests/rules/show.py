@@ -24,7 +24,7 @@ def show(scenario: Scenario) -> None:
 
 
 def as_written(scenario: Scenario) -> bool:
-    """Whether the scenario goes as written in this process; one that is played elsewhere only does."""
+    """Return whether the scenario goes as written in this process; one that is played elsewhere only does."""
     if RUN in scenario.never and RUN_ASYNC in scenario.never:
         return True
     try:

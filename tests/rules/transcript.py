@@ -36,7 +36,7 @@ def shown(transcript: Transcript, result: str, shows: Sequence[str]) -> list[str
 
 
 def fits(expected: Sequence[str], found: Sequence[str]) -> bool:
-    """Whether the lines are as expected; `...` stands for anything in a line, alone for any number of lines."""
+    """Return whether the lines are as expected; `...` stands for anything in a line, alone for any number of lines."""
     pattern = "".join(r"(?:.*\n)*" if line == "..." else _line_pattern(line) + r"\n" for line in expected)
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in found)) is not None
 
@@ -46,7 +46,7 @@ def _line_pattern(line: str) -> str:
 
 
 def document_text(document: Json | None, shows: Sequence[str] = ()) -> str:
-    """What a document says, without who says it."""
+    """Return the text of a document, without its sender."""
     if document is None:
         return "nothing"
     content = document.get("content", "")
@@ -105,7 +105,7 @@ def _called(document: Json) -> list[Json]:
 
 
 def _among(tool: Json, written: list[Json]) -> bool:
-    """Whether the tool can be read out of the message, so that it need not be told again."""
+    """Return whether the tool can be read out of the message, so that it need not be told again."""
     return any(item["request"] == tool["$tool"] and item.items() <= tool.items() for item in written)
 
 

@@ -1,4 +1,4 @@
-"""What scripted models say: tools as text, and calls of the API."""
+"""The words of scripted models: tools as text, and calls of the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a HorizontalPodAutoscaler and KEDA decide, as functions of what they know and of the time.
+"""The decisions of a HorizontalPodAutoscaler and of KEDA, as functions of what they know and of the time.
 
 Sources:
 [HPA] https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/ (algorithm details;
@@ -44,7 +44,7 @@ SCALE_DOWN = Behavior(stabilization=300, policies=(Policy(kind="Percent", value=
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """How one pool is scaled: `target` is what the metric may be for each replica; times in seconds.
+    """The rules for one pool: `target` is the metric for each replica; times in seconds.
 
     `fewest` 0 is KEDA's alone, which then takes all replicas away `cooldown` after the metric was last above
     `activation`; its HPA keeps one.
@@ -62,7 +62,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a scaler remembers: its recommendations, its changes of the replicas, and when there was work last."""
+    """The memory of a scaler: its recommendations, its changes of the replicas, and the time of the last work."""
 
     recommended: tuple[tuple[float, int], ...] = ()
     changed: tuple[tuple[float, int], ...] = ()

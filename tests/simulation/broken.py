@@ -86,7 +86,7 @@ def no_single_reply(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_take_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a dead worker holds stays with it."""
+    """Leave the work of a dead worker with it."""
     monkeypatch.setattr(Sweep, "_retake_lost", lambda self: [])
 
 
@@ -101,7 +101,7 @@ def no_due_moves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_letting_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an ended pause held is told to no one."""
+    """Tell no one of the work that an ended pause held."""
     monkeypatch.setattr(EndedPauses, "let_go", lambda self: None)
 
 
@@ -169,7 +169,7 @@ def published_before_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_cost_of_discarded_replies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a reply cost that came too late is nobody's."""
+    """Drop the cost of a reply that came too late."""
 
     def only_accepted(transaction: RunTransaction, ask: Any, token: int, *used: Any) -> None:
         current = transaction.ask(ask.id)
@@ -190,7 +190,7 @@ def no_reservations(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_settling_of_lost_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a dead worker has put aside stays so."""
+    """Keep the reservations of a dead worker."""
     monkeypatch.setattr(sweep, "settle_lost", lambda *given: 0)
     monkeypatch.setattr(reservations, "settle_lost", lambda *given: 0)
 
@@ -214,7 +214,7 @@ def no_first_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_receipts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a handler has done is not on record before the next one begins, nor that one has begun."""
+    """Write neither that a handler begins nor that it has ended before the next one begins."""
     monkeypatch.setattr(Receipts, "keep_receipts", lambda self, claim, kept: True)
 
 

@@ -135,7 +135,7 @@ def _make_vhost(name: str, user: str) -> bool:
 
 
 def _rabbitmqctl(*arguments: str) -> bool:
-    """Whether the command succeeded."""
+    """Return whether the command succeeded."""
     done = subprocess.run(["rabbitmqctl", "-q", *arguments], capture_output=True, timeout=60, check=False)
     return done.returncode == 0
 

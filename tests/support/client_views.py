@@ -1,4 +1,4 @@
-"""What clients return, as tests look at it."""
+"""The results of clients, as tests look at them."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def _ruled(rules: Rules) -> OwnModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Worked:
-    """How a ticket came out, the result's text, and the questions the human was asked."""
+    """The outcome of a ticket, the result's text, and the questions to the human."""
 
     outcome: str
     text: str

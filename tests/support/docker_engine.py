@@ -41,7 +41,7 @@ class DockerEngine:
         self._server.server_close()
 
     def has(self, image: str) -> bool:
-        """Whether the image was built or pulled."""
+        """Return whether the image was built or pulled."""
         return image in self.built + self.pulled
 
 

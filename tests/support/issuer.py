@@ -38,7 +38,7 @@ class Issuer:
         return jwt.encode(present, self.key(signed_with or key), algorithm="ES256", headers={"kid": key})
 
     def document(self, path: str) -> dict[str, Any] | None:
-        """What it answers."""
+        """Return its answer."""
         self.asked[path] += 1
         if path == "/.well-known/openid-configuration":
             return {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}

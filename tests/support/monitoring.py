@@ -43,7 +43,7 @@ def program(name: str) -> str:
 
 
 def promtool(*arguments: str | Path, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    """What promtool says to these arguments, given `text` as its input."""
+    """Run promtool with these arguments, given `text` as its input."""
     return subprocess.run(
         [program("promtool"), *map(str, arguments)],
         input=text,

@@ -141,7 +141,7 @@ _KINDS = ("task.started", "turn.taken", "turn.rejected", "turn.none", "task.fini
 
 
 def told(store: Store, run: RunRecord) -> list[Any]:
-    """What happened in a run, without ids; and what is left of its agents."""
+    """Return the events of a run, without ids; and what is left of its agents."""
     lines: list[Any] = []
     for event in store.inspector.events(run.id, limit=100_000):
         if event.type in _KINDS:

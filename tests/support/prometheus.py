@@ -46,7 +46,7 @@ class Prometheus:
         return sum(self.values(expression))
 
     def labels(self, selector: str, label: str) -> list[str]:
-        """What a variable of Grafana may be."""
+        """Return the possible values of a variable of Grafana."""
         return list(self._get(f"label/{label}/values", **{"match[]": selector}))
 
     def rules(self) -> list[Any]:
@@ -54,7 +54,7 @@ class Prometheus:
         return [rule for group in self._get("rules")["groups"] for rule in group["rules"]]
 
     def ready(self) -> bool:
-        """Whether it answers."""
+        """Return whether it answers."""
         try:
             with urlopen(f"{self._url}/-/ready", timeout=5) as response:
                 return bool(response.status == 200)

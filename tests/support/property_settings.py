@@ -1,4 +1,4 @@
-"""How many examples a property test of whole teams tries."""
+"""The number of examples that a property test of whole teams tries."""
 
 from __future__ import annotations
 

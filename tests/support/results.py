@@ -1,4 +1,4 @@
-"""What a run gave, for tests that expect it to give something."""
+"""The result of a run, for tests that expect one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test does when a server, program or image that it needs is not there."""
+"""The skipping, or in CI the failing, of tests without the server, program or image that they need."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def migrated_postgres() -> Iterator[str]:
 
 
 def on_build_server() -> bool:
-    """Whether `CI` is set to anything but a word for no."""
+    """Return whether `CI` is set to anything but a word for no."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
 
 

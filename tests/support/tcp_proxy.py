@@ -81,7 +81,7 @@ class TcpProxy:
         self._call(self._heal)
 
     def connections(self) -> int:
-        """How many there are."""
+        """Return the number of connections."""
         return self._call(lambda: len(self._links))
 
     def close(self) -> None:

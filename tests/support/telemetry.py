@@ -107,7 +107,7 @@ class Collector:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What has a process send here, and soon."""
+        """Return the variables that have a process send here, and soon."""
         return {
             "OTEL_EXPORTER_OTLP_ENDPOINT": self.url,
             "OTEL_BSP_SCHEDULE_DELAY": "100",
@@ -190,7 +190,7 @@ def _attributes(pairs: Any) -> dict[str, Any]:
 
 
 def connected(spans: Sequence[SeenSpan]) -> bool:
-    """Whether every span is reached from any other, over parents and links."""
+    """Return whether every span is reached from any other, over parents and links."""
     near: dict[str, set[str]] = {span.id: set() for span in spans}
     for span in spans:
         for other in [span.parent, *(link[1] for link in span.links)]:

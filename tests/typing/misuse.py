@@ -1,4 +1,4 @@
-"""What a type checker must reject: each line holds a mistake, and the rule by which mypy finds it.
+"""Mistakes that a type checker must reject: one in each line, with the rule by which mypy finds it.
 
 Nobody runs this. `mypy --strict` fails where a mistake is found no longer, because its ignore is unused then.
 """

@@ -1,4 +1,4 @@
-"""What a type checker must reject of the record's roles: what a handler of the gateway cannot name.
+"""Misuse of the record's roles that a type checker must reject: what a handler of the gateway cannot name.
 
 Nobody runs this. As in `misuse`, `mypy --strict` fails where a mistake is found no longer.
 """
@@ -48,14 +48,14 @@ def a_handler_for_everybody(gateway: OpenGateway) -> None:
 
 
 def the_gateway_itself(gateway: WholeGateway) -> None:
-    """Whoever gives handlers their gateway."""
+    """Give handlers their gateway."""
     gateway.records.worker.claim("llm", "wkr_1")  # type: ignore[attr-defined]
     gateway.records.coordinator.locked("run_1")  # type: ignore[attr-defined]
     gateway.records.inspector.table("runs")  # type: ignore[attr-defined]
 
 
 def roles_without_their_reach(store: Store, core: Core) -> None:
-    """Whoever makes roles."""
+    """Make roles."""
     store.tenant()  # type: ignore[call-arg]
     store.tenant(None)  # type: ignore[arg-type]
     store.administrator()  # type: ignore[call-arg]

@@ -1,4 +1,4 @@
-"""What a type checker sees of a program of `turnwise.langroid`; mypy checks this file, and pytest runs it."""
+"""A type checker's view of a program of `turnwise.langroid`; mypy checks this file, and pytest runs it."""
 
 from __future__ import annotations
 

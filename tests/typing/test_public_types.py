@@ -1,4 +1,4 @@
-"""What a type checker sees of the public names; mypy checks this file, and pytest runs it."""
+"""A type checker's view of the public names; mypy checks this file, and pytest runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may answer, in which order, and what is made of the answers: steps, routing, validity."""
+"""The order of responders, and what is made of the answers: steps, routing, validity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where two rules meet: good calls beside bad ones, tools that steer beside each other."""
+"""Meetings of two rules: good calls beside bad ones, tools that steer beside each other."""
 
 from __future__ import annotations
 

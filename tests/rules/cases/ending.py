@@ -1,4 +1,4 @@
-"""How tasks end: the order of the checks, and a task that is killed."""
+"""The ends of tasks: the order of the checks, and a task that is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where tools are found in a message, and what is said of bad ones."""
+"""Tools in a message: where they are found, and what is said of bad ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the value that a handler returns."""
+"""The use of the value that a handler returns."""
 
 from __future__ import annotations
 

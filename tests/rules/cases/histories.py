@@ -1,4 +1,4 @@
-"""What models are sent, and what of a conversation lasts."""
+"""The prompts of models, and the part of a conversation that lasts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How limits end tasks."""
+"""The end of tasks by limits."""
 
 from __future__ import annotations
 

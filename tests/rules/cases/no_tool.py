@@ -1,4 +1,4 @@
-"""What AGENT answers to a message without a tool."""
+"""AGENT's answers to a message without a tool."""
 
 from __future__ import annotations
 

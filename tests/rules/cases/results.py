@@ -1,4 +1,4 @@
-"""What tasks hand back, as documents and as values, and what a run may begin with."""
+"""The results of tasks, as documents and as values, and what a run may begin with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent's tools are: known, usable, handled, addressed, told to the model."""
+"""The tools of an agent: known, usable, handled, addressed, told to the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a human's text may do, wherever it goes."""
+"""The rights of a human's text, wherever it goes."""
 
 from __future__ import annotations
 

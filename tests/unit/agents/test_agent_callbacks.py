@@ -1,4 +1,4 @@
-"""What an interface is told while an agent works."""
+"""The callbacks of an interface while an agent works."""
 
 from __future__ import annotations
 

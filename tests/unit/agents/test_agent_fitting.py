@@ -105,7 +105,7 @@ def test_what_was_shortened_stays_so(
 
 
 def _pairs(messages: list[LLMMessage]) -> bool:
-    """Whether results follow their calls, and every call has its results, as providers want it."""
+    """Return whether results follow their calls, and every call has its results, as providers want it."""
     waiting: list[str | None] = []
     function = None
     for message in messages:

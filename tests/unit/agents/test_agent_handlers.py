@@ -1,4 +1,4 @@
-"""Who handles a tool, with what, and what becomes of the result."""
+"""The handler of a tool, its arguments, and the use of its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a human typed, wherever it goes, never runs a tool that the agent's model may not use."""
+"""A text that a human typed never runs a tool that the agent's model may not use, wherever it goes."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ INTERRUPT, END = "\x03", "\x04"
 def on_terminal(
     script: str, answer: str = "", folder: Path | None = None, typed: Sequence[tuple[bytes, str]] = ()
 ) -> str:
-    """What a program shows on a terminal at which `answer` is typed when it waits for one; without colours.
+    """Return the output of a program on a terminal at which `answer` is typed when it waits for one; without colours.
 
     `typed`: what is typed once the program has shown the bytes before it, in order.
     """

@@ -1,4 +1,4 @@
-"""What a long-lived process keeps of what it no longer uses."""
+"""The memory of a long-lived process for what it no longer uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run waits for: the JSON that is kept, to the letter, and what is read of it."""
+"""The waits of a run: the JSON that is kept, to the letter, and what is read of it."""
 
 from __future__ import annotations
 

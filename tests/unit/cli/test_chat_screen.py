@@ -1,4 +1,4 @@
-"""What a chat shows of pieces of text that get lost, come late or begin anew."""
+"""The display of a chat for pieces of text that get lost, come late or begin anew."""
 
 from __future__ import annotations
 

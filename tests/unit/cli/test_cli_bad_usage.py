@@ -1,4 +1,4 @@
-"""What bad input gets: one line that says what was found and what to do, exit code 2, nothing half-written."""
+"""Bad input gets one line that says what was found and what to do, exit code 2, and nothing half-written."""
 
 from __future__ import annotations
 

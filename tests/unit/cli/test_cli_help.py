@@ -1,4 +1,4 @@
-"""What a newcomer sees first: help, quickly, with an example for every command."""
+"""A newcomer's first view: help, quickly, with an example for every command."""
 
 from __future__ import annotations
 

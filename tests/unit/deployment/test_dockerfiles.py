@@ -28,7 +28,7 @@ def service(request: pytest.FixtureRequest) -> str:
 
 
 def file_of(service: str) -> Path:
-    """Where a service's Dockerfile is."""
+    """Return the path of a service's Dockerfile."""
     return ROOT / "services" / service / "Dockerfile"
 
 
@@ -39,7 +39,7 @@ def arguments(service: str, name: str) -> list[str]:
 
 
 def copied(service: str) -> list[list[str]]:
-    """What each COPY takes out of the repository."""
+    """Return the paths that each COPY takes out of the repository."""
     return [line.split()[:-1] for line in arguments(service, "COPY") if "--from" not in line]
 
 

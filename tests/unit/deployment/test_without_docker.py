@@ -108,7 +108,7 @@ def test_the_file_is_read_as_docker_compose_reads_it() -> None:
 
 
 def alike(service: Service) -> dict[str, Any]:
-    """What docker-compose leaves as it is, but for defaults and the forms of durations."""
+    """Return what docker-compose leaves as it is, but for defaults and the forms of durations."""
     return service.model_dump(exclude={"ports", "volumes", "environment", "env_file", "build"})
 
 
@@ -319,7 +319,7 @@ def test_services_end_when_their_keeper_is_killed(tmp_path: Path) -> None:
 
 
 def lives(pid: int) -> bool:
-    """Whether a process runs; one that has ended and was not waited for does not."""
+    """Return whether a process runs; one that has ended and was not waited for does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What the pages show is true: their Python runs and prints what they say, their commands exist."""
+"""The examples of the pages: their Python runs and prints what they say, their commands exist."""
 
 from __future__ import annotations
 

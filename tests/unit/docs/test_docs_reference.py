@@ -38,7 +38,7 @@ def endpoints(store: Store) -> set[Endpoint]:
 
 
 def curl_target(command: str) -> Endpoint:
-    """What a curl command of the page asks for."""
+    """Return the endpoint of a curl command of the page."""
     words = shlex.split(command.replace("\\\n", " "))
     url = next(word for word in words if word.startswith("http"))
     path = re.sub(r"^http://[^/]+|\?.*$", "", url)

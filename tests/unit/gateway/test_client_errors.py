@@ -1,4 +1,4 @@
-"""What the client makes of refusals, silence and broken streams."""
+"""The client's errors for refusals, silence and broken streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is checked of every route before the API is served."""
+"""The checks of every route before the API is served."""
 
 from __future__ import annotations
 

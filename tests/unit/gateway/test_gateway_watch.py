@@ -1,4 +1,4 @@
-"""Who is woken by what the bus tells."""
+"""The watchers that are woken by messages of the bus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model and a handler get from the agent's vector store, in a script."""
+"""The results of the agent's vector store for a model and a handler, in a script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How tasks end, and what they hand back."""
+"""The ends of tasks, and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever the team and the path: a human's words never run a handler of a tool that no model may use.
+"""A human's words never run a handler of a tool that no model may use, on any path in any team.
 
 What a human writes carries the mark "human", and nobody else writes it: neither the models of these teams nor their
 handlers, which only wrap what they were given. So a forbidden handler that sees the mark was run by a human's words.

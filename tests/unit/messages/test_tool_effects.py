@@ -1,4 +1,4 @@
-"""What tools do outside, the keys of their calls, and the state that a failed handler leaves as it was."""
+"""The effects of tools outside, the keys of their calls, and the state that a failed handler leaves as it was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is told of a tool."""
+"""The description of a tool for a model."""
 
 from __future__ import annotations
 

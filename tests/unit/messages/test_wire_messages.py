@@ -1,4 +1,4 @@
-"""What is looked at in a message from the broker before anything is done with it."""
+"""The checks of a message from the broker before anything is done with it."""
 
 from __future__ import annotations
 

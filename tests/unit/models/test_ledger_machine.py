@@ -41,7 +41,7 @@ def priced(prompt_tokens: int, output_tokens: int) -> Amount:
 
 @dataclass
 class Call:
-    """What was put aside for a call, and what is counted for it: None while it is held, all of it if it is lost."""
+    """The reservation of a call, and what is counted for it: None while it is held, all of it if it is lost."""
 
     held: Amount
     counted: Amount | None = None

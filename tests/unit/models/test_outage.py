@@ -1,4 +1,4 @@
-"""What counts as an outage, and who looks whether it is over."""
+"""The conditions of an outage, and the probes of its end."""
 
 from __future__ import annotations
 

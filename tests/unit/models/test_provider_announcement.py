@@ -1,4 +1,4 @@
-"""What is read out of the headers of an answer."""
+"""The limits that are read out of the headers of an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is cut out of texts before they are logged or kept."""
+"""The secrets that are cut out of texts before they are logged or kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an import of `turnwise` costs, and that neither it nor a run needs a network."""
+"""The cost of an import of `turnwise`, and that neither it nor a run needs a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a class or function is defined decides nothing: modules can be renamed."""
+"""The module of a class or function decides nothing: modules can be renamed."""
 
 from __future__ import annotations
 

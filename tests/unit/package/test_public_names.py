@@ -1,4 +1,4 @@
-"""What `turnwise` offers at its top level."""
+"""The names of `turnwise` at its top level."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ SAYING_NOTHING = {
 
 
 def faults(name: str, text: str) -> list[str]:
-    """What is wrong with a docstring; empty for a good one."""
+    """Return the faults of a docstring; empty for a good one."""
     first = text.split("\n\n")[0].strip()
     found = []
     if not text:

@@ -1,4 +1,4 @@
-"""What changed from one JSON value to the next."""
+"""The changes from one JSON value to the next."""
 
 from __future__ import annotations
 

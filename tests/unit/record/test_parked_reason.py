@@ -1,4 +1,4 @@
-"""Why an ask is parked: the JSON that is kept, to the letter, and what is read of it."""
+"""The reason of a parked ask: the JSON that is kept, to the letter, and what is read of it."""
 
 from __future__ import annotations
 

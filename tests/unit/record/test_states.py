@@ -165,7 +165,7 @@ def _is_word(node: ast.AST) -> bool:
 
 
 def _is_status(node: ast.AST) -> bool:
-    """Whether an expression reads a run's or an ask's status by name."""
+    """Return whether an expression reads a run's or an ask's status by name."""
     if isinstance(node, ast.Call):
         return any(_is_status(argument) for argument in node.args)
     name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -1,4 +1,4 @@
-"""What a prefork worker's probes say, by the rows of its children."""
+"""The probes of a prefork worker, by the rows of its children."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Worker:
         self.poll = IdlePoll(*parts, *told, queues=["llm"], slots=2, paused=self.paused.__contains__)
 
     def look(self, *, after: float = 0.0, busy: int = 0, heard: bool = True) -> list[str]:
-        """What has been claimed after one more look."""
+        """Return what has been claimed after one more look."""
         self.clock.now += after
         if heard:
             self.hearing.heard()

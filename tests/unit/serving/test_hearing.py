@@ -1,4 +1,4 @@
-"""When a process is deaf: it is told of nothing, and finds work again and again."""
+"""The conditions of deafness: a process is told of nothing, and finds work again and again."""
 
 from __future__ import annotations
 

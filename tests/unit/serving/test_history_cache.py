@@ -1,4 +1,4 @@
-"""What a process remembers of histories, and what it forgets where there is no room for all."""
+"""The histories that a process remembers, and those that it forgets where there is no room for all."""
 
 from __future__ import annotations
 

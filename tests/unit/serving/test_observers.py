@@ -144,7 +144,7 @@ def test_every_hook_has_an_observer_and_a_moment() -> None:
 
 
 def _is_list(file: Path, node: ast.expr) -> bool:
-    """Whether this is a list of observers, by its name; within the list itself it is called `self`."""
+    """Return whether this is a list of observers, by its name; within the list itself it is called `self`."""
     name = ast.unparse(node).rpartition(".")[2]
     return name in ("observers", "_observers") or (name == "self" and file.name == "observer.py")
 

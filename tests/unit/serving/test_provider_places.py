@@ -1,4 +1,4 @@
-"""What a worker process knows of its providers."""
+"""A worker process's knowledge of its providers."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from turnwise.serving.wait_reason import why_waiting
 
 
 class Clock:
-    """What the database takes for the time."""
+    """The time as the database sees it."""
 
     now = 1_000_000.0
 

@@ -1,4 +1,4 @@
-"""Why a run waits: each kind of cause, and what is said of it."""
+"""The reasons why a run waits: each kind of cause, and its sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happens to runs, the cause that is told is the true one: doing what it names makes the run go on.
+"""The cause of a wait that is told is the true one: doing what it names makes the run continue.
 
 A walk of random steps over a real record with a clock of its own: runs of a session and others are submitted, moved,
 claimed, answered, put off and cancelled; workers fall silent; time passes. After each step every unfinished run says
@@ -205,7 +205,7 @@ def _does_what_it_waits_for(walk: Walk, run_id: str) -> str:
 
 @pytest.fixture(scope="module")
 def seen() -> Iterator[set[str]]:
-    """What the walks came by; together they see every cause that there is without versions and parked calls."""
+    """Return the causes that the walks met; together they meet every cause without versions and parked calls."""
     causes: set[str] = set()
     yield causes
     assert causes == {

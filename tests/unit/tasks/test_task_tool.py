@@ -50,7 +50,7 @@ class Secret(ToolMessage):
 
 
 def spawn(prompt: str = "5 times 7?", tools: list[str] | None = None, **more: Any) -> str:
-    """What a model says to make a sub-agent."""
+    """Return the model's message that makes a sub-agent."""
     fields = {"system_message": "You multiply.", "prompt": prompt, "tools": tools or ["multiply"]}
     return json.dumps({"request": "task_tool", **fields, **more})
 
