@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -20,6 +20,7 @@ from turnwise.processes.metrics import Metrics
 from turnwise.processes.observers import observers_of
 from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
+from turnwise.record.runs.journal import News
 from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
@@ -115,10 +116,10 @@ class Fleet:
         return Store(
             database,
             lease_seconds=self._settings.lease_seconds,
-            notify=self._noticed,
+            after_commit=self._noticed,
             tenant_weights=self._settings.tenant_weights,
         )
 
-    def _noticed(self, _run: str, _seq: int) -> None:
+    def _noticed(self, _run: RunRecord, _news: Sequence[News]) -> None:
         with self._changed:
             self._changed.notify_all()

@@ -9,19 +9,24 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+from prometheus_client import CollectorRegistry
 from tests.support.databases import fresh_sqlite
 from tests.support.kept_values import happen
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
 from turnwise.base.waits import HumanWait
 from turnwise.bus.base import Bus
-from turnwise.bus.envelope import RunNotice
 from turnwise.bus.in_process import InProcessBus
+from turnwise.processes.metrics import Metrics
+from turnwise.processes.observers.log_lines import LogLines
+from turnwise.processes.observers.metrics import RunMetrics
+from turnwise.processes.observers.notices import CommitNotices
 from turnwise.processes.settings import ServiceSettings, load_settings
 from turnwise.record.database.database import Database
 from turnwise.record.runs.records import NewAsk
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.serving.observer import Observers
 from turnwise_gateway.api import create_api
 from turnwise_gateway.server import GatewayThread
 
@@ -107,11 +112,14 @@ def served(
     if database is None:
         database = Database(f"sqlite:///{file}") if file.exists() else fresh_sqlite(file)
     own_bus = bus or InProcessBus()
-    store = Store(database, notify=lambda run_id, seq: own_bus.notify(RunNotice(run=run_id, seq=seq)))
+    metrics = Metrics(CollectorRegistry())
+    observers = Observers(LogLines(), RunMetrics(metrics), CommitNotices(own_bus))
+    store = Store(database, after_commit=observers.events_stored)
     made: ServiceSettings = load_settings(**settings)
+    api = create_api(store, own_bus, app or make_app(), made, metrics, observers)
     try:
         with (
-            GatewayThread(create_api(store, own_bus, app or make_app(), made), port=port) as gateway,
+            GatewayThread(api, port=port) as gateway,
             httpx2.Client(base_url=gateway.base_url, timeout=30) as http,
         ):
             yield Served(base_url=gateway.base_url, http=http, store=store, bus=own_bus)

@@ -13,11 +13,12 @@ from turnwise.serving.observer import HOOKS, Observer
 Calls = list[str]
 
 # The life of a run of `observed_app`.
-FIRST_MOVE = ["around_move (", "move_began", "move_made", "run_started", "run_moved", ")"]
-LATER_MOVE = ["around_move (", "move_began", "move_made", "step_ended", "run_moved", ")"]
-LAST_MOVE = ["around_move (", "move_began", "move_made", "step_ended", "run_ended", "run_moved", ")"]
+FIRST_MOVE = ["around_move (", "move_began", "move_made", "events_stored", "run_started", "run_moved", ")"]
+LATER_MOVE = ["around_move (", "move_began", "move_made", "events_stored", "step_ended", "run_moved", ")"]
+LAST_MOVE = ["around_move (", "move_began", "move_made", "events_stored", "step_ended", "run_ended", "run_moved", ")"]
+ACCEPTED = ["events_stored"]
 CLAIM = ["ask_claimed"]
-ANSWER = ["around_attempt (", "attempt_ended", "reply_stored", ")"]
+ANSWER = ["around_attempt (", "attempt_ended", "events_stored", "reply_stored", ")"]
 LIFE = [FIRST_MOVE, CLAIM, ANSWER, LATER_MOVE, CLAIM, ANSWER, LAST_MOVE]
 
 

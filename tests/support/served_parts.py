@@ -56,6 +56,8 @@ class Desk:
         made = load_settings(llm_queues=queues, agent_queues=queues, **settings)
         self.metrics = Metrics(CollectorRegistry())
         told = observers_of(app, self.bus, self.metrics, *observers)
+        if observers:  # a store may be that of a gateway, which has its own
+            store.call_after_commit(told.events_stored)
         self.coordinator = Coordinator(store, self.bus, app, made, told)
         served = [queue for queue in all_queues(queues, queues) if queue != COORDINATOR_QUEUE]
         self.responders = Responders(store, self.bus, app, made, told, queues=served)

@@ -18,6 +18,7 @@ from turnwise.processes.metrics import Metrics, watch_record
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.authentication import AuthenticationRole
 from turnwise.record.store import Store
+from turnwise.serving.observer import NO_OBSERVERS, Observer
 from turnwise_gateway.access import audit
 from turnwise_gateway.access.authentication import Door
 from turnwise_gateway.access.identity import AnyOf, Identity, Keys, SharedToken
@@ -53,7 +54,14 @@ from turnwise_gateway.routes import (
 from turnwise_gateway.watching.watch import Watch
 
 
-def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metrics: Metrics | None = None) -> FastAPI:
+def create_api(
+    store: Store,
+    bus: Bus,
+    app: App,
+    settings: ServiceSettings,
+    metrics: Metrics | None = None,
+    observers: Observer = NO_OBSERVERS,
+) -> FastAPI:
     """The API over a store, a bus and an application.
 
     `metrics` are those of the process where it does other work too; its registry gets the record's gauges.
@@ -67,6 +75,7 @@ def create_api(store: Store, bus: Bus, app: App, settings: ServiceSettings, metr
         app=app,
         settings=settings,
         metrics=metrics,
+        observers=observers,
         watch=Watch(bus),
         admission=Admission(known_by),
     )

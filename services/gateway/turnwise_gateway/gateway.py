@@ -20,6 +20,7 @@ from turnwise.record.runs.idempotency import Once
 from turnwise.record.runs.wait_facts import Situation
 from turnwise.record.tenants.caller import Caller, Deed
 from turnwise.record.tenants.reach import EVERY_TENANT, OneTenant, Reach
+from turnwise.serving.observer import Observer
 from turnwise_gateway.access.open_requests import Admission
 from turnwise_gateway.access.refusals import deed_in
 from turnwise_gateway.access.scopes import caller_of, is_operator, require_operator
@@ -57,6 +58,7 @@ class Equipment:
     app: App
     settings: ServiceSettings
     metrics: Metrics
+    observers: Observer
     watch: Watch
     admission: Admission
 

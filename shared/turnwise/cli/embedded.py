@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from prometheus_client import CollectorRegistry
 
 from turnwise.app import App
-from turnwise.bus.envelope import MoveEnvelope, RunNotice, Work
+from turnwise.bus.envelope import MoveEnvelope, Work
 from turnwise.bus.in_process import InProcessBus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.errors import ConfigurationError, DatabaseUnavailableError
 from turnwise.observability.telemetry.export import start_exporting
 from turnwise.processes.metrics import Metrics, watch_database, watch_process
 from turnwise.processes.observers import observers_of
+from turnwise.processes.observers.notices import CommitNotices
 from turnwise.processes.service_loading import load_service
 from turnwise.record.database.database import Database
 from turnwise.record.database.file_lock import EmbeddedLock
@@ -69,7 +70,6 @@ class EmbeddedServer:
             store = Store(
                 database,
                 lease_seconds=self._settings.lease_seconds,
-                notify=lambda run, seq: bus.notify(RunNotice(run=run, seq=seq)),
                 tenant_weights=self._settings.tenant_weights,
             )
             self._start_services(opening, store, bus)
@@ -111,9 +111,11 @@ class EmbeddedServer:
         metrics.expect_tasks(self._app.tasks)
         watch_process(metrics.registry)
         watch_database(metrics, store.database.pool)
+        observers = observers_of(self._app, bus, metrics, CommitNotices(bus), *self._more_observers)
+        store.call_after_commit(observers.events_stored)
         parts = (store, bus, self._app, settings)
         # The port is taken before there are tables: if it is busy, nothing has been written. It is served after.
-        api = load_service("gateway", "api").create_api(*parts, metrics)
+        api = load_service("gateway", "api").create_api(*parts, metrics, observers)
         host, port = settings.bind_address
         gateway = load_service("gateway", "server").GatewayThread(api, host, port)
         opening.callback(gateway.stop)
@@ -121,7 +123,6 @@ class EmbeddedServer:
         store.database.migrate()
         gateway.start()
         queues = [name for name in all_queues(settings.llm_queues, settings.agent_queues) if name != COORDINATOR_QUEUE]
-        observers = observers_of(self._app, bus, metrics, *self._more_observers)
         responders = load_service("responders", "responders").Responders(*parts, observers, queues=queues)
         coordinator = load_service("coordinator", "coordinator").Coordinator(*parts, observers)
 

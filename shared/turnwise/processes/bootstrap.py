@@ -146,13 +146,15 @@ def open_parts(settings: ServiceSettings, *, app: App | None = None, observers: 
     watch_process(metrics.registry)
     watch_database(metrics, database.pool)
     watch_broker(metrics, bus.connections)
+    told = observers_of(application, bus, metrics, *observers)
+    store.call_after_commit(told.events_stored)
     return Parts(
         database=database,
         store=store,
         bus=bus,
         app=application,
         metrics=metrics,
-        observers=observers_of(application, bus, metrics, *observers),
+        observers=told,
     )
 
 

@@ -15,7 +15,8 @@ from turnwise.record.roles.monitor import MonitorRole
 from turnwise.record.roles.process import ProcessRole
 from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs.core import Core, Notify
+from turnwise.record.runs import journal
+from turnwise.record.runs.core import AfterCommit, Core
 from turnwise.record.runs.idempotency import Once
 from turnwise.record.tenants.caller import Deed
 from turnwise.record.tenants.reach import OneTenant, Reach
@@ -34,14 +35,14 @@ class Store:
         database: Database,
         *,
         lease_seconds: float = 5.0,
-        notify: Notify | None = None,
+        after_commit: AfterCommit = journal.tell,
         clock: Clock = SYSTEM_CLOCK,
         tenant_weights: Mapping[str, float] | None = None,
     ) -> None:
         self.database = database
         self.clock = clock
         self.core = core = Core(
-            database, lease_seconds=lease_seconds, notify=notify, clock=clock, tenant_weights=tenant_weights
+            database, lease_seconds=lease_seconds, after_commit=after_commit, clock=clock, tenant_weights=tenant_weights
         )
         self.worker = WorkerRole(core)
         self.coordinator = CoordinatorRole(core)
@@ -77,6 +78,6 @@ class Store:
         """Raise `DatabaseUnavailableError` or `SchemaVersionError` unless the database can be worked with."""
         self.database.check_schema()
 
-    def call_after_commit(self, notify: Notify) -> None:
-        """Have `notify(run_id, last_seq)` called after each commit that wrote events."""
-        self.core.notify = notify
+    def call_after_commit(self, after_commit: AfterCommit) -> None:
+        """Have this called after each commit that wrote events, in place of what was; see `Core`."""
+        self.core.after_commit = after_commit

@@ -28,14 +28,14 @@ class Dispatcher:
 
     def publish(self, ask: AskEnvelope) -> None:
         """Publish a permit for the ask."""
-        send("publish_failed", ask.run, lambda: self._bus.publish_ask(ask))
+        _send("publish_failed", ask.run, lambda: self._bus.publish_ask(ask))
 
     def wake(self, run_id: str) -> None:
         """Wake a coordinator for the run."""
-        send("wake_failed", run_id, lambda: self._bus.wake(run_id))
+        _send("wake_failed", run_id, lambda: self._bus.wake(run_id))
 
 
-def send(action: str, run_id: str, message: Callable[[], None]) -> None:
+def _send(action: str, run_id: str, message: Callable[[], None]) -> None:
     """Send a message about the run; if the broker is away, write the log line `action`."""
     try:
         message()

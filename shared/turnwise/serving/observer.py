@@ -15,6 +15,7 @@ from typing import Any
 from turnwise.errors import EnvironmentFault
 from turnwise.machine.actions import Trace
 from turnwise.record.database.faults import DATABASE_ERRORS
+from turnwise.record.runs.journal import News
 from turnwise.record.runs.outcomes import Deferral, Outcome, Parking, Release, Reply
 from turnwise.record.runs.records import AskRecord, Claim, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
@@ -93,6 +94,14 @@ class Observer:
 
     def ask_parked(self, claim: Claim, parking: Parking) -> None:
         """An ask waits for a person's decision."""
+
+    # --- the record ---
+
+    def run_accepted(self, run: RunRecord, seconds: float) -> None:
+        """A gateway has accepted a run, so many seconds after the request arrived."""
+
+    def events_stored(self, run: RunRecord, news: Sequence[News]) -> None:
+        """A transaction that wrote events of a run is committed; `news` are those that an operator is told of."""
 
     # --- upkeep ---
 

@@ -82,7 +82,7 @@ async def submit(
     if watch:
         await gateway.watch.expect(run_id)
     run = await run_in_threadpool(_submit, gateway, body, idempotency_key, run_id)
-    gateway.metrics.run_acceptance_seconds.observe(time.monotonic() - request.scope[ARRIVED])
+    gateway.observers.run_accepted(run, time.monotonic() - request.scope[ARRIVED])
     if wait:
         await _wait(gateway, request, run, wait)
     response.headers["Location"] = public(f"/v1/runs/{run.id}")

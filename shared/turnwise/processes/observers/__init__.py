@@ -6,7 +6,7 @@ from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.processes.metrics import Metrics
 from turnwise.processes.observers.callbacks import ApplicationCallbacks
-from turnwise.processes.observers.log_context import LogContext
+from turnwise.processes.observers.log_lines import LogLines
 from turnwise.processes.observers.metrics import RunMetrics
 from turnwise.processes.observers.notices import MoveNotices
 from turnwise.processes.observers.tracing import RunTracing
@@ -16,5 +16,5 @@ from turnwise.serving.observer import Observer, Observers
 def observers_of(app: App, bus: Bus, metrics: Metrics, *more: Observer) -> Observers:
     """The observers of a process that makes moves or answers asks, in the order in which they are told."""
     return Observers(
-        LogContext(), RunTracing(app), RunMetrics(metrics), MoveNotices(bus), ApplicationCallbacks(app), *more
+        LogLines(), RunTracing(app), RunMetrics(metrics), MoveNotices(bus), ApplicationCallbacks(app), *more
     )

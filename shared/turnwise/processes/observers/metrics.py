@@ -19,6 +19,10 @@ class RunMetrics(Observer):
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
 
+    def run_accepted(self, run: RunRecord, seconds: float) -> None:
+        """Measure how long it took to accept a run."""
+        self._metrics.run_acceptance_seconds.observe(seconds)
+
     def run_started(self, run: RunRecord) -> None:
         """Count a run that began."""
         self._metrics.runs_started_total.labels(run.task).inc()

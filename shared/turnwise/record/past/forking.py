@@ -16,9 +16,9 @@ from turnwise.record.past.export import own_fields, read_run
 from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import ExportedRecord, write_ask, write_past, write_receipts, write_reply
 from turnwise.record.past.retrying import waits_for
-from turnwise.record.runs import journal
 from turnwise.record.runs.conversations import conversation_id
 from turnwise.record.runs.inbox import MakeAnswer, answer_in
+from turnwise.record.runs.journal import accepted
 from turnwise.record.runs.json_differences import difference
 from turnwise.record.runs.records import AskRecord, ForkOrigin, Json, NewFork, NewRun, RunRecord
 from turnwise.record.runs.run_changes import whole
@@ -82,8 +82,7 @@ class Forks(Submissions):
                 transaction.flush()
                 run = transaction.run
             self._audited(connection, run.id)
-        journal.accepted(run, forked_from=run_id)
-        self._core.tell(run.id, run.last_seq)
+        self._core.after_commit(run, [accepted(forked_from=run_id)])
         return run, ask, True
 
     def _write(self, connection: Connection, fork: _Fork) -> tuple[RunRecord, AskRecord | None] | None:

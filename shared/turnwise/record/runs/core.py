@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from turnwise.base.clock import SYSTEM_CLOCK, Clock
 from turnwise.record.asks.tenant_shares import TenantShares
 from turnwise.record.database.database import Database
+from turnwise.record.runs import journal
+from turnwise.record.runs.journal import News
+from turnwise.record.runs.records import RunRecord
 from turnwise.record.tenants.tenant import TenantLimits
 
-Notify = Callable[[str, int], None]
+AfterCommit = Callable[[RunRecord, Sequence[News]], None]
 
 
 class Core:
-    """A database and its leases; `notify(run_id, last_seq)` is called after a commit that wrote events.
+    """A database and its leases.
+
+    `after_commit` is called after a commit that wrote events, with the run as it is now and those of the events that an
+    operator is told of. By default it writes their log lines.
 
     `clock` is that of the process, which its services share; what is recorded is timed by the database. Where asks of
     several tenants wait in a queue, each is served by its weight in `tenant_weights` (1 where it has none).
@@ -24,19 +30,14 @@ class Core:
         database: Database,
         *,
         lease_seconds: float = 5.0,
-        notify: Notify | None = None,
+        after_commit: AfterCommit = journal.tell,
         clock: Clock = SYSTEM_CLOCK,
         tenant_weights: Mapping[str, float] | None = None,
     ) -> None:
         self.database = database
         self.lease_seconds = lease_seconds
-        self.notify = notify
+        self.after_commit = after_commit
         self.clock = clock
         self.tenant_shares = TenantShares(database, clock, tenant_weights or {})
         # By tenant: when they were read, by the process's clock, and what they were.
         self.known_limits: dict[str, tuple[float, TenantLimits]] = {}
-
-    def tell(self, run_id: str, seq: int) -> None:
-        """Pass on that the run has event `seq`."""
-        if self.notify is not None:
-            self.notify(run_id, seq)

@@ -1,7 +1,8 @@
 """Log lines of what was committed: an event of the record that matters to an operator is a line, too.
 
 They are written here and nowhere else, after the commit, by the process that made it. So nothing of this kind happens
-to a run without a line, whoever did it, and a transaction that was rolled back has none.
+to a run without a line, whoever did it, and a transaction that was rolled back has none. A store writes them itself
+unless whoever opened it has observers that do.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ def tell(run: RunRecord, news: Sequence[News]) -> None:
             logger.log(event.level, sentence, run.id, extra=extra)
 
 
-def accepted(run: RunRecord, forked_from: str | None = None) -> None:
-    """Write the line of a new run; its first event is not made in a transaction over it."""
-    tell(run, [News("run.accepted", OF_RUN, {"forked_from": forked_from})])
+def accepted(forked_from: str | None = None) -> News:
+    """The news of a new run; its first event is not made in a transaction over it."""
+    return News("run.accepted", OF_RUN, {"forked_from": forked_from})
 
 
 def _accepted(run: RunRecord, item: News) -> _Line:

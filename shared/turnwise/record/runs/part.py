@@ -15,7 +15,6 @@ from turnwise.record.database import driver
 from turnwise.record.database.columns import now
 from turnwise.record.database.rows import RUN, names, run_of
 from turnwise.record.database.schema import runs
-from turnwise.record.runs import journal
 from turnwise.record.runs.core import Core
 from turnwise.record.runs.idempotency import Once, done_before, write_once
 from turnwise.record.runs.transaction import RunTransaction
@@ -66,8 +65,7 @@ class RecordPart:
                 yield transaction
                 transaction.flush()
         if transaction is not None and transaction.run.last_seq > seq:
-            journal.tell(transaction.run, transaction.news)
-            self._core.tell(run_id, transaction.run.last_seq)
+            self._core.after_commit(transaction.run, transaction.news)
 
     @contextmanager
     def _locked(self, run_id: str) -> Iterator[RunTransaction]:

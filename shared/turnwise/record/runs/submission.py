@@ -10,8 +10,8 @@ from turnwise.record.database.columns import now
 from turnwise.record.database.rows import RUN, as_row, run_of
 from turnwise.record.database.schema import events, runs
 from turnwise.record.events.run_events import RunAccepted
-from turnwise.record.runs import journal
 from turnwise.record.runs.idempotency import mismatch, used_for
+from turnwise.record.runs.journal import accepted
 from turnwise.record.runs.part import TenantPart
 from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.runs.session_queue import take_place
@@ -46,8 +46,7 @@ class Submissions(TenantPart):
             _refuse_used(connection, self._tenant, new.idempotency_key)
             self._accept(connection, run)
             self._audited(connection, run.id)
-        journal.accepted(run)
-        self._core.tell(run.id, 1)
+        self._core.after_commit(run, [accepted()])
         return run, True
 
     def request_cancel(self, run_id: str) -> RunRecord:

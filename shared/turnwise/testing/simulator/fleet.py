@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from turnwise.app import App
-from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, RunNotice
+from turnwise.bus.envelope import AskEnvelope, MoveEnvelope
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
-from turnwise.errors import BrokerUnavailableError, EnvironmentFault, NotFoundError
+from turnwise.errors import EnvironmentFault, NotFoundError
 from turnwise.processes.metrics import Metrics
 from turnwise.processes.observers import observers_of
+from turnwise.processes.observers.notices import CommitNotices
 from turnwise.processes.service_loading import load_service
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.database.database import Database
@@ -152,35 +153,28 @@ class Fleet:
     def _parts(self, slot: Slot, host: Host) -> tuple[Any, ...]:
         bus = SimulatedBus(self.broker, host)
 
-        def notify(run: str, seq: int) -> None:
-            try:
-                bus.notify(RunNotice(run=run, seq=seq))
-            except BrokerUnavailableError:
-                self._world.tell("watchers were not told")
-
         store = Store(
             SimulatedDatabase(self._shared, self._world),
             lease_seconds=self._settings.lease_seconds,
             clock=ProcessClock(self._world.schedule, host),
-            notify=notify if slot.kind == "gateway" else None,
         )
-        return store, bus, slot.app, self._settings
-
-    def _observed(self, slot: Slot, host: Host) -> tuple[Any, ...]:
-        store, bus, app, settings = self._parts(slot, host)
-        return store, bus, app, settings, observers_of(app, bus, self._metrics)
+        more = [CommitNotices(bus)] if slot.kind == "gateway" else []
+        observers = observers_of(slot.app, bus, self._metrics, *more)
+        store.call_after_commit(observers.events_stored)
+        return store, bus, slot.app, self._settings, observers
 
     def _gateway(self, slot: Slot, host: Host) -> None:
-        store, bus, *others = self._parts(slot, host)
+        store, bus, app, settings, observers = self._parts(slot, host)
         api = self._apis.get(slot.name)
         if api is None:
-            api = self._apis[slot.name] = load_service("gateway", "api").create_api(store, bus, *others, self._metrics)
+            given = (store, bus, app, settings, self._metrics, observers)
+            api = self._apis[slot.name] = load_service("gateway", "api").create_api(*given)
         # Its routes take long to make; all that they know of this process is here.
-        api.state.gateway = replace(api.state.gateway, records=store, bus=bus)
+        api.state.gateway = replace(api.state.gateway, records=store, bus=bus, observers=observers)
         slot.api = api
 
     def _coordinator(self, slot: Slot, host: Host) -> None:
-        coordinator = load_service("coordinator", "coordinator").Coordinator(*self._observed(slot, host))
+        coordinator = load_service("coordinator", "coordinator").Coordinator(*self._parts(slot, host))
         coordinator.start()
         slot.stop = coordinator.stop
 
@@ -191,7 +185,7 @@ class Fleet:
         self._serve(host, [COORDINATOR_QUEUE], work)
 
     def _worker(self, slot: Slot, host: Host) -> None:
-        parts = self._observed(slot, host)
+        parts = self._parts(slot, host)
         responders = load_service("responders", "responders").Responders(*parts, queues=self._queues)
         responders.start()
         slot.stop = responders.stop

@@ -1,17 +1,20 @@
-"""The run, and the ask, that the log lines of a thread are about."""
+"""The log lines of a run's life, and the context of all lines that are written meanwhile."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from structlog.contextvars import bound_contextvars
 
-from turnwise.record.runs.records import Claim
+from turnwise.record.runs import journal
+from turnwise.record.runs.journal import News
+from turnwise.record.runs.records import Claim, RunRecord
 from turnwise.serving.observer import Observer
 
 
-class LogContext(Observer):
-    """Names the run in each line that is written during a move or an attempt."""
+class LogLines(Observer):
+    """Writes a line for each event that an operator is told of; names the run in all lines of a move or an attempt."""
 
     def around_move(self, run_id: str) -> AbstractContextManager[object]:
         """Name the run."""
@@ -21,3 +24,7 @@ class LogContext(Observer):
         """Name the run, its task and tenant, and the ask."""
         run = claim.run
         return bound_contextvars(run=run.id, task=run.task, tenant=run.tenant, ask=claim.ask.id)
+
+    def events_stored(self, run: RunRecord, news: Sequence[News]) -> None:
+        """Write the lines."""
+        journal.tell(run, news)
