@@ -16,18 +16,25 @@ paused      a pause of its queue, task or tenant has to end (`scope`, `name`, `r
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from turnwise.base.json_value import Json, JsonValue
-from turnwise.base.waits import PauseWait, SessionWait
+from turnwise.base.waits import (
+    BudgetWait,
+    OutageWait,
+    ParkedWait,
+    PauseWait,
+    ProviderLimitWait,
+    RetryWait,
+    SessionWait,
+    UpgradeWait,
+)
 from turnwise.record.asks.pauses import PauseRecord
-from turnwise.record.runs.records import AskRecord, RunRecord
+from turnwise.record.runs.records import AskRecord
 from turnwise.record.runs.wait_facts import COORDINATOR, Situation
 from turnwise.record.states import AskStatus, RunStatus
-from turnwise.serving.moves.versions import is_held_for_newer
 
 # Seconds after which a move that no one makes is worth a remark: sweeps find one after two.
 _SOON = 10.0
@@ -65,8 +72,8 @@ def why_waiting(now: Situation) -> WaitCause | None:
         return _move(now, "deadline", run.deadline_at, "its deadline has passed")
     if run.started_at is None and now.ask is None:
         return _not_begun(now)
-    if is_held_for_newer(run):
-        return _held_for_newer(run)
+    if isinstance(run.waiting_for, UpgradeWait):
+        return _held_for_newer(run.waiting_for)
     if now.ask is None or run.move_due_at is not None:
         return _move(now, "answered", _last_change(now), "its last question has been answered")
     return _asked(now, now.ask)
@@ -96,20 +103,20 @@ def _paused(pause: PauseRecord) -> WaitCause:
 
 
 def _asked(now: Situation, ask: AskRecord) -> WaitCause:
-    kind = now.run.waiting_for.kind if now.run.waiting_for is not None else ""
+    wait = now.run.waiting_for
     if ask.status == AskStatus.OPEN:
         sentence = f"A human has to answer the question of the task {ask.path}: turnwise answer {now.run.id} TEXT"
         return _cause("human", sentence, ask.created_at, question=ask.id, task=ask.path)
     if ask.status == AskStatus.LEASED:
         return _claimed(now, ask)
-    if ask.status == AskStatus.PARKED and kind == "parked":
-        return _parked(now, ask)
+    if ask.status == AskStatus.PARKED and isinstance(wait, ParkedWait):
+        return _parked(ask, wait)
     if ask.status != AskStatus.RUNNABLE:
         return _move(now, "answered", ask.closed_at, "its last question has been answered")
     if now.pause is not None:
         return _paused(now.pause)
     if _is_deferred(now, ask):
-        return _DEFERRED.get(kind, _deferred)(now, ask)
+        return _deferred(now, ask)
     return _queued(now, ask)
 
 
@@ -152,69 +159,56 @@ def _claimed(now: Situation, ask: AskRecord) -> WaitCause:
     return _cause(ask.responder, sentence, since, **facts, state="lapsed")
 
 
-def _retry(now: Situation, ask: AskRecord) -> WaitCause:
-    kept = _kept(now.run)
-    error = kept.get("error") or {}
-    what = ": ".join(str(error[name]) for name in ("type", "message") if error.get(name)) or "an error"
-    attempt = kept.get("attempt") or ask.attempts
-    sentence = f"{_subject(ask)} is tried again at {_time(ask.due_at)}, after attempt {attempt}: {_short(what)}"
-    return _as_kept(now, ask, sentence)
-
-
-def _outage(now: Situation, ask: AskRecord) -> WaitCause:
-    kept = _kept(now.run)
-    error = kept.get("error") or {}
-    where = f" at {kept['server']}" if kept.get("server") else ""
-    told = f" ({_short(str(error['message']))})" if error.get("message") else ""
-    # In the line of the provider one call at a time looks, and its answer lets all continue.
-    look = f"tries again at {_time(ask.due_at)}" if ask.due_at else "goes on as soon as a call of any run is answered"
-    provider = f"The provider of {kept.get('model') or 'its model'}{where}"
-    sentence = f"{provider} does not answer{told}; {ask.agent_name} {look}, until the run's deadline"
-    return _as_kept(now, ask, sentence)
-
-
-def _provider(now: Situation, ask: AskRecord) -> WaitCause:
-    kept = _kept(now.run)
-    limit = {"requests": "requests per minute", "tokens": "tokens per minute", "concurrency": "calls at a time"}
-    what, model = limit.get(str(kept.get("limit")), "calls"), kept.get("model") or "its model"
-    due_at = ask.due_at or kept.get("due_at")
-    then = f"goes on at {_time(due_at)}" if due_at and due_at > now.now else "is next in line, or soon"
-    sentence = f"The provider's limit on {what} of {model} is used up; {ask.agent_name} {then}"
-    return _as_kept(now, ask, sentence)
-
-
-def _budget(now: Situation, ask: AskRecord) -> WaitCause:
-    kept = _kept(now.run)
-    of = {"run": "the run", "session": "its session", "tenant_day": "its tenant today"}
-    whose = of.get(str(kept.get("scope")), "its tenant this month")
-    limit = f"the limit on {kept.get('limit') or 'spending'} of {whose}"
-    # Reached, or held for calls that are under way: what those do not use is free again.
-    sentence = (
-        f"Too little is left of {limit} for the next call of {ask.agent_name}, which looks again at {_time(ask.due_at)}"
-    )
-    return _as_kept(now, ask, sentence)
-
-
 def _deferred(now: Situation, ask: AskRecord) -> WaitCause:
+    match now.run.waiting_for:
+        case RetryWait() as wait:
+            return _as_kept(now, ask, _retry(ask, wait))
+        case OutageWait() as wait:
+            return _as_kept(now, ask, _outage(ask, wait))
+        case ProviderLimitWait() as wait:
+            return _as_kept(now, ask, _provider(now, ask, wait))
+        case BudgetWait() as wait:
+            return _as_kept(now, ask, _budget(ask, wait))
     return _as_kept(now, ask, f"{_subject(ask)} is deferred until {_time(ask.due_at)}", kind=ask.responder)
 
 
-_DEFERRED: dict[str, Callable[[Situation, AskRecord], WaitCause]] = {
-    "retry": _retry,
-    "outage": _outage,
-    "provider": _provider,
-    "budget": _budget,
-}
+def _retry(ask: AskRecord, wait: RetryWait) -> str:
+    error = wait.error or {}
+    what = ": ".join(str(error[name]) for name in ("type", "message") if error.get(name)) or "an error"
+    attempt = wait.attempt or ask.attempts
+    return f"{_subject(ask)} is tried again at {_time(ask.due_at)}, after attempt {attempt}: {_short(what)}"
 
 
-def _parked(now: Situation, ask: AskRecord) -> WaitCause:
-    kept = _kept(now.run)
-    what = (
-        f"A call of the tool {kept['tool']} by {ask.agent_name}" if kept.get("tool") else f"The ask of {ask.agent_name}"
+def _outage(ask: AskRecord, wait: OutageWait) -> str:
+    message = (wait.error or {}).get("message")
+    where, told = f" at {wait.server}" if wait.server else "", f" ({_short(str(message))})" if message else ""
+    # In the line of the provider one call at a time looks, and its answer lets all continue.
+    look = f"tries again at {_time(ask.due_at)}" if ask.due_at else "goes on as soon as a call of any run is answered"
+    provider = f"The provider of {wait.model or 'its model'}{where}"
+    return f"{provider} does not answer{told}; {ask.agent_name} {look}, until the run's deadline"
+
+
+def _provider(now: Situation, ask: AskRecord, wait: ProviderLimitWait) -> str:
+    limit = {"requests": "requests per minute", "tokens": "tokens per minute", "concurrency": "calls at a time"}
+    what, due_at = limit.get(wait.limit or "", "calls"), ask.due_at or wait.due_at
+    then = f"goes on at {_time(due_at)}" if due_at and due_at > now.now else "is next in line, or soon"
+    return f"The provider's limit on {what} of {wait.model or 'its model'} is used up; {ask.agent_name} {then}"
+
+
+def _budget(ask: AskRecord, wait: BudgetWait) -> str:
+    of = {"run": "the run", "session": "its session", "tenant_day": "its tenant today"}
+    limit = f"the limit on {wait.limit or 'spending'} of {of.get(wait.scope, 'its tenant this month')}"
+    # Reached, or held for calls that are under way: what those do not use is free again.
+    return (
+        f"Too little is left of {limit} for the next call of {ask.agent_name}, which looks again at {_time(ask.due_at)}"
     )
-    reason = _short(str(kept.get("reason") or "nobody knows what became of it"))
+
+
+def _parked(ask: AskRecord, wait: ParkedWait) -> WaitCause:
+    what = f"A call of the tool {wait.tool} by {ask.agent_name}" if wait.tool else f"The ask of {ask.agent_name}"
+    reason = _short(wait.reason or "nobody knows what became of it")
     sentence = f"{what} is parked ({reason}): a person has to say how to go on, turnwise resolve {ask.id}"
-    facts = {"ask": ask.id, "agent": ask.agent_name, "tool": kept.get("tool"), "reason": kept.get("reason")}
+    facts = {"ask": ask.id, "agent": ask.agent_name, "tool": wait.tool, "reason": wait.reason}
     return _cause("parked", sentence, ask.parked_at, **facts)
 
 
@@ -240,18 +234,17 @@ def _other_version(now: Situation, what: str, since: float | None) -> WaitCause:
     return _cause("version", sentence, since, version=version)
 
 
-def _held_for_newer(run: RunRecord) -> WaitCause:
-    facts = _kept(run)
-    kind = facts.pop("kind")
+def _held_for_newer(wait: UpgradeWait) -> WaitCause:
     sentence = (
-        f"A newer Turnwise has moved it (its state has version {facts['state']}, the process that looked last reads "
-        f"versions up to {facts['known']}): start processes of the newer one, or finish the upgrade"
+        f"A newer Turnwise has moved it (its state has version {wait.state}, the process that looked last reads "
+        f"versions up to {wait.known}): start processes of the newer one, or finish the upgrade"
     )
-    return _cause(kind, sentence, None, **facts)
+    return _cause(wait.kind, sentence, None, state=wait.state, known=wait.known)
 
 
 def _as_kept(now: Situation, ask: AskRecord, sentence: str, **changes: Any) -> WaitCause:
-    kept = {"agent": ask.agent_name, **_kept(now.run)} | changes
+    wait = now.run.waiting_for
+    kept = {"agent": ask.agent_name, **(wait.as_json() if wait is not None else {})} | changes
     kept["due_at"] = ask.due_at or kept.get("due_at")
     kind = kept.pop("kind")
     return _cause(kind, sentence, kept.pop("since", None), **kept)
@@ -259,11 +252,6 @@ def _as_kept(now: Situation, ask: AskRecord, sentence: str, **changes: Any) -> W
 
 def _cause(kind: str, sentence: str, since: float | None, **facts: Any) -> WaitCause:
     return WaitCause(kind=kind, facts=facts, since=since, sentence=f"{sentence}.")
-
-
-def _kept(run: RunRecord) -> Json:
-    """Return what the run itself has on record, also of a kind that a newer version has written."""
-    return {} if run.waiting_for is None else run.waiting_for.as_json()
 
 
 def _of_ask(ask: AskRecord) -> Json:

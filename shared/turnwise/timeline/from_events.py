@@ -12,7 +12,17 @@ from dataclasses import replace
 from typing import Any
 
 from turnwise.api.timeline import Kind, Outcome
-from turnwise.base.waits import PauseWait, RunWait, SessionWait, wait_of
+from turnwise.base.waits import (
+    BudgetWait,
+    OutageWait,
+    PauseWait,
+    ProviderLimitWait,
+    RetryWait,
+    RunWait,
+    SessionWait,
+    UnknownWait,
+    wait_of,
+)
 from turnwise.record.runs.records import AskRecord, EventRecord
 from turnwise.record.states import AskStatus
 from turnwise.timeline.attempt import AGAIN, attempt_of, divided
@@ -39,7 +49,8 @@ TYPES = (
     "run.cancelled",
 )
 ENDS = frozenset(("run.completed", "run.failed", "run.cancelled"))
-_WAITS: dict[str, Kind] = {"retry": "retry", "provider": "provider", "outage": "outage", "budget": "budget"}
+# The states of a run whose ask waits to be claimed.
+_UNCLAIMED: tuple[Kind, ...] = ("queue", "retry", "provider", "outage", "budget")
 
 LookUp = Callable[[str], AskRecord | None]
 
@@ -180,13 +191,9 @@ class Reader:
 
     def _deferred(self, event: EventRecord, at: float, data: dict[str, Any]) -> None:
         self._attempt(at, data, "deferred")
-        waiting_for = data.get("waiting_for") or {}
-        kind = str(waiting_for.get("kind", ""))
-        name = str(waiting_for.get("model") or waiting_for.get("scope") or waiting_for.get("agent") or "")
+        wait = wait_of(data.get("waiting_for"))
         queue = self._item.queue if self._item is not None else ""
-        self._state = (_WAITS.get(kind, "queue"), name)
-        # One that waits for a provider is claimed when that has room, whenever that is.
-        self._until = None if kind in ("provider", "outage") else waiting_for.get("due_at")
+        self._state, self._until = _deferral(wait)
         self._then = ("queue", queue or "")
 
     def _expired(self, event: EventRecord, at: float, data: dict[str, Any]) -> None:
@@ -241,7 +248,7 @@ class Reader:
     def _claim_at(self, at: float, outcome: Outcome) -> AttemptSpan | None:
         """The claim of the open ask that no event tells of yet, and none ever will if the run's end cut it short."""
         item = self._item
-        waits = self._state[0] in ("queue", *_WAITS.values())
+        waits = self._state[0] in _UNCLAIMED
         if item is None or not item.ask or item.answered_at is not None or not waits:
             return None
         ask = self._look_up(item.ask)
@@ -269,6 +276,24 @@ def _hold(wait: RunWait | None) -> tuple[Kind, str] | None:
     if isinstance(wait, SessionWait):
         return "session", wait.run
     return ("paused", f"{wait.scope} {wait.name}") if isinstance(wait, PauseWait) else None
+
+
+def _deferral(wait: RunWait | None) -> tuple[tuple[Kind, str], float | None]:
+    """Return what a deferred ask waits for, and until when; one that waits for a provider is claimed when it has room,
+    whenever that is.
+    """
+    match wait:
+        case RetryWait():
+            return ("retry", wait.agent or ""), wait.due_at
+        case BudgetWait():
+            return ("budget", wait.scope), wait.due_at
+        case ProviderLimitWait():
+            return ("provider", wait.model), None
+        case OutageWait():
+            return ("outage", wait.model or wait.agent or ""), None
+        case UnknownWait():
+            return ("queue", ""), wait.found.get("due_at")
+    return ("queue", ""), None
 
 
 def event_ask(before: Item, event: EventRecord) -> str | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from turnwise.base.json_value import Json, given
+from turnwise.base.waits import BudgetWait, OutageWait, RetryWait, wait_of
 from turnwise.observability.log_events import CATALOGUE
 from turnwise.record.events.event import OF_RUN, EventPlace
 from turnwise.record.runs.records import RunRecord
@@ -79,15 +80,15 @@ def _limited(_run: RunRecord, item: News) -> _Line:
 
 
 def _deferred(_run: RunRecord, item: News) -> _Line:
-    waiting = item.data.get("waiting_for") or {}
-    if waiting.get("kind") == "budget":
-        fields = given(limit=waiting.get("limit"), scope=waiting.get("scope"), waits=True)
+    wait = wait_of(item.data.get("waiting_for"))
+    if isinstance(wait, BudgetWait):
+        fields = given(limit=wait.limit, scope=wait.scope, waits=True)
         return "limit_reached", "Run %s has reached a limit, and waits", fields
-    if waiting.get("kind") in ("retry", "outage") and item.data.get("error") is not None:
+    if isinstance(wait, RetryWait | OutageWait) and item.data.get("error") is not None:
         error = _text(item.data.get("error"))
         fields = given(attempt=item.data.get("attempt"), wait=item.data.get("wait"), error=error)
         return "call_retried", "A call of run %s failed, and is tried again", fields
-    return "ask_deferred", "An ask of run %s is deferred", given(waits_for=waiting.get("kind"))
+    return "ask_deferred", "An ask of run %s is deferred", given(waits_for=wait.kind if wait is not None else None)
 
 
 def _released(_run: RunRecord, item: News) -> _Line:
