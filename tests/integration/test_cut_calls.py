@@ -98,9 +98,8 @@ def test_an_awaited_call_is_cut_from_another_thread(server: FakeLLMServer, strea
     model, token = model_of(server, stream=stream), Cancellation()
 
     async def call() -> str | None:
-        with pytest.raises(CallCancelledError):
-            async with token.opened():
-                await model.achat(say("hang"), 100)
+        with pytest.raises(CallCancelledError), token.opened():
+            await model.achat(say("hang"), 100)
         return (await model.achat(say("hello"), 100)).message
 
     calling = InThread(lambda: asyncio.run(call()))

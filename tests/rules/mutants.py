@@ -75,7 +75,7 @@ MUTANTS = (
     ),
     _mutant("TRUST-8", _RESULT, "tainted=doc.metadata.tainted if doc else False", "tainted=False"),
     _mutant("TRUST-9", "messages/provenance.py", "return type(tool)._steers", "return False"),
-    _mutant("TRUST-10", _DISPATCH, "if handled and not same and not forbidden:", "if handled and not same:"),
+    _mutant("TRUST-10", _DISPATCH, "if handled and not same and not tainted:", "if handled and not same:"),
     _mutant("TRUST-12", _DISPATCH, "result.metadata.tools_from_agent = True", "pass"),
     _mutant(
         "TRUST-14",
@@ -113,8 +113,8 @@ MUTANTS = (
         'name = tool.private_default("_handler") or tool.request',
         "name = tool.request",
     ),
-    _mutant("HANDLE-8", _DISPATCH, "if handled and not same and not forbidden:", "if False:"),
-    _mutant("HANDLE-9", _DISPATCH, "if handled and not same and not forbidden:", "if handled and not forbidden:"),
+    _mutant("HANDLE-8", _DISPATCH, "if handled and not same and not tainted:", "if False:"),
+    _mutant("HANDLE-9", _DISPATCH, "if handled and not same and not tainted:", "if handled and not forbidden:"),
     _mutant(
         "HANDLE-11",
         _DISPATCH,

@@ -108,11 +108,11 @@ def _called(
     sink: TokenSink | None,
 ) -> Steps[LLMResponse]:
     """Call the model within what was reserved, and let its run count what it used."""
-    call = asked(model, sent.messages, hold.max_tokens, tools, sink)
+    steps = asked(model, sent.messages, hold.max_tokens, tools, sink)
     try:
         with chatting(agent, model, sent, hold.max_tokens) as spot:
-            response: LLMResponse = yield within(
-                agent.config.answer_timeout, f"an answer of agent {agent.config.name!r}", call
+            response = yield from within(
+                agent.config.answer_timeout, f"an answer of agent {agent.config.name!r}", steps
             )
             process_totals.add(model.config.chat_model, response.usage)
             response = taken(response)

@@ -6,12 +6,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from turnwise.agents import model_turn
-from turnwise.agents.human.human_reply import human_reply
+from turnwise.agents.human.human_reply import answer_of_human
 from turnwise.agents.tools.reading import as_document
-from turnwise.base.sync_async import Steps, run_async, run_sync
+from turnwise.base.sync_async import run_async, run_sync
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
-from turnwise.messages.human import human_answer
 from turnwise.models.base import LLMMessage
 
 if TYPE_CHECKING:
@@ -106,18 +105,11 @@ def user_response(agent: ChatAgent, msg: str | ChatDocument | None = None) -> Ch
     He is `default_human_response` if that is set, else the callback `get_user_response`, else whoever sits at the
     terminal. A text that begins with `SYSTEM` becomes a message from SYSTEM without that word.
     """
-    return run_sync(_ask_user(agent, None if msg is None else as_document(msg)))
+    return run_sync(answer_of_human(agent, None if msg is None else as_document(msg)))
 
 
 async def user_response_async(agent: ChatAgent, msg: str | ChatDocument | None = None) -> ChatDocument | None:
     """The same as `user_response`, awaiting the callback's async twin where it is set."""
     if type(agent).user_response is not user_response:
         return agent.user_response(msg)
-    return await run_async(_ask_user(agent, None if msg is None else as_document(msg)))
-
-
-def _ask_user(agent: ChatAgent, question: ChatDocument | None) -> Steps[ChatDocument | None]:
-    text = agent.default_human_response
-    if text is None:
-        text = yield human_reply(agent.callbacks, question, agent.config.name)
-    return human_answer(text or "", question, default=agent.default_human_response, open_calls=agent.record.open_calls)
+    return await run_async(answer_of_human(agent, None if msg is None else as_document(msg)))

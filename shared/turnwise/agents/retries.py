@@ -10,18 +10,19 @@ import logging
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from inspect import isawaitable
-from typing import Any
+from typing import TypeVar
 from zlib import crc32
 
 from turnwise.base.cancellation import Cancellation, Cause, current_cancellation, pause
 from turnwise.base.contextual import Bound
 from turnwise.base.ids import new_id
-from turnwise.base.sync_async import Effect
+from turnwise.base.sync_async import AWAITED, Effect, Steps
 from turnwise.errors import ModelRateLimitError
 from turnwise.models.retry_policy import ErrorKind, RetryPolicy
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,24 +102,14 @@ async def _pause(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-def within(seconds: float | None, what: str, call: Effect) -> Effect:
-    """The call, cancelled after so many seconds (None: never); `what` says for the error what took longer."""
+def within(seconds: float | None, what: str, steps: Steps[T]) -> Steps[T]:
+    """Go through the steps, cancelled after so many seconds (None: never); `what` says for the error what was late."""
     if seconds is None:
-        return call
-
-    def begun() -> Cancellation:
-        return Cancellation(parent=current_cancellation(), seconds=seconds, late=Cause.TIMEOUT, what=what)
-
-    def sync() -> Any:
-        with begun().open():
-            return call.sync()
-
-    async def awaited() -> Any:
-        async with begun().opened():
-            value = await call.awaited() if call.awaited is not None else call.sync()
-            return await value if isawaitable(value) else value
-
-    return Effect(sync=sync, awaited=awaited)
+        return (yield from steps)
+    awaited = yield AWAITED
+    token = Cancellation(parent=current_cancellation(), seconds=seconds, late=Cause.TIMEOUT, what=what)
+    with token.opened() if awaited else token.open():
+        return (yield from steps)
 
 
 _current: ContextVar[CallRetries | None] = ContextVar("turnwise_call_retries", default=None)

@@ -54,7 +54,7 @@ async def await_in_background(call: Callable[[], Awaitable[T]]) -> T:
 
 
 async def _cut_with(cancellation: Cancellation, call: Callable[[], Awaitable[T]]) -> T:
-    async with cancellation.opened():
+    with cancellation.opened():
         return await call()
 
 

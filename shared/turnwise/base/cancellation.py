@@ -120,7 +120,7 @@ class Cancellation:
         return _Open(self)
 
     def opened(self) -> _Opened:
-        """`open` for `async with`: cancelling it cancels the `asyncio` task that is in the block."""
+        """`open` where calls are awaited: cancelling it cancels the `asyncio` task that is in the block."""
         return _Opened(self)
 
     def wait(self, seconds: float) -> None:
@@ -189,13 +189,16 @@ class _Open:
 
 
 class _Opened:
-    """As `asyncio.timeout` does it: the task is cancelled, and its cancellation becomes our error on the way out."""
+    """As `asyncio.timeout` does it: the task is cancelled, and its cancellation becomes our error on the way out.
+
+    A plain block, because logic that is driven either way (see `sync_async`) has no `async with`.
+    """
 
     def __init__(self, token: Cancellation) -> None:
         self._cancellation = token
         self._struck = self._left = False
 
-    async def __aenter__(self) -> None:
+    def __enter__(self) -> None:
         import asyncio  # loaded only where something is asynchronous
 
         cancellation = self._cancellation
@@ -210,7 +213,7 @@ class _Opened:
         self._registered = cancellation.on_cancel(lambda: self._loop.call_soon_threadsafe(self._strike))
         self._registered.__enter__()
 
-    async def __aexit__(
+    def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._left = True

@@ -1,7 +1,8 @@
 """One body of logic for sync and async callers.
 
 Logic that has to call out (a model, a handler, a human) is a generator: it yields an `Effect` and is sent what the
-call returned. `run_sync` and `run_async` are the only two places that know how a call is made.
+call returned. `run_sync` and `run_async` are the only two places that know how a call is made. They are begun where a
+program calls; logic that goes on in other logic says `yield from`, so that one of the two drives all of it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,14 @@ class Effect(NamedTuple):
 
 
 Steps = Generator[Effect, Any, T]
+
+
+async def _true() -> bool:
+    return True
+
+
+# Tells the logic whether its calls are awaited, for what has to be done in another way then.
+AWAITED = Effect(sync=lambda: False, awaited=_true)
 
 
 def run_sync(steps: Steps[T]) -> T:

@@ -14,7 +14,7 @@ from functools import lru_cache, partial, reduce
 from typing import Any
 
 from turnwise.base.contextual import Bound
-from turnwise.base.sync_async import Effect, Steps, run_async, run_sync
+from turnwise.base.sync_async import Effect, Steps
 from turnwise.errors import ApplicationError
 from turnwise.models.base import LLMMessage, LLMResponse, Role, TokenSink, ToolChoice, pass_on
 from turnwise.models.language_model import LanguageModel
@@ -69,16 +69,13 @@ def asked(
     max_tokens: int,
     tools: ToolChoice | None,
     sink: TokenSink | None,
-) -> Effect:
-    """Return the call that gives the model's answer, an `LLMResponse`; making it raises `ModelError`."""
+) -> Steps[LLMResponse]:
+    """Return the model's answer; raises `ModelError`."""
     plain = model.answering(messages, max_tokens, tools, sink)
-    if plain is not None:
-        return plain
-
-    def steps() -> Steps[LLMResponse]:
-        return _asked_by_name(model, messages, max_tokens, tools, sink)
-
-    return Effect(sync=lambda: run_sync(steps()), awaited=lambda: run_async(steps()))
+    if plain is None:
+        return (yield from _asked_by_name(model, messages, max_tokens, tools, sink))
+    response: LLMResponse = yield plain
+    return response
 
 
 def _asked_by_name(

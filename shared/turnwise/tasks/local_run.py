@@ -8,14 +8,14 @@ from decimal import Decimal
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from turnwise.agents.asked import asked_handlers, asked_human, asked_model, said
 from turnwise.agents.human.answer_display import watching
 from turnwise.agents.observed import answering
-from turnwise.agents.tools.dispatch import asked, said
 from turnwise.agents.tools.handler_calls import inner_calls
 from turnwise.base.cancellation import Cancellation, Cause
 from turnwise.base.contextual import Bound
 from turnwise.base.ids import new_id
-from turnwise.base.sync_async import Effect, Steps, breath, run_async, run_sync
+from turnwise.base.sync_async import AWAITED, Effect, Steps, breath
 from turnwise.errors import CallCancelledError, LimitReachedError
 from turnwise.machine import stack
 from turnwise.machine.actions import (
@@ -52,8 +52,6 @@ from turnwise.tasks.tally import Tally
 from turnwise.tasks.tree import TaskTree
 
 if TYPE_CHECKING:
-    from turnwise.agents.chat_agent import ChatAgent
-    from turnwise.agents.responders import AsyncResponder, Responder
     from turnwise.transcripts.run_log import RunLog
 
 # So long a run may keep an event loop to itself, an answer in progress apart; to look around at each turn costs a tenth
@@ -81,6 +79,8 @@ class LocalRun:
     tallies: dict[int, Tally] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        # Whether it is driven within an event loop; known once it is.
+        self.awaited = False
         # When the event loop's other coroutines ran last, as far as this run knows.
         self._breathed = monotonic()
         # Why a call was not made, if that is what ended the run.
@@ -115,6 +115,7 @@ class LocalRun:
 
         `sub_turns` bounds sub-tasks that begin meanwhile and have no bound of their own.
         """
+        self.awaited = yield AWAITED
         while True:
             for edit in move.edits:
                 self._edit(edit)
@@ -137,7 +138,7 @@ class LocalRun:
 
     def _answered(self, ask: Ask) -> Steps[Answer]:
         try:
-            value = yield self.effect(ask)
+            value = yield from self.asking(ask)
         except LimitReachedError as error:
             if error.purse is not self.purse:  # a limit of a run around this one, which ends with it
                 raise
@@ -192,32 +193,27 @@ class LocalRun:
         value, used = values[limit]
         return StopReason(limit=limit, value=value or None, used=used)
 
-    def effect(self, ask: Ask) -> Effect:
-        """The call of the entity that is asked."""
-        agent: ChatAgent = self.tree.tasks[ask.path].agent
-        if ask.responder == AGENT:
-            return self._paying(ask, lambda doc: run_sync(asked(agent, doc)), lambda doc: run_async(asked(agent, doc)))
-        if ask.responder == LLM:
-            return self._paying(ask, agent.llm_response, agent.llm_response_async)
-        return self._paying(ask, agent.user_response, agent.user_response_async)
-
-    def _paying(self, ask: Ask, respond: Responder, respond_async: AsyncResponder) -> Effect:
-        """The call of a responder; the run pays for every model that is called meanwhile, whoever calls it."""
-
-        def call() -> ChatDocument | None:
-            with self._seen(ask), self._traced(ask), self.purse.open(), inner_calls().open(), self.cancellation.open():
-                return respond(ask.message)
-
-        async def call_async() -> ChatDocument | None:
+    def asking(self, ask: Ask) -> Steps[Any]:
+        """Return what the asked entity says; the run pays for every model called meanwhile, whoever calls it."""
+        cancellation = self.cancellation
+        if self.awaited and monotonic() - self._breathed > _BREATH_SECONDS:
             # Models and handlers may all be synchronous, and others have to run: whoever wants to end this one, too.
-            if monotonic() - self._breathed > _BREATH_SECONDS:
-                await breath()
-                self._breathed = monotonic()
-            with self._seen(ask), self._traced(ask), self.purse.open(), inner_calls().open():
-                async with self.cancellation.opened():
-                    return await respond_async(ask.message)
+            yield Effect(sync=_no_breath, awaited=breath)
+            self._breathed = monotonic()
+        with (
+            self._seen(ask),
+            self._traced(ask),
+            self.purse.open(),
+            inner_calls().open(),
+            cancellation.opened() if self.awaited else cancellation.open(),
+        ):
+            return (yield from self._response(ask))
 
-        return Effect(call, call_async)
+    def _response(self, ask: Ask) -> Steps[Any]:
+        agent = self.tree.tasks[ask.path].agent
+        if ask.responder == AGENT:
+            return asked_handlers(agent, ask.message)
+        return asked_model(agent, ask.message) if ask.responder == LLM else asked_human(agent, ask.message)
 
     def _seen(self, ask: Ask) -> AbstractContextManager[Any]:
         """Let the log show the model's answer while it is written."""
@@ -281,6 +277,10 @@ class LocalRun:
             responder = Entity.named(item.responder) or task.sub_task_named(item.responder)
             assert responder is not None, f"nobody of task {item.path!r} is called {item.responder!r}"
             task.log_message(responder, item.document, mark=item.kind != "rejected")
+
+
+def _no_breath() -> None:
+    """Nothing waits for a run that blocks."""
 
 
 def _new_document_id() -> str:

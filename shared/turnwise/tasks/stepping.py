@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnwise.base.sync_async import Steps
+from turnwise.base.sync_async import AWAITED, Steps
 from turnwise.errors import ConfigurationError, InfiniteLoopException
 from turnwise.machine import machine, stack
 from turnwise.machine.actions import Ask, Finish, Proceed
@@ -54,7 +54,8 @@ class Stepping:
         elif entity is not None and entity is not Entity.SYSTEM:
             responder = entity.value
             ask = Ask(self._root.path, responder, state.pending, turn=state.turn, candidate=0)
-            value = yield self._run.effect(ask)
+            self._run.awaited = yield AWAITED
+            value = yield from self._run.asking(ask)
             document = self._run.received(ask, value)
         else:
             document = yield from self._sub_task(responder, state, sub_turns)

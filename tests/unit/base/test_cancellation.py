@@ -93,7 +93,7 @@ def test_a_limit_of_time_says_what_took_too_long() -> None:
 
 def test_a_task_is_cancelled_and_told_why() -> None:
     async def dig(token: Cancellation) -> None:
-        async with token.opened():
+        with token.opened():
             asyncio.get_running_loop().call_soon(token.cancel, Cause.KILLED)
             await asyncio.sleep(HOURS)
 
@@ -110,7 +110,7 @@ def test_a_task_is_cancelled_and_told_why() -> None:
 
 def test_a_cancellation_from_elsewhere_stays_what_it_is() -> None:
     async def dig() -> None:
-        async with Cancellation().opened():
+        with Cancellation().opened():
             await asyncio.sleep(HOURS)
 
     async def main() -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from turnwise.agents.callbacks import Callbacks, call_with
 from turnwise.agents.human.terminal import ask_on_terminal
-from turnwise.base.sync_async import Effect
+from turnwise.base.sync_async import Effect, Steps
 from turnwise.errors import ConfigurationError
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.human import human_answer
+
+if TYPE_CHECKING:
+    from turnwise.agents.chat_agent import ChatAgent
 
 # A callback's interface was shown the question when it was said, so it gets no prompt besides.
 _PROMPT = {"prompt": ""}
@@ -34,3 +40,11 @@ def human_reply(callbacks: Callbacks, question: ChatDocument | None, asker: str)
         return await call_with(twin, _PROMPT)  # type: ignore[no-any-return]
 
     return Effect(sync=ask, awaited=ask_async if twin is not None else None)
+
+
+def answer_of_human(agent: ChatAgent, question: ChatDocument | None) -> Steps[ChatDocument | None]:
+    """Return what the agent's human answers to `question`, None for an empty answer."""
+    text = agent.default_human_response
+    if text is None:
+        text = yield human_reply(agent.callbacks, question, agent.config.name)
+    return human_answer(text or "", question, default=agent.default_human_response, open_calls=agent.record.open_calls)

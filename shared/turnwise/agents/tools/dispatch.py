@@ -53,7 +53,7 @@ def answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
 def _answered(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
     if _overridden(agent, "handle_message", "handle_message_async"):
         call = Effect(sync=lambda: agent.handle_message(doc), awaited=lambda: agent.handle_message_async(doc))
-        value = yield from _own_code(agent, "handle_message", call)
+        value = yield from own_code(agent, "handle_message", call)
         result = yield from _as_document(agent, value, None, doc)
     else:
         result = yield from handled(agent, doc)
@@ -81,29 +81,7 @@ def handled(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
     return result
 
 
-def asked(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDocument | None]:
-    """Return what the agent says as AGENT in a task, whoever wrote its `agent_response`."""
-    call = Effect(sync=lambda: agent.agent_response(message), awaited=lambda: agent.agent_response_async(message))
-    if not _overridden(agent, "agent_response", "agent_response_async"):
-        value: ChatDocument | None = yield call
-        return value
-    value = yield from _own_code(agent, "agent_response", call)
-    made = said(agent, Entity.AGENT, value)
-    if isinstance(value, ToolMessage) and made is not None and isinstance(message, ChatDocument):
-        made.metadata.tainted = _forbidden(agent, value, message)
-    return made
-
-
-def said(agent: ChatAgent, entity: Entity, value: Any) -> ChatDocument | None:
-    """Return what an application's own responder returned, as a message from `entity`."""
-    made = agent.to_ChatDocument(value, author_entity=entity)
-    if made is not None and made is not value:
-        # In the human's place it is what a human says.
-        made.metadata.tainted = entity is Entity.USER
-    return made
-
-
-def _forbidden(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> bool:
+def forbidden(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> bool:
     """Return whether the tool derives from a text that a human typed, and the model may not use it."""
     return untrusted(doc) and tool.request not in agent.toolbox.usable
 
@@ -127,7 +105,7 @@ def _overridden(agent: ChatAgent, name: str, twin: str) -> bool:
     return not (kind.inherits(name) and kind.inherits(twin))
 
 
-def _own_code(agent: ChatAgent, name: str, call: Effect) -> Steps[Any]:
+def own_code(agent: ChatAgent, name: str, call: Effect) -> Steps[Any]:
     """Return what the agent's own method comes to: one call, or, if that may be made again, the calls of handlers in
     it.
     """
@@ -194,13 +172,13 @@ def _as_document(
         handled = value.request in agent.toolbox.handled and not isinstance(value, FinalResultTool)
         same = tool is not None and value.request == tool.request
         # A tool that grew out of what a human typed is under the same filter as what he typed.
-        forbidden = _forbidden(agent, value, doc)
-        if handled and not same and not forbidden:
+        tainted = forbidden(agent, value, doc)
+        if handled and not same and not tainted:
             result = yield from _handled(agent, value, doc)
             return result
         attached = agent.to_ChatDocument(value)
         assert attached is not None, "only None stays None"
-        attached.metadata.tainted = forbidden
+        attached.metadata.tainted = tainted
         return attached
     if isinstance(value, dict) and tool is None and value and value.keys() <= {c.id for c in agent.record.open_calls}:
         by_id = agent.create_agent_response("")
@@ -300,7 +278,7 @@ def _fallback(agent: ChatAgent, doc: ChatDocument) -> Steps[Any]:
     ours = agent.inherits("handle_message_fallback")
     if ours and (isinstance(action, (str, ToolMessage)) or not callable(action)):
         return (yield from finished((yield call)))
-    return (yield from _own_code(agent, "handle_message_fallback", call))
+    return (yield from own_code(agent, "handle_message_fallback", call))
 
 
 def default_fallback(agent: ChatAgent, doc: ChatDocument) -> Any:

@@ -166,7 +166,6 @@ def _tried(agent: ChatAgent, this: HandlerCall, call: Effect, calls: HandlerCall
     tool = this.arguments
     policy: RetryPolicy = (tool.private_default("_retry") if tool is not None else None) or RetryPolicy.NEVER
     limit = (tool.private_default("_timeout") if tool is not None else None) or agent.config.answer_timeout
-    timed = within(limit, f"the handler of the tool {this.tool!r}", call)
     # Only the whole answer of an agent can be deferred, so what is called by a handler is tried again in its place.
     counted = CallRetries() if nested else call_retries()
     before: dict[ErrorKind, int] = {}
@@ -174,7 +173,7 @@ def _tried(agent: ChatAgent, this: HandlerCall, call: Effect, calls: HandlerCall
     while True:
         try:
             with executing(agent, this) as spot:
-                value = yield from on_copied_state(agent, timed)
+                value = yield from within(limit, f"the handler of the tool {this.tool!r}", on_copied_state(agent, call))
                 executed(spot, value)
             return value
         except Exception as error:

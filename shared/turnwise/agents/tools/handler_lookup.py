@@ -173,6 +173,11 @@ def declared_by(kind: type[ToolMessage], handler: Callable[..., Any]) -> ToolEff
     return effect if _function(own) is _function(handler) else "once"
 
 
+def is_function(method: Any, function: Callable[..., Any]) -> bool:
+    """Return whether the bound method is that function: neither a subclass nor the object has another one."""
+    return getattr(method, "__func__", None) is function
+
+
 def _function(method: Any) -> Any:
     """The function of a bound method; anything else itself."""
     return getattr(method, "__func__", method)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from turnwise.agents.asked import asked_handlers, said
 from turnwise.agents.global_state import GlobalStateKept
 from turnwise.agents.human.terminal import unattended
-from turnwise.agents.tools.dispatch import asked, said
 from turnwise.agents.tools.handler_calls import Interruption
 from turnwise.base.cancellation import Cancellation
 from turnwise.base.contextual import Bound
@@ -120,7 +120,7 @@ class Attempt:
             ):
                 if ask.responder == "llm":
                     return agent.llm_response(message), None
-                return run_sync(asked(agent, message)), None
+                return run_sync(asked_handlers(agent, message)), None
         except LimitReachedError as error:
             return None, error
 
