@@ -24,8 +24,9 @@ from kombu.connection import Connection
 AMQP_URL = os.environ.get("TURNWISE_TEST_AMQP_URL", "amqp://guest:guest@127.0.0.1:5672//")
 REDIS_URL = os.environ.get("TURNWISE_TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
 
-# A database of a Redis server is taken by a key in database 0, which outlives a killed test by this many seconds.
-_TAKEN_SECONDS = 1800
+# A database of a Redis server is taken by a key in database 0, which outlives a killed test. So many seconds are more
+# than any fixture lives, on a slow machine as well: others would empty a database that is still in use.
+_TAKEN_SECONDS = 7200
 _FIXED_NAMES = ("coordinator", "llm", "agent")
 
 

@@ -56,6 +56,11 @@ class Database:
     ) -> None:
         self.url = _parse(url)
         self.is_postgres = self.url.drivername.startswith("postgresql")
+        # An INSERT of this dialect, with `on_conflict_...`; SQLite's has the same methods. Statements that are kept by
+        # it are then those of all databases of a dialect, and keep none of them alive.
+        self.insert: Callable[[sa.Table], postgresql.Insert] = (
+            postgresql.insert if self.is_postgres else sqlite.insert  # type: ignore[assignment]
+        )
         self._clock = clock or time.time
         self._synchronous = synchronous
         # SQLite lets one writer in at a time and makes the others poll; queueing here is fair and much faster.
@@ -126,12 +131,6 @@ class Database:
                 yield
         except psycopg.OperationalError as error:
             raise exc.OperationalError(None, None, error) from error
-
-    def insert(self, table: sa.Table) -> postgresql.Insert:
-        """An INSERT of this dialect, with `on_conflict_...`; SQLite's has the same methods."""
-        if self.is_postgres:
-            return postgresql.insert(table)
-        return sqlite.insert(table)  # type: ignore[return-value]
 
     def migrate(self) -> None:
         """Bring the schema to this program's version; safe to run twice and from several processes at once.
