@@ -17,7 +17,7 @@ class Slice:
         self._ends = self._clock.monotonic() + seconds
 
     def lasts(self, tx: RunTransaction, queue: str) -> bool:
-        """Return whether the worker goes on with an ask for `queue`: another slice begins if no one waits there."""
+        """Return whether the worker continues with an ask for `queue`: another slice begins if no one waits there."""
         now = self._clock.monotonic()
         if now < self._ends:
             return True

@@ -168,7 +168,7 @@ class Reservations(RecordPart):
 
 
 class OrphanedReservations(RecordPart):
-    """Settles what no one reports of any more."""
+    """Settles reservations that are no longer reported on."""
 
     def settle_orphans(self) -> int:
         """Count reservations whose holder is gone, and whose ask no longer waits, as used; how many calls.

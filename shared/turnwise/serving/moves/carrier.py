@@ -1,4 +1,4 @@
-"""Whoever makes a move and may go on with the run itself."""
+"""The maker of a move that may continue with the run itself."""
 
 from __future__ import annotations
 
