@@ -318,7 +318,12 @@ def test_what_comes_over_http_runs_no_handler_that_the_model_may_not_use(databas
     with Desk(Store(database), _app(task)) as desk:
         run = desk.submit("desk")
         gateway: Any = Gateway.__new__(Gateway)
-        parts = {"store": desk.store, "bus": desk.bus, "app": desk.app, "settings": load_settings()}
+        parts = {
+            "record": desk.store.tenant(DEFAULT_TENANT),
+            "bus": desk.bus,
+            "app": desk.app,
+            "settings": load_settings(),
+        }
         for name, value in parts.items():
             object.__setattr__(gateway, name, value)
         assert desk.go_on(run).status == "waiting"

@@ -26,7 +26,6 @@ from turnwise.record.runs.outcomes import CallUsage, Reply
 from turnwise.record.runs.records import Claim, Usage
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
-from turnwise.record.tenants.tenant import DEFAULT_TENANT
 
 IN, OUT = Decimal("0.001"), Decimal("0.002")
 LIMITS = ScopeLimits(session=(Decimal(2), 2_500), tenant_day=(None, 4_000), tenant_month=(Decimal(4), None))
@@ -166,7 +165,7 @@ class Ledger(RuleBasedStateMachine):
     @rule(pick=PICK, cost=st.none() | st.integers(0, 3), tokens=st.none() | st.integers(0, 3_000))
     def raise_limits(self, pick: int, cost: int | None, tokens: int | None) -> None:
         run = self.store.inspector.run(self.current()[pick % len(self.current())].claim.run.id)
-        self.store.tenant(DEFAULT_TENANT).change_limits(
+        self.store.tenant(self.tenant).change_limits(
             run.id,
             max_cost=None if cost is None or run.max_cost is None else run.max_cost + cost,
             max_tokens=None if tokens is None or run.max_tokens is None else run.max_tokens + tokens,
