@@ -136,6 +136,10 @@ class ToolMessage(BaseModel):
     @classmethod
     def name(cls) -> str:
         """The tool's name: the default of `request`, "" for a class without one."""
+        info = cls.__pydantic_fields__.get("request")
+        # Asked many times a turn, and nearly always a text, of which pydantic would make a copy.
+        if info is not None and type(info.default) is str:
+            return info.default
         return str(cls.default_value("request") or "")
 
     @classmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -257,9 +256,9 @@ class Claims(RecordPart):
             waiting_for = ResponderWait(responder=ask.responder, agent=ask.agent_name, queue=ask.queue)
             going_on = {"of_run": run.id, "new_waiting_for": waiting_for.as_json()}
             require_one(driver.run_one(connection, _GO_ON, going_on).rowcount, RunStatus.RUNNING, run.id)
-            run = replace(run, status=passed(run.status, RunStatus.RUNNING), waiting_for=waiting_for)
+            run = run.changed(status=passed(run.status, RunStatus.RUNNING), waiting_for=waiting_for)
         leased = passed(ask.status, AskStatus.LEASED)
-        ask = replace(ask, status=leased, attempts=attempts, token=token, worker_id=worker_id, claimed_at=claimed_at)
+        ask = ask.changed(status=leased, attempts=attempts, token=token, worker_id=worker_id, claimed_at=claimed_at)
         saved = found[body_at + 1 :]
         agent = agent_of(saved) if saved[0] is not None else AgentRecord(key=ask.agent)
         place = provider[0].take(ask, token, ask.bucket_tokens or 0, "claim") if provider is not None else None

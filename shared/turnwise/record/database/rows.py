@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import cache
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -14,7 +15,7 @@ from turnwise.record.asks.parked_reason import parked_reason
 from turnwise.record.database import schema
 from turnwise.record.runs.kept_errors import kept_error
 from turnwise.record.runs.outcomes import Receipt
-from turnwise.record.runs.records import AgentRecord, AskRecord, Json, ReplyRecord, RunRecord, fork_origin
+from turnwise.record.runs.records import AgentRecord, AskRecord, Json, ReplyRecord, Row, RunRecord, fork_origin
 from turnwise.record.states import AskStatus, RunStatus
 
 T = TypeVar("T")
@@ -52,7 +53,7 @@ def run_of(row: Sequence[Any]) -> RunRecord:
     values["waiting_for"] = wait_of(values["waiting_for"])
     values["error"] = kept_error(values["error"])
     values["forked_from"] = fork_origin(values["forked_from"])
-    return RunRecord(**values)
+    return RunRecord.of(values)
 
 
 def ask_of(row: Sequence[Any]) -> AskRecord:
@@ -61,7 +62,7 @@ def ask_of(row: Sequence[Any]) -> AskRecord:
     values["status"] = AskStatus(values["status"])
     if values["parked"] is not None:
         values["parked"] = parked_reason(values["parked"])
-    return AskRecord(**values)
+    return AskRecord.of(values)
 
 
 def reply_of(row: Sequence[Any]) -> ReplyRecord:
@@ -73,7 +74,7 @@ def reply_of(row: Sequence[Any]) -> ReplyRecord:
 
 def agent_of(row: Sequence[Any]) -> AgentRecord:
     """An agent from the values of `AGENT`."""
-    return AgentRecord(**dict(zip(_AGENT, row, strict=False)))
+    return AgentRecord.of(dict(zip(_AGENT, row, strict=False)))
 
 
 def receipt_of(row: Sequence[Any]) -> Receipt:
@@ -83,8 +84,15 @@ def receipt_of(row: Sequence[Any]) -> Receipt:
 
 def as_row(record: Any, **more: Any) -> Json:
     """A record's fields as a row to be written, `more` added; values are not copied."""
-    values = {field.name: in_row(getattr(record, field.name)) for field in fields(record)}
-    return {_COLUMN_OF.get(name, name): value for name, value in values.items()} | more
+    values = (
+        vars(record) if isinstance(record, Row) else {name: getattr(record, name) for name in _names(record.__class__)}
+    )
+    return {_COLUMN_OF.get(name, name): in_row(value) for name, value in values.items()} | more
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def in_row(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -82,8 +82,7 @@ class AgentBook:
         """Replace record or state; None leaves what was."""
         known = self.get(key)
         self._put(
-            replace(
-                known,
+            known.changed(
                 record=known.record if record is None else record,
                 state=known.state if state is None else state,
             )
@@ -98,7 +97,7 @@ class AgentBook:
             total += row.tokens
             pending.append(as_row(row, owner=self._run.id, key=key, idx=idx, total=total))
             idx += 1
-        self._put(replace(agent, history_len=idx, history_tokens=total))
+        self._put(agent.changed(history_len=idx, history_tokens=total))
 
     def cut(self, key: str, keep: int) -> None:
         """Take away the rows from index `keep` on; a new epoch begins if there were any."""
@@ -120,8 +119,7 @@ class AgentBook:
             self._stored[key] = keep
         total = self._total(key, keep, pending)
         self._put(
-            replace(
-                agent,
+            agent.changed(
                 history_len=keep,
                 history_tokens=total,
                 history_epoch=epoch,
@@ -134,7 +132,7 @@ class AgentBook:
         self.cut(agent.key, kept)
         names = [field.name for field in fields(NewHistory)]
         self.append(agent.key, [NewHistory(**{name: row[name] for name in names}) for row in rows])
-        self._put(replace(self.get(agent.key), record=agent.record, state=agent.state))
+        self._put(self.get(agent.key).changed(record=agent.record, state=agent.state))
 
     def row(self, key: str, idx: int) -> HistoryRow:
         """One history row, stored or just appended."""

@@ -113,15 +113,14 @@ class RunTransaction:
         """
         if "status" in changes:
             passed(self.run.status, changes["status"])
-        self.run = replace(self.run, **changes)
+        self.run = self.run.changed(**changes)
         return self.run
 
     def add_usage(self, usage: Usage) -> None:
         """Add what model calls used to the run's sums, and to its tenant's of the day."""
         run = self.run
         self._used.add(usage)
-        self.run = replace(
-            run,
+        self.run = run.changed(
             prompt_tokens=run.prompt_tokens + usage.prompt_tokens,
             cached_tokens=run.cached_tokens + usage.cached_tokens,
             completion_tokens=run.completion_tokens + usage.completion_tokens,
@@ -133,7 +132,7 @@ class RunTransaction:
     def reserve(self, cost: Decimal, tokens: int) -> None:
         """Reserve room in the run's own budget, or release it (negative)."""
         run = self.run
-        self.run = replace(run, reserved_cost=run.reserved_cost + cost, reserved_tokens=run.reserved_tokens + tokens)
+        self.run = run.changed(reserved_cost=run.reserved_cost + cost, reserved_tokens=run.reserved_tokens + tokens)
 
     def insert(self, table: sa.Table) -> postgresql.Insert:
         """An INSERT that can say what a conflict means."""
@@ -149,8 +148,7 @@ class RunTransaction:
         passed(self.run.status, status)
         self._writes.close_open_asks = True
         self._writes.asks = [self._cancelled(ask) for ask in self._writes.asks]
-        self.run = replace(
-            self.run,
+        self.run = self.run.changed(
             status=status,
             status_code=status_code,
             result=result,
@@ -169,7 +167,7 @@ class RunTransaction:
         if told.type in TOLD:
             self.news.append(News(told.type, place, data))
         seq = self.run.last_seq + 1
-        self.run = replace(self.run, last_seq=seq)
+        self.run = self.run.changed(last_seq=seq)
         self._writes.events.append(
             {
                 "run_id": self.run.id,
@@ -212,7 +210,7 @@ class RunTransaction:
         """
         run = self.run
         if run.session_key is not None:
-            self.run = replace(run, conversation_id=conversation_id(run.session_key, run.task))
+            self.run = run.changed(conversation_id=conversation_id(run.session_key, run.task))
             take_up(self.connection, self.run)
             self._agents = AgentBook(self.connection, self.run, self._writes, self._changes)
             self._agents.begin()
@@ -235,7 +233,7 @@ class RunTransaction:
     def push_frame(self, path: str, state: Json, no: int | None = None) -> int:
         """Put a task on the stack; its number is new in this run (`no` also names one that is put back)."""
         no = self.run.last_frame + 1 if no is None else no
-        self.run = replace(self.run, last_frame=max(no, self.run.last_frame))
+        self.run = self.run.changed(last_frame=max(no, self.run.last_frame))
         self._writes.new_frames[no] = {"run_id": self.run.id, "no": no, "path": path, "state": state}
         self._changes.frame(no, None, FrameRecord(no=no, path=path, state=state))
         if self._frames is not None:
@@ -292,7 +290,7 @@ class RunTransaction:
     def put_document(self, id: str, body: Json, parent_id: str | None = None) -> None:
         """Keep a document; one of the same id is replaced and keeps its place in the order."""
         no = self.run.last_document + 1
-        self.run = replace(self.run, last_document=no)
+        self.run = self.run.changed(last_document=no)
         row = {"run_id": self.run.id, "id": id, "no": no, "parent_id": parent_id, "body": body, "created_at": self.now}
         if id in self._writes.documents:
             row["no"] = self._writes.documents[id]["no"]

@@ -77,7 +77,7 @@ class Work:
         now = self._now()
         with self._lock:
             parts = [part.told(now) for part in self._parts]
-        made: Json = {"host": socket.gethostname(), "pid": os.getpid(), "parts": parts}
+        made: Json = {"host": _HOST, "pid": os.getpid(), "parts": parts}
         if len(parts) > MOST_PARTS:
             longest = sorted(parts, key=lambda part: -part["seconds"])[:MOST_PARTS]
             made |= {"parts": sorted(longest, key=lambda part: part["at"]), "left_out": len(parts) - MOST_PARTS}
@@ -85,6 +85,10 @@ class Work:
 
     def _now(self) -> float:
         return self._clock.monotonic() - self._began
+
+
+# Asked once: the system is asked anew each time, and every answer tells it.
+_HOST = socket.gethostname()
 
 
 def _ms(seconds: float) -> float:
