@@ -18,14 +18,16 @@ from bench.peers.roster import BY_NAME, CONTENDERS  # noqa: E402
 from bench.peers.rounds import Benchmark  # noqa: E402
 from bench.peers.targets import judged  # noqa: E402
 
-LOOPS = ((50, 1), (800, 1), (50, 50), (800, 50))
-_QUICK = (50, 1)
+LOOPS = ((50, 1), (800, 1), (50, 50))
+# What writes the whole state at each step writes gigabytes in this one.
+ONCE = ((800, 50),)
+_QUICK = ((50, 1),)
 
 
 def loops_of(text: str) -> list[tuple[int, int]]:
-    """Read `50x1,800x50`: turns, and conversations at once."""
+    """Read `50x1,800x50`, turns and conversations at once; `none` is no loop."""
     found = []
-    for part in text.split(","):
+    for part in text.split(",") if text != "none" else []:
         turns, found_x, conversations = part.partition("x")
         if not (found_x and turns.isdigit() and conversations.isdigit() and int(turns) and int(conversations)):
             raise argparse.ArgumentTypeError(f"{part!r} is not TURNSxCONVERSATIONS, for instance 50x1")
@@ -39,18 +41,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="default: %(default)s")
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=[*BY_NAME, *figures.ALL], help="only these")
     parser.add_argument("--loops", type=loops_of, default=LOOPS, help="TURNSxCONVERSATIONS, comma-separated")
+    parser.add_argument("--once", type=loops_of, default=ONCE, help="those of the first round only; `none` for none")
     parser.add_argument("--quick", action="store_true", help="one short round of what needs no server and no peer")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the findings are written after each round")
     given = parser.parse_args()
     chosen = [contender for contender in CONTENDERS if given.only is None or contender.name in given.only]
     alone = [name for name in figures.ALL if given.only is None or name in given.only]
-    loops, rounds = given.loops, given.rounds
+    loops, once, rounds = given.loops, given.once, given.rounds
     if given.quick:
         chosen = [contender for contender in chosen if not (contender.needs or contender.is_peer)]
-        alone, loops, rounds = [], [_QUICK], 1
+        alone, loops, once, rounds = [], _QUICK, (), 1
     if absent := missing(chosen):
         parser.error(f"{', '.join(absent)}: no environment for peers is in .venv-peers; `make bench-peers` sets it up")
-    benchmark = Benchmark(chosen, alone, loops, lambda line: print(line, flush=True))
+    benchmark = Benchmark(chosen, alone, loops, once, lambda line: print(line, flush=True))
     benchmark.run(rounds, given.json)
     print()
     for line in judged(benchmark.findings):

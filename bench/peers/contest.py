@@ -26,6 +26,8 @@ PEERS = ROOT / ".venv-peers" / "bin" / "python"
 _WARM = ((10, 1), (10, 8))
 # CPU is counted in steps of ten milliseconds, and a loop in one process may last no longer.
 _LEAST_SECONDS, _MOST_PLAYS = 1.0, 50
+# Seconds for a contender and its services to end.
+_PATIENCE = 120.0
 
 
 class ContenderError(RuntimeError):
@@ -159,7 +161,7 @@ def _end(process: subprocess.Popen[str]) -> None:
     with suppress(BrokenPipeError):  # it has ended
         process.stdin.close()
     try:
-        process.wait(60)
+        process.wait(_PATIENCE)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

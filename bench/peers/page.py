@@ -30,7 +30,8 @@ documentation recommends, and each tool call is durable by itself. In every roun
 database and broker of its own, warmed up and measured, in an order that chance decides.
 
 The figures are medians of the rounds, with the least and the greatest in brackets. A ratio is the median of the rounds'
-ratios. Where a target has several loops, the worst of them counts."""
+ratios. Where a target has several loops, the worst of them counts. A loop without a range was played in the first round
+alone: some contenders write gigabytes in it."""
 
 _RATES = """## Turns a second
 
@@ -40,16 +41,34 @@ _CPU = """## CPU of a turn
 
 Milliseconds in all processes that work for the contender: its own, its database's and its broker's."""
 
+_AHEAD = """## Where a peer is ahead
+
+Beside the way of running Turnwise that keeps its record in the same kind of place: how many times as many turns a
+second, and how many times less CPU a turn."""
+
+_CONFIGURED = """## How each peer is configured
+
+- LangGraph: of its [durability modes](https://docs.langchain.com/oss/python/langgraph/durable-execution) `sync` keeps
+  each step before the next begins; `async` is its default; `exit` keeps nothing until the end, and is not measured.
+  The graph is the agent of its quickstart, on `MessagesState`. *Plain state* is a list of dicts instead, which costs
+  less. Synchronous savers and `invoke` were quicker than the asynchronous ones.
+- DBOS: the model's and the tool's calls are steps of an asynchronous workflow. Of the
+  [system databases](https://docs.dbos.dev/python/tutorials/database-connection) it recommends PostgreSQL for
+  production; SQLite is its default. Pools and threads are as it sets them.
+- Celery: results are ignored, and 8 messages are prefetched for each of 8 threads, since its
+  [guide](https://docs.celeryq.dev/en/stable/userguide/optimizing.html) wants many for short tasks. Messages are
+  persistent."""
+
 _GUARANTEES = """## What each guarantees
 
 Settings as each contender found them. `synchronous` of SQLite: 1 is NORMAL, 2 is FULL."""
 
 _AGAIN = """## Measure it yourself
 
-    make bench-peers                                # all of it: hours
-    make bench-peers ARGS="--rounds 1 --loops 50x1" # minutes
-    python -m bench.peers --quick                   # what needs no server and no peer
-    python -m bench.peers.page                      # this page, from bench/peers/findings.json
+    make bench-peers                                            # all of it: hours
+    make bench-peers ARGS="--rounds 1 --loops 50x1 --once none" # the same in short
+    python -m bench.peers --quick                               # what needs no server and no peer
+    python -m bench.peers.page                                  # this page, from bench/peers/findings.json
 
 The peers are installed from PyPI into `.venv-peers`, with the versions in `bench/peers/requirements.txt`. PostgreSQL
 and RabbitMQ are used where they run, with the settings that they have. Measure while nothing else uses the machine."""
@@ -64,7 +83,8 @@ def written(findings: Findings) -> str:
         "## Targets\n\n" + _targets(findings),
         _RATES + "\n\n" + _loops(findings, played, "rate"),
         _CPU + "\n\n" + _loops(findings, played, "cpu"),
-        "## Where a peer is ahead\n\n" + "\n".join(f"- {sentence}" for sentence in sentences(findings)),
+        _AHEAD + "\n\n" + "\n".join(f"- {sentence}" for sentence in sentences(findings)),
+        _CONFIGURED,
         _GUARANTEES + "\n\n" + _guarantees(findings, played),
         "## Not measured\n\n" + _not_measured(findings),
         _AGAIN,
@@ -76,7 +96,7 @@ def _circumstances(findings: Findings) -> str:
     before, after = findings.load
     servers = "; ".join(f"{name} {about}" for name, about in findings.servers.items())
     about = [
-        f"Measured from {findings.begun} on, in {findings.rounds} rounds",
+        f"Measured from {findings.begun} on; rounds: {findings.rounds}",
         f"{findings.machine}; load average {before} before, {after} after",
         servers,
     ]

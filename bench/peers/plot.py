@@ -14,24 +14,24 @@ _OURS, _PEERS = "tab:blue", "tab:orange"
 
 
 def draw(findings: Findings, file: Path) -> None:
-    """Write a PNG: bars of the medians on a logarithmic scale, and lines from the least to the greatest."""
+    """Write a PNG: a point for each median, on a logarithmic scale, and a line from the least to the greatest."""
     played = [contender for contender in CONTENDERS if findings.of(contender.name)]
     loops = findings.loops()
-    figure = Figure(figsize=(10, 1.2 + 0.32 * len(played) * ((len(loops) + 1) // 2)), layout="constrained")
-    grid = figure.subplots((len(loops) + 1) // 2, min(2, len(loops)), squeeze=False, sharey=True)
+    rows, columns = (len(loops) + 1) // 2, min(2, len(loops))
+    figure = Figure(figsize=(10, 1.2 + 0.3 * len(played) * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes, loop in zip(grid.flat, loops, strict=False):
         for place, contender in enumerate(played):
             rates = [sample.rate for sample in findings.of(contender.name, loop)]
-            if not rates:
-                continue
-            colour = _OURS if contender.name.startswith("turnwise") else _PEERS
-            axes.barh(place, statistics.median(rates), color=colour)
-            axes.plot([min(rates), max(rates)], [place, place], color="black", linewidth=1)
+            if rates:
+                colour = _OURS if contender.name.startswith("turnwise") else _PEERS
+                axes.plot([min(rates), max(rates)], [place, place], color=colour, linewidth=3, alpha=0.4)
+                axes.plot(statistics.median(rates), place, marker="o", color=colour)
         axes.set_title(f"{loop[0]:,} turns, {loop[1]} at once", fontsize="medium")
         axes.set_xscale("log")
         axes.set_xlabel("turns a second")
         axes.set_yticks(range(len(played)), [contender.label for contender in played], fontsize="small")
-        axes.grid(alpha=0.3, which="both", axis="x")
+        axes.grid(alpha=0.3, which="both")
     for axes in grid.flat[len(loops) :]:
         axes.set_visible(False)
     grid.flat[0].invert_yaxis()

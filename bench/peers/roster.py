@@ -66,7 +66,8 @@ CONTENDERS = (
     _turnwise(
         "distributed",
         "distributed, one worker",
-        f"{_TAKEN} {_FULL} Any process of several may continue the run; a worker that dies is replaced within a lease.",
+        f"{_TAKEN} {_FULL} Any process of several may continue the run. "
+        "What a worker held that died is taken over when its lease ends.",
         "postgres",
         "rabbitmq",
     ),

@@ -26,18 +26,19 @@ _POSTGRES_SETTINGS = ("server_version", "synchronous_commit", "fsync", "full_pag
 
 
 class Benchmark:
-    """A run of the benchmark; `tell` gets a line for everything that was measured."""
+    """A run of the benchmark; `once` are loops of the first round, `tell` gets a line for each measurement."""
 
     def __init__(
         self,
         contenders: Sequence[Contender],
         alone: Sequence[str],
         loops: Sequence[tuple[int, int]],
+        once: Sequence[tuple[int, int]],
         tell: Callable[[str], None],
     ) -> None:
         self._contenders = {contender.name: contender for contender in contenders}
         self._alone = list(alone)
-        self._loops, self._tell = loops, tell
+        self._loops, self._once, self._tell = [*loops], [*once], tell
         self.findings = Findings(
             begun=datetime.now(UTC).isoformat(timespec="seconds"),
             machine=f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
@@ -77,7 +78,7 @@ class Benchmark:
             playing = held.enter_context(player(contender))
             played = Played(settings=playing.settings, versions=playing.versions)
             self.findings.contenders[contender.name] = played
-            for turns, conversations in self._loops:
+            for turns, conversations in self._loops + (self._once if number == 1 else []):
                 sample = playing.play(number, turns, conversations)
                 self.findings.samples.append(sample)
                 cpu = ", ".join(f"{group} {value:.2f}" for group, value in sample.cpu_ms.items())

@@ -65,12 +65,12 @@ class Line:
 
     @property
     def verdict(self) -> str:
-        """How far it is: `aim`, `floor`, `below the floor`, or `not measured`."""
+        """The best that was reached, `aim` or `floor`, else `missed`, or `not measured`."""
         if self.median is None:
             return "not measured"
         if self._reached(self.target.aim):
             return "aim"
-        return "floor" if self._reached(self.target.floor) else "below the floor"
+        return "floor" if self._reached(self.target.floor) else "missed"
 
     def _reached(self, bound: float | None) -> bool:
         if bound is None or self.median is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from bench.counting import called, content_bytes, counted, first_message, said, turns_of
 from bench.peers import cpu, protocol
-from bench.peers.__main__ import LOOPS, loops_of
+from bench.peers.__main__ import LOOPS, ONCE, loops_of
 from bench.peers.comparisons import sentences
 from bench.peers.document import Figure, Findings, Played, Sample, read
 from bench.peers.figures import ALL, names
@@ -96,10 +96,17 @@ def test_a_ratio_is_taken_within_each_round() -> None:
 
 def test_what_has_an_upper_bound_is_missed_above_it() -> None:
     late = _findings(figures=(Figure(name=names.FIRST_CALL_P99, round=1, value=41.0),))
-    assert _line(late, names.FIRST_CALL_P99).verdict == "below the floor"
+    assert _line(late, names.FIRST_CALL_P99).verdict == "missed"
     quick = _findings(figures=(Figure(name=names.FIRST_CALL_P99, round=1, value=19.0),))
     assert _line(quick, names.FIRST_CALL_P99).verdict == "aim"
     assert _line(quick, names.FIRST_CALL_P50).verdict == "not measured"
+
+
+def test_what_has_an_aim_alone_reaches_it_or_not() -> None:
+    def verdict(rate: float) -> str:
+        return _line(_findings(_sample("turnwise-distributed", rate)), "distributed, 1 at once, turns/s").verdict
+
+    assert (verdict(699), verdict(700)) == ("missed", "aim")
 
 
 def test_the_content_of_a_conversation_is_not_counted_as_overhead() -> None:
@@ -149,9 +156,21 @@ def test_the_page_in_the_documentation_is_what_the_findings_make() -> None:
         assert PAGE.read_text() == written(read(FINDINGS))
 
 
+def test_the_picture_is_drawn_of_any_number_of_loops(tmp_path: Path) -> None:
+    plot = pytest.importorskip("bench.peers.plot", reason="the extra bench is not installed")
+    one = _findings(_sample("celery", 5))
+    three = _findings(
+        *(_sample("celery", 5, turns=turns) for turns in (10, 20, 30)), _sample("dbos-sqlite", 2, turns=10)
+    )
+    for number, found in enumerate((one, three)):
+        plot.draw(found, tmp_path / f"{number}.png")
+        assert (tmp_path / f"{number}.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_loops_are_read_as_turns_and_conversations() -> None:
     assert loops_of("50x1,800x50") == [(50, 1), (800, 50)]
-    assert set(LOOPS) == {(turns, at_once) for turns in (50, 800) for at_once in (1, 50)}
+    assert loops_of("none") == []
+    assert {*LOOPS, *ONCE} == {(turns, at_once) for turns in (50, 800) for at_once in (1, 50)}
     for wrong in ("50", "50x", "0x1", "50x1,", "axb"):
         with pytest.raises(argparse.ArgumentTypeError, match="TURNSxCONVERSATIONS"):
             loops_of(wrong)
