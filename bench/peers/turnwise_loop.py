@@ -48,7 +48,7 @@ def _ready(way: str, urls: list[str]) -> Iterator[tuple[Play, dict[str, str], li
             settings = {"moves": "with the reply", **_asked(services.store, ["synchronous_commit"])}
             yield _play_served(services.store, services.bus), settings, services.pids
     else:
-        with embedded.server("FULL" if way == "embedded-full" else "NORMAL") as (store, bus):
+        with embedded.server(synchronous="FULL" if way == "embedded-full" else "NORMAL") as (store, bus):
             yield _play_served(store, bus), _asked(store, ["journal_mode", "synchronous"]), []
 
 
