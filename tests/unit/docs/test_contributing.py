@@ -49,6 +49,13 @@ def test_every_declared_python_is_tested(where: str) -> None:
         assert jobs["pythons"]["strategy"]["matrix"]["python"] == declared
 
 
+def test_every_folder_of_tests_is_run() -> None:
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    tests = {file.relative_to(ROOT).parts for file in ROOT.glob("tests/**/test_*.py")}
+
+    assert set(options["testpaths"]) == {"/".join(parts[:2]) for parts in tests}
+
+
 def test_every_extra_has_something_to_import() -> None:
     extras = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
     listed = set(re.findall(r'^    "(\w*)": \[', (ROOT / "noxfile.py").read_text(), re.MULTILINE))
