@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from turnwise.messages.stop_reason import StopReason, limit_of
+from turnwise.record.events.usage_events import LimitReached
 from turnwise.record.runs.wait_facts import Situation
 
 
@@ -17,7 +18,7 @@ def stop_reason(now: Situation) -> StopReason | None:
     limit = limit_of(run.status_code) if run.ended else None
     if limit is None:
         return None
-    told = now.limit_reached or {}
+    told = now.limit_reached or LimitReached(limit=limit)
     seconds = None if run.deadline_at is None else round(run.deadline_at - run.created_at, 3)
     own: dict[str, tuple[Decimal | float | None, Decimal | float | None]] = {
         "cost": (run.max_cost, run.cost),
@@ -27,11 +28,11 @@ def stop_reason(now: Situation) -> StopReason | None:
         "time": (seconds, None),
     }
     value, used = own.get(limit, (None, None))
-    if told.get("scope", "run") != "run":
+    if told.scope != "run":
         value, used = None, None
     as_number = Decimal if limit == "cost" else int
-    if told.get("value") is not None:
-        value = as_number(told["value"])
-    if told.get("used") is not None:
-        used = as_number(told["used"])
-    return StopReason(limit=limit, value=value, used=used, why=told.get("why") or "", scope=told.get("scope", "run"))
+    if told.value is not None:
+        value = as_number(told.value)
+    if told.used is not None:
+        used = as_number(told.used)
+    return StopReason(limit=limit, value=value, used=used, why=told.why or "", scope=told.scope)

@@ -37,7 +37,13 @@ from turnwise.record.events.run_events import (
     TurnRejected,
     TurnTaken,
 )
-from turnwise.record.events.usage_events import LimitReached, UsageReserved, UsageSettled
+from turnwise.record.events.usage_events import (
+    LimitReached,
+    UsageReserved,
+    UsageSettled,
+    limit_reached,
+    read_limit_reached,
+)
 from turnwise.record.runs.kept_errors import CodedError, KeptError
 from turnwise.record.runs.outcomes import FailedCall
 from turnwise.record.runs.records import Usage
@@ -126,13 +132,13 @@ _KEPT: list[tuple[Any, str]] = [
     (UsageSettled(usage=_USAGE), f"{{{_USED}}}"),
     (UsageSettled(usage=_USAGE, call=2, lost=True), f'{{{_USED},"call":2,"lost":true}}'),
     (UsageSettled(usage=_USAGE, call=2, corrects=_USAGE), f'{{{_USED},"call":2,"corrects":{{{_USED}}}}}'),
-    (LimitReached(limit="cost"), '{"limit":"cost","scope":"run"}'),
+    (limit_reached("cost", None), '{"limit":"cost","scope":"run"}'),
     (
-        LimitReached(limit="cost", refusal=KeptError(found={"limit": "cost", "scope": "session", "message": "no"})),
+        limit_reached("cost", KeptError(found={"limit": "cost", "scope": "session", "message": "no"})),
         '{"limit":"cost","scope":"session","message":"no"}',
     ),
     (
-        LimitReached(limit="tokens", refusal=KeptError(found={"value": 5, "used": None, "why": "w"})),
+        limit_reached("tokens", KeptError(found={"value": 5, "used": None, "why": "w"})),
         '{"limit":"tokens","scope":"run","message":null,"value":5,"why":"w"}',
     ),
     (LimitsChanged(max_cost=Decimal("2.50")), '{"max_cost":"2.50"}'),
@@ -164,3 +170,8 @@ def test_the_data_has_the_fields_that_the_api_describes(data: Any) -> None:
 
     assert set(told) <= set(EventDetail.__annotations__)
     assert TypeAdapter(EventDetail).validate_python(told) == told
+
+
+@pytest.mark.parametrize("data", [data for data, _ in _KEPT if isinstance(data, LimitReached)])
+def test_the_data_of_a_limit_is_read_again(data: LimitReached) -> None:
+    assert read_limit_reached(data.as_json()) == data

@@ -6,12 +6,15 @@ import json
 
 import pytest
 
-from turnwise.record.asks.parked_reason import ParkedReason, parked_reason
+from turnwise.record.asks.parked_reason import LastHolder, ParkedReason, parked_reason
+from turnwise.record.runs.kept_errors import KeptError
 
 # As earlier versions wrote them.
 _KEPT: list[tuple[ParkedReason, str]] = [
     (
-        ParkedReason(reason="attempts_exhausted", attempts=5, is_held=True, was_lost=True, worker={"id": "wkr_1"}),
+        ParkedReason(
+            reason="attempts_exhausted", attempts=5, is_held=True, was_lost=True, worker=LastHolder(id="wkr_1")
+        ),
         '{"worker":{"id":"wkr_1"},"began_at":null,"reason":"attempts_exhausted","attempts":5}',
     ),
     (
@@ -22,9 +25,9 @@ _KEPT: list[tuple[ParkedReason, str]] = [
             tool="pay",
             idempotency_key="k",
             is_held=True,
-            worker={"id": "wkr_1", "host": "here", "pid": 7},
+            worker=LastHolder(id="wkr_1", host="here", pid=7),
             began_at=2.5,
-            error={"message": "no"},
+            error=KeptError(found={"message": "no"}),
             outcome="again",
             resolved_at=3.5,
         ),

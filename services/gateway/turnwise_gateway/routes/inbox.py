@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import logging
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Query
 
 from turnwise.agents.tools.handler_lookup import may_return_nothing
+from turnwise.api.details import ErrorDetail
 from turnwise.api.inbox import HolderView, Item, ParkedView, QuestionView
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunView
 from turnwise.errors import ApplicationError, BrokerUnavailableError, InvalidRequestError, NotFoundError
 from turnwise.observability.telemetry.context import current_traceparent, link_current_to
+from turnwise.record.asks.parked_reason import LastHolder, parked_reason
 from turnwise.record.runs.outcomes import Resolution
-from turnwise.record.runs.records import AskRecord, Json
+from turnwise.record.runs.records import AskRecord
 from turnwise.serving.attempts.served_calls import as_result
 from turnwise.serving.moves.permits import permit
 from turnwise_gateway.access.scopes import READS, WRITES
@@ -112,25 +114,27 @@ def _question(gateway: Gateway, ask: AskRecord) -> QuestionView:
 
 
 def _parked(ask: AskRecord) -> ParkedView:
-    why: Json = readable(ask.parked.as_json()) if ask.parked is not None else {}
-    began_at, arguments = why.get("began_at"), why.get("arguments")
+    assert ask.parked is not None, "a parked ask has a reason"
+    why = parked_reason(readable(ask.parked.as_json()))
     return ParkedView(
         id=ask.id,
         run=ask.run_id,
         task=ask.path,
         parked_at=when(ask.parked_at or ask.created_at),
-        agent=ask.agent.rsplit("/", 1)[-1],
+        agent=ask.agent_name,
         responder="llm" if ask.responder == "llm" else "agent",
-        reason=why["reason"],
-        tool=why.get("tool"),
-        arguments={name: value for name, value in arguments.items() if name not in _NAMES} if arguments else None,
-        idempotency_key=why.get("idempotency_key"),
-        began_at=None if began_at is None else when(began_at),
-        worker=_holder(why.get("worker")),
-        attempts=why["attempts"],
-        error=why.get("error"),
+        reason=why.reason,  # type: ignore[arg-type]  # an open value
+        tool=why.tool,
+        arguments={name: value for name, value in why.arguments.items() if name not in _NAMES}
+        if why.arguments
+        else None,
+        idempotency_key=why.idempotency_key,
+        began_at=None if why.began_at is None else when(why.began_at),
+        worker=_holder(why.worker),
+        attempts=why.attempts,
+        error=cast("ErrorDetail | None", why.error and why.error.as_json()),
     )
 
 
-def _holder(worker: Json | None) -> HolderView | None:
-    return None if worker is None else HolderView(id=worker["id"], host=worker.get("host"), pid=worker.get("pid"))
+def _holder(worker: LastHolder | None) -> HolderView | None:
+    return None if worker is None else HolderView(id=worker.id, host=worker.host, pid=worker.pid)

@@ -6,9 +6,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from turnwise.base.json_value import Json, JsonValue
+from turnwise.base.json_value import Json, JsonValue, given
+from turnwise.record.runs.kept_errors import KeptError, kept_error
 
 _CALL = ("tool", "arguments", "idempotency_key")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LastHolder(JsonValue):
+    """The worker that had a parked ask; `host` and `pid` where they are still known."""
+
+    id: str
+    host: str | None = None
+    pid: int | None = None
+
+    def as_json(self) -> Json:
+        """The value as it is kept."""
+        return {"id": self.id} | given(host=self.host, pid=self.pid)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LostAttempt(JsonValue):
+    """An attempt whose worker was lost: who had the ask since when, and when that was found."""
+
+    worker: str | None
+    claimed_at: float | None
+    lost_at: float
+
+    def as_json(self) -> Json:
+        """The value as it is kept."""
+        return {"worker": self.worker, "claimed_at": self.claimed_at, "lost_at": self.lost_at}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,8 +43,8 @@ class ParkedReason(JsonValue):
     """Why an ask is parked, as the inbox shows it; the names and the order of its JSON stay as they are.
 
     `call` is the number of the handler's call, `tool` and what follows it are known where the call is. `is_held`: it is
-    known which worker had the ask, and since when; then `worker` has its `id` and, if they are known, `host` and `pid`.
-    `was_lost`: that worker was lost, and stands first. `outcome` and `resolved_at` are there once it is resolved.
+    known which worker had the ask, and since when. `was_lost`: that worker was lost, and stands first. `outcome` and
+    `resolved_at` are there once it is resolved.
     """
 
     reason: str
@@ -28,15 +55,16 @@ class ParkedReason(JsonValue):
     idempotency_key: str | None = None
     is_held: bool = False
     was_lost: bool = False
-    worker: Json | None = None
+    worker: LastHolder | None = None
     began_at: float | None = None
-    error: Json | None = None
+    error: KeptError | None = None
     outcome: str | None = None
     resolved_at: float | None = None
 
     def as_json(self) -> Json:
         """The value as it is kept."""
-        holder: Json = {"worker": self.worker, "began_at": self.began_at} if self.is_held else {}
+        worker = self.worker.as_json() if self.worker is not None else None
+        holder: Json = {"worker": worker, "began_at": self.began_at} if self.is_held else {}
         made: Json = holder if self.was_lost else {}
         made = made | {"reason": self.reason, "attempts": self.attempts}
         if self.call is not None:
@@ -44,10 +72,8 @@ class ParkedReason(JsonValue):
         if self.tool is not None:
             made |= {name: getattr(self, name) for name in _CALL}
         made |= holder
-        for name in ("error", "outcome", "resolved_at"):
-            if (value := getattr(self, name)) is not None:
-                made[name] = value
-        return made
+        error = self.error.as_json() if self.error is not None else None
+        return made | given(error=error, outcome=self.outcome, resolved_at=self.resolved_at)
 
     def shown(self) -> Json:
         """Return what events tell of it."""
@@ -66,9 +92,13 @@ def parked_reason(found: Mapping[str, Any]) -> ParkedReason:
         idempotency_key=found.get("idempotency_key"),
         is_held="worker" in found,
         was_lost=next(iter(found), None) == "worker",
-        worker=found.get("worker"),
+        worker=_holder(found.get("worker")),
         began_at=found.get("began_at"),
-        error=found.get("error"),
+        error=kept_error(found.get("error")),
         outcome=found.get("outcome"),
         resolved_at=found.get("resolved_at"),
     )
+
+
+def _holder(found: Mapping[str, Any] | None) -> LastHolder | None:
+    return None if found is None else LastHolder(id=found["id"], host=found.get("host"), pid=found.get("pid"))

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from turnwise.base.waits import ParkedWait, ResponderWait
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.observability.redaction import redacted
-from turnwise.record.asks.parked_reason import ParkedReason, parked_reason
+from turnwise.record.asks.parked_reason import LastHolder, LostAttempt, ParkedReason, parked_reason
 from turnwise.record.asks.replies import accept, why_stale
 from turnwise.record.budgets.reservations import count, release_reservations
 from turnwise.record.database.columns import ONE, Document, word
@@ -144,21 +144,21 @@ def park_ask(transaction: RunTransaction, ask: AskRecord, parking: Parking, *, l
     transaction.change(status=RunStatus.WAITING, waiting_for=wait, move_due_at=None)
 
 
-def _lost_attempts(transaction: RunTransaction, ask: AskRecord, lost_now: bool) -> list[Json]:
+def _lost_attempts(transaction: RunTransaction, ask: AskRecord, lost_now: bool) -> list[LostAttempt]:
     """Return who was lost with the ask, and when, in order."""
     rows = transaction.connection.execute(_LOST_ATTEMPTS, {"of_run": ask.run_id, "of_ask": ask.id})
-    lost = [{"worker": data.get("worker"), "claimed_at": data.get("claimed_at"), "lost_at": at} for data, at in rows]
+    lost = [LostAttempt(worker=data.get("worker"), claimed_at=data.get("claimed_at"), lost_at=at) for data, at in rows]
     if lost_now:
-        lost.append({"worker": ask.worker_id, "claimed_at": ask.claimed_at, "lost_at": transaction.now})
+        lost.append(LostAttempt(worker=ask.worker_id, claimed_at=ask.claimed_at, lost_at=transaction.now))
     return lost
 
 
-def _why(transaction: RunTransaction, ask: AskRecord, parking: Parking, lost: list[Json]) -> ParkedReason:
+def _why(transaction: RunTransaction, ask: AskRecord, parking: Parking, lost: list[LostAttempt]) -> ParkedReason:
     """Return what is kept of it: `reason`, the call and its tool where one is known, who had it and since when, the
     error.
     """
     why = ParkedReason(reason=parking.reason, attempts=ask.attempts)
-    held: _Held | None = (lost[-1]["worker"], lost[-1]["claimed_at"]) if lost else None
+    held: _Held | None = (lost[-1].worker, lost[-1].claimed_at) if lost else None
     if ask.responder == "agent" or parking.call is not None:
         why, of_call = _call(transaction, ask, parking, why)
         held = of_call or held
@@ -166,14 +166,15 @@ def _why(transaction: RunTransaction, ask: AskRecord, parking: Parking, lost: li
         worker = _holder(transaction, held[0]) if held[0] is not None else None
         why = replace(why, is_held=True, was_lost=bool(lost), worker=worker, began_at=held[1])
     if parking.error is not None:
-        why = replace(why, error=parking.error.as_json() | {"attempts": lost})
+        attempts = [each.as_json() for each in lost]
+        why = replace(why, error=KeptError(found=parking.error.as_json() | {"attempts": attempts}))
     return why
 
 
-def _holder(transaction: RunTransaction, worker_id: str) -> Json:
+def _holder(transaction: RunTransaction, worker_id: str) -> LastHolder:
     """The worker and where it runs, if that is still known."""
     row = transaction.connection.execute(_WORKER, {"worker_id": worker_id}).first()
-    return {"id": worker_id} | ({"host": row[0], "pid": row[1]} if row is not None else {})
+    return LastHolder(id=worker_id) if row is None else LastHolder(id=worker_id, host=row[0], pid=row[1])
 
 
 def _call(
@@ -248,7 +249,7 @@ def _fail(transaction: RunTransaction, ask: AskRecord, why: ParkedReason, resolu
     """The run ends with ERROR, at its next move."""
     transaction.connection.execute(_NOTE, _resolved(transaction, ask, why, resolution))
     if why.error is not None:
-        error: RunError = KeptError(found=why.error)
+        error: RunError = why.error
     else:
         tool = why.tool or ""
         message = f"nobody knows whether the handler of {tool!r} has done its work, and a person let the run fail"

@@ -5,9 +5,10 @@ Logs, timelines and the API read them, so the names, the order and the nulls of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from turnwise.base.json_value import Json, given
 from turnwise.record.runs.kept_errors import KeptError
@@ -53,19 +54,42 @@ class UsageSettled:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LimitReached:
-    """A limit of cost or tokens ends the run; `refusal` is the error of a call that was not made because of it."""
+    """A limit of cost or tokens ends the run; `scope` says whose it is.
+
+    `refused`: a call was not made because of it, and its error had a `message` and the others. A call that went beyond
+    its reservation tells no more than whose limit it was.
+    """
 
     type: ClassVar[str] = "limit.reached"
     limit: str
-    refusal: KeptError | None = None
+    scope: str = "run"
+    refused: bool = False
+    message: str | None = None
+    value: Any = None
+    used: Any = None
+    why: str | None = None
 
     def as_json(self) -> Json:
-        """The data as it is kept: a call that went beyond its reservation says no more than whose limit it was."""
-        if self.refusal is None:
-            return {"limit": self.limit, "scope": "run"}
-        found = self.refusal.found
-        made: Json = {"limit": self.limit, "scope": found.get("scope", "run"), "message": found.get("message")}
-        return made | given(value=found.get("value"), used=found.get("used"), why=found.get("why"))
+        """The data as it is kept."""
+        made: Json = {"limit": self.limit, "scope": self.scope} | ({"message": self.message} if self.refused else {})
+        return made | given(value=self.value, used=self.used, why=self.why)
+
+
+def limit_reached(limit: str, refusal: KeptError | None) -> LimitReached:
+    """The data for a `limit`; `refusal` is the error of a call that was not made because of it."""
+    if refusal is None:
+        return LimitReached(limit=limit)
+    return read_limit_reached({"message": None, **refusal.found, "limit": limit})
+
+
+def read_limit_reached(found: Mapping[str, Any]) -> LimitReached:
+    """Read the data as it is kept."""
+    return LimitReached(
+        limit=found.get("limit") or "",
+        scope=found.get("scope", "run"),
+        refused="message" in found,
+        **{name: found.get(name) for name in ("message", "value", "used", "why")},
+    )
 
 
 def settled_json(usage: Usage) -> Json:

@@ -15,8 +15,9 @@ from turnwise.record.database.columns import ONE, now, word
 from turnwise.record.database.rows import ASK, RUN, ask_of, names, run_of
 from turnwise.record.database.schema import asks, events, runs, sweep_leases, workers
 from turnwise.record.database.status_statements import status_in
+from turnwise.record.events.usage_events import LimitReached, read_limit_reached
 from turnwise.record.runs.part import RecordPart, unknown_run
-from turnwise.record.runs.records import AskRecord, Json, RunRecord
+from turnwise.record.runs.records import AskRecord, RunRecord
 from turnwise.record.states import UNFINISHED, AskStatus
 
 COORDINATOR = "coordinator"
@@ -44,7 +45,7 @@ class Situation:
     before: str | None = None
     ahead: int | None = None
     pause: PauseRecord | None = None
-    limit_reached: Json | None = None
+    limit_reached: LimitReached | None = None
 
 
 _WORKER = tuple(workers.c)
@@ -126,7 +127,7 @@ class Situations(RecordPart):
             unfinished = _unfinished(connection, [one.before for one in made.values() if one.before])
             at_limits = [one.run.id for one in made.values() if one.run.ended and one.run.status_code in LIMIT_CODES]
             for row in connection.execute(_LIMITS_REACHED, {"ids": at_limits}) if at_limits else ():
-                made[row[0]] = replace(made[row[0]], limit_reached=row[1])
+                made[row[0]] = replace(made[row[0]], limit_reached=read_limit_reached(row[1]))
         return [
             one if one.before in unfinished else replace(one, before=None)
             for one in (made[run_id] for run_id in run_ids if run_id in made)

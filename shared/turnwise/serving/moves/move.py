@@ -34,7 +34,7 @@ from turnwise.record.database.faults import DATABASE_ERRORS
 from turnwise.record.events.ask_events import HumanAsked, TurnAsked
 from turnwise.record.events.event import EventPlace
 from turnwise.record.events.run_events import RunEnded
-from turnwise.record.events.usage_events import LimitReached
+from turnwise.record.events.usage_events import limit_reached
 from turnwise.record.runs.kept_errors import KeptError, RaisedError, RunError
 from turnwise.record.runs.records import AskRecord, Claim, Json, NewAsk
 from turnwise.record.runs.transaction import RunTransaction
@@ -428,7 +428,7 @@ class _Move:
             error = away
         if finish.status in (StatusCode.MAX_COST, StatusCode.MAX_TOKENS):
             limit = "cost" if finish.status is StatusCode.MAX_COST else "tokens"
-            self.tx.event(LimitReached(limit=limit, refusal=self.refusal), EventPlace(path=finish.path))
+            self.tx.event(limit_reached(limit, self.refusal), EventPlace(path=finish.path))
         self.tx.finish(status, finish.status.value, result=result, error=error)
         told = RunEnded(ended=status, status=finish.status.value, document=document, error=error)
         self.tx.event(told, EventPlace(path=finish.path))

@@ -12,7 +12,7 @@ def permit(ask: AskRecord) -> AskEnvelope:
         ask=ask.id,
         run=ask.run_id,
         queue=ask.queue or "",
-        agent=ask.agent.rsplit("/", 1)[-1],
+        agent=ask.agent_name,
         responder="llm" if ask.responder == "llm" else "agent",
         task=ask.path,
         turn=ask.turn,
