@@ -8,7 +8,7 @@ from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.transaction import RunTransaction
 
 
-class Slice:
+class CarrySlice:
     """The time for which a worker carries runs on although others wait; the first one begins with a claim."""
 
     def __init__(self, record: WorkerRole, seconds: float) -> None:
@@ -37,7 +37,7 @@ class RunCarrier:
         self._record = record
         self.worker_id = worker_id
         self._serves = serves
-        self._slice = Slice(record, seconds)
+        self._slice = CarrySlice(record, seconds)
 
     def takes(self, tx: RunTransaction, queue: str) -> bool:
         """Return whether the run's next ask, which is for `queue`, is this worker's."""

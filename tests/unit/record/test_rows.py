@@ -7,11 +7,11 @@ from dataclasses import FrozenInstanceError, fields
 import pytest
 
 from turnwise.record.database.rows import AGENT, ASK, RUN, field_names
-from turnwise.record.runs.records import AgentRecord, AskRecord, Row, RunRecord
+from turnwise.record.runs.records import AgentRecord, AskRecord, RowRecord, RunRecord
 
 
 @pytest.mark.parametrize(("kind", "columns"), [(RunRecord, RUN), (AskRecord, ASK), (AgentRecord, AGENT)])
-def test_a_row_has_the_values_of_all_fields(kind: type[Row], columns: tuple[object, ...]) -> None:
+def test_a_row_has_the_values_of_all_fields(kind: type[RowRecord], columns: tuple[object, ...]) -> None:
     assert set(field_names(columns)) == {field.name for field in fields(kind)}  # type: ignore[arg-type]
 
 

@@ -15,7 +15,7 @@ from turnwise.record.asks.parked_reason import parked_reason
 from turnwise.record.database import schema
 from turnwise.record.runs.kept_errors import kept_error
 from turnwise.record.runs.outcomes import Receipt
-from turnwise.record.runs.records import AgentRecord, AskRecord, Json, ReplyRecord, Row, RunRecord, fork_origin
+from turnwise.record.runs.records import AgentRecord, AskRecord, Json, ReplyRecord, RowRecord, RunRecord, fork_origin
 from turnwise.record.states import AskStatus, RunStatus
 
 T = TypeVar("T")
@@ -85,7 +85,9 @@ def receipt_of(row: Sequence[Any]) -> Receipt:
 def as_row(record: Any, **more: Any) -> Json:
     """A record's fields as a row to be written, `more` added; values are not copied."""
     values = (
-        vars(record) if isinstance(record, Row) else {name: getattr(record, name) for name in _names(record.__class__)}
+        vars(record)
+        if isinstance(record, RowRecord)
+        else {name: getattr(record, name) for name in _names(record.__class__)}
     )
     return {_COLUMN_OF.get(name, name): in_row(value) for name, value in values.items()} | more
 

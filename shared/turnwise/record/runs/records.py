@@ -23,7 +23,7 @@ from turnwise.record.states import FINISHED, AskStatus, RunStatus
 Json = json_value.Json
 
 
-class Row:
+class RowRecord:
     """A record with many fields that is made and changed many times in a turn.
 
     Its subclasses are frozen dataclasses without slots. `dataclasses.replace` sets every field by a call of its own,
@@ -117,7 +117,7 @@ class NewFork:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunRecord(Row):
+class RunRecord(RowRecord):
     """A run's row; the field names are the columns."""
 
     id: str
@@ -231,7 +231,7 @@ class NewAsk:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskRecord(Row):
+class AskRecord(RowRecord):
     """An ask's row.
 
     `lost`: how often its holder was lost since it was first asked, or since a person let it be tried again. `parked`
@@ -340,7 +340,7 @@ class HistoryRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgentRecord(Row):
+class AgentRecord(RowRecord):
     """The state of an agent that lasts between turns; `history_epoch` grows when history rows were taken away.
 
     In a run of a session the first `base_len` messages are still the session's, from its epoch `base_epoch`.
