@@ -9,6 +9,7 @@ from turnwise.agents.human.human_reply import answer_of_human
 from turnwise.agents.tools import answering, dispatch
 from turnwise.agents.tools.handler_lookup import is_function
 from turnwise.agents.tools.reading import as_document
+from turnwise.base.call_context import CallContext
 from turnwise.base.sync_async import Effect, Steps
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
@@ -34,11 +35,11 @@ def asked_handlers(agent: ChatAgent, message: str | ChatDocument | None) -> Step
     return made
 
 
-def asked_model(agent: ChatAgent, message: ChatDocument | None) -> Steps[Any]:
+def asked_model(agent: ChatAgent, message: ChatDocument | None, call: CallContext) -> Steps[Any]:
     """Return what the agent says as LLM in a task, whoever wrote its `llm_response`."""
     sync, twin = agent.llm_response, agent.llm_response_async
     if is_function(sync, responders.llm_response) and is_function(twin, responders.llm_response_async):
-        return (yield from model_turn.answer(agent, message))
+        return (yield from model_turn.answer(agent, message, call))
     return (yield Effect(sync=lambda: sync(message), awaited=lambda: twin(message)))
 
 

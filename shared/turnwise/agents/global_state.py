@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections import deque
-from contextvars import ContextVar
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel
 
+from turnwise.base.call_context import CallPart, current_call, under
 from turnwise.errors import AttributeNotSavedError
 
 
@@ -27,7 +27,7 @@ class GlobalState(BaseModel):
     @classmethod
     def get_instance(cls) -> Self:
         """Return the one instance of the class, made with the defaults of its fields when it is first asked for."""
-        kept = _kept.get()
+        kept = current_call()[KEPT]
         instance = cls._of_process() if kept is None else kept.instance(cls)
         assert isinstance(instance, cls)
         return instance
@@ -57,11 +57,12 @@ class GlobalStateKept:
         self._copies: dict[type[GlobalState], tuple[dict[str, Any], GlobalState]] = {}
 
     def __enter__(self) -> Self:
-        self._token = _kept.set(self)
+        self._bound = under(KEPT, self)
+        self._bound.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        _kept.reset(self._token)
+        self._bound.__exit__()
 
     def instance(self, kind: type[GlobalState]) -> GlobalState:
         """Return the copy of the class's instance."""
@@ -83,7 +84,7 @@ class GlobalStateKept:
                 )
 
 
-_kept: ContextVar[GlobalStateKept | None] = ContextVar("turnwise_global_state", default=None)
+KEPT = CallPart[GlobalStateKept | None](None)
 
 
 def _copied(values: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from turnwise.agents.output.output_format import take_in
 from turnwise.agents.retries import Failure, call_retries, waiting, within
 from turnwise.agents.tools.reading import found_in
 from turnwise.agents.tools.tool_choice import tool_choice
+from turnwise.base.call_context import CallContext
 from turnwise.base.sync_async import Steps
 from turnwise.errors import ConfigurationError, ModelRefusedError
 from turnwise.messages.document import ChatDocument
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def answer(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDocument | None]:
+def answer(agent: ChatAgent, message: str | ChatDocument | None, call: CallContext) -> Steps[ChatDocument | None]:
     """Append the message to the history, ask the model, append what it says; None if there is nothing to ask."""
     model = agent.llm
     message = ChatDocument.from_str(message) if isinstance(message, str) else message
@@ -43,7 +44,7 @@ def answer(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDo
     try:
         tools = tool_choice(agent, model, message)
         sent = prompt(agent, model, tools)
-        response, showing = yield from _asked(agent, model, sent, tools)
+        response, showing = yield from _asked(agent, call, model, sent, tools)
     except BaseException as error:
         tell_error(agent, error)
         raise
@@ -54,7 +55,7 @@ def answer(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDo
 
 
 def _asked(
-    agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: ToolChoice | None
+    agent: ChatAgent, call: CallContext, model: LanguageModel, sent: Prompt, tools: ToolChoice | None
 ) -> Steps[tuple[LLMResponse, Showing]]:
     """Return what the model says, asked as often as the agent's policy allows. A failed call leaves nothing but its
     cost.
@@ -63,37 +64,39 @@ def _asked(
     while True:
         showing = None
         try:
-            hold = yield from paying(agent, model, sent, tools)
-            showing = yield from _begun(agent, hold)
-            response = yield from _called(agent, model, sent, tools, hold, showing.sink)
+            hold = yield from paying(agent, call, model, sent, tools)
+            showing = yield from _begun(agent, call, hold)
+            response = yield from _called(agent, call, model, sent, tools, hold, showing.sink)
         except BaseException as error:
             if showing is not None:
                 showing.cancelled()
-            wait = _wait_after(agent, error, before)
+            wait = _wait_after(agent, call, error, before)
             if wait is None:
                 raise
         else:
             agent.add_usage(response.usage)
             refusal = ModelRefusedError(response.message or "the provider's filter took the answer")
-            wait = _wait_after(agent, refusal, before) if response.refused else None
+            wait = _wait_after(agent, call, refusal, before) if response.refused else None
             if wait is None:  # also a refusal, if it is the last word
                 return response, showing
             showing.cancelled()
         yield waiting(wait)
 
 
-def _wait_after(agent: ChatAgent, error: BaseException, before: dict[ErrorKind, int]) -> float | None:
+def _wait_after(
+    agent: ChatAgent, call: CallContext, error: BaseException, before: dict[ErrorKind, int]
+) -> float | None:
     """Seconds until the model is asked again, None if it is not; raises what puts the answer off."""
     kind = kind_of(error)
     if kind is None or not isinstance(error, Exception) or not agent.config.retry.covers(kind):
         return None
     failure = Failure(agent=agent.id, call="", kind=kind, error=error, policy=agent.config.retry)
-    return call_retries().next(failure, before)
+    return call_retries(call).next(failure, before)
 
 
-def _begun(agent: ChatAgent, hold: Hold) -> Steps[Showing]:
+def _begun(agent: ChatAgent, call: CallContext, hold: Hold) -> Steps[Showing]:
     try:
-        return (yield from begin(agent))
+        return (yield from begin(agent, call))
     except BaseException:  # a callback of the application's; nothing was called yet
         hold.release()
         raise
@@ -101,6 +104,7 @@ def _begun(agent: ChatAgent, hold: Hold) -> Steps[Showing]:
 
 def _called(
     agent: ChatAgent,
+    call: CallContext,
     model: LanguageModel,
     sent: Prompt,
     tools: ToolChoice | None,
@@ -112,7 +116,7 @@ def _called(
     try:
         with chatting(agent, model, sent, hold.max_tokens) as spot:
             response = yield from within(
-                agent.config.answer_timeout, f"an answer of agent {agent.config.name!r}", steps
+                call, agent.config.answer_timeout, f"an answer of agent {agent.config.name!r}", steps
             )
             process_totals.add(model.config.chat_model, response.usage)
             response = taken(response)
@@ -140,7 +144,11 @@ def _charged(agent: ChatAgent, response: LLMResponse, most: LLMTokenUsage) -> LL
 
 
 def answer_to(
-    agent: ChatAgent, messages: Sequence[LLMMessage], output_len: int | None, choice: str | dict[str, Any]
+    agent: ChatAgent,
+    messages: Sequence[LLMMessage],
+    output_len: int | None,
+    choice: str | dict[str, Any],
+    call: CallContext,
 ) -> Steps[ChatDocument]:
     """The model's answer to messages that are no part of the conversation."""
     model = agent.llm
@@ -150,7 +158,7 @@ def answer_to(
     sent = Prompt(messages=messages, max_tokens=output_len or model.config.max_output_tokens)
     try:
         tools = tool_choice(agent, model, asked)
-        response, showing = yield from _asked(agent, model, sent, tools)
+        response, showing = yield from _asked(agent, call, model, sent, tools)
     except BaseException as error:
         tell_error(agent, error)
         raise
@@ -162,11 +170,11 @@ def answer_to(
     return doc
 
 
-def one_off(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDocument | None]:
+def one_off(agent: ChatAgent, message: str | ChatDocument | None, call: CallContext) -> Steps[ChatDocument | None]:
     """The model's answer, of which the conversation keeps nothing."""
     before, calls = list(agent.message_history), list(agent.record.open_calls)
     try:
-        doc = yield from answer(agent, message)
+        doc = yield from answer(agent, message, call)
         return doc
     finally:
         agent.message_history, agent.record.open_calls = before, calls

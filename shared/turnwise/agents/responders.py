@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from turnwise.agents import model_turn
 from turnwise.agents.human.human_reply import answer_of_human
 from turnwise.agents.tools.reading import as_document
+from turnwise.base.call_context import current_call
 from turnwise.base.sync_async import run_async, run_sync
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
@@ -50,14 +51,14 @@ def llm_response(agent: ChatAgent, message: str | ChatDocument | None = None) ->
     message, the model answers its system and user messages, or its last answer again. Raises `ModelError`, and
     `ContextOverflowError` for a conversation that is too long for it even shortened.
     """
-    return run_sync(model_turn.answer(agent, message))
+    return run_sync(model_turn.answer(agent, message, current_call()))
 
 
 async def llm_response_async(agent: ChatAgent, message: str | ChatDocument | None = None) -> ChatDocument | None:
     """The same as `llm_response`, without blocking the event loop."""
     if type(agent).llm_response is not llm_response:
         return agent.llm_response(message)
-    return await run_async(model_turn.answer(agent, message))
+    return await run_async(model_turn.answer(agent, message, current_call()))
 
 
 def llm_response_forget(agent: ChatAgent, message: str | ChatDocument | None = None) -> ChatDocument | None:
@@ -65,12 +66,12 @@ def llm_response_forget(agent: ChatAgent, message: str | ChatDocument | None = N
 
     An override of `llm_response` is not asked. Raises `ModelError`.
     """
-    return run_sync(model_turn.one_off(agent, message))
+    return run_sync(model_turn.one_off(agent, message, current_call()))
 
 
 async def llm_response_forget_async(agent: ChatAgent, message: str | ChatDocument | None = None) -> ChatDocument | None:
     """The same as `llm_response_forget`, without blocking the event loop."""
-    return await run_async(model_turn.one_off(agent, message))
+    return await run_async(model_turn.one_off(agent, message, current_call()))
 
 
 def llm_response_messages(
@@ -86,7 +87,7 @@ def llm_response_messages(
     API. The messages have to fit: nothing is shortened. `llm_response` does not go through this method. Raises
     `ConfigurationError` without a model, and `ModelError`.
     """
-    return run_sync(model_turn.answer_to(agent, messages, output_len, tool_choice))
+    return run_sync(model_turn.answer_to(agent, messages, output_len, tool_choice, current_call()))
 
 
 async def llm_response_messages_async(
@@ -96,7 +97,7 @@ async def llm_response_messages_async(
     tool_choice: str | dict[str, Any] = "auto",
 ) -> ChatDocument:
     """The same as `llm_response_messages`, without blocking the event loop."""
-    return await run_async(model_turn.answer_to(agent, messages, output_len, tool_choice))
+    return await run_async(model_turn.answer_to(agent, messages, output_len, tool_choice, current_call()))
 
 
 def user_response(agent: ChatAgent, msg: str | ChatDocument | None = None) -> ChatDocument | None:

@@ -7,14 +7,13 @@ and defer the whole ask, so that no one waits.
 from __future__ import annotations
 
 import logging
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 from zlib import crc32
 
-from turnwise.base.cancellation import Cancellation, Cause, current_cancellation, pause
-from turnwise.base.contextual import Bound
+from turnwise.base.call_context import CallContext, CallPart
+from turnwise.base.cancellation import CANCELLATION, Cancellation, Cause, pause
 from turnwise.base.ids import new_id
 from turnwise.base.sync_async import AWAITED, Effect, Steps
 from turnwise.errors import ModelRateLimitError
@@ -63,10 +62,6 @@ class Failure:
 class CallRetries:
     """The retries of a call that failed; the base class only counts them."""
 
-    def open(self) -> Bound[CallRetries | None]:
-        """Count the calls made in the block here."""
-        return Bound(_current, self)
-
     def next(self, failure: Failure, before: dict[ErrorKind, int]) -> float | None:
         """Seconds to wait before the next call; None if there is none. May raise what defers the whole answer.
 
@@ -86,9 +81,9 @@ class CallRetries:
         return seconds
 
 
-def call_retries() -> CallRetries:
-    """Return who decides here what follows a failed call."""
-    return _current.get() or CallRetries()
+def call_retries(call: CallContext) -> CallRetries:
+    """Return who decides what follows a failure of the call."""
+    return call[RETRIES] or CallRetries()
 
 
 def waiting(seconds: float) -> Effect:
@@ -102,14 +97,14 @@ async def _pause(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-def within(seconds: float | None, what: str, steps: Steps[T]) -> Steps[T]:
+def within(call: CallContext, seconds: float | None, what: str, steps: Steps[T]) -> Steps[T]:
     """Go through the steps, cancelled after so many seconds (None: never); `what` says for the error what was late."""
     if seconds is None:
         return (yield from steps)
     awaited = yield AWAITED
-    token = Cancellation(parent=current_cancellation(), seconds=seconds, late=Cause.TIMEOUT, what=what)
+    token = Cancellation(parent=call[CANCELLATION], seconds=seconds, late=Cause.TIMEOUT, what=what)
     with token.opened() if awaited else token.open():
         return (yield from steps)
 
 
-_current: ContextVar[CallRetries | None] = ContextVar("turnwise_call_retries", default=None)
+RETRIES = CallPart[CallRetries | None](None)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar, Token
 from enum import Enum
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from turnwise.base.call_context import CallContext, CallPart, current_call
 from turnwise.base.clock import SYSTEM_CLOCK, Clock
 from turnwise.base.deadlines import DeadlineWatch
 from turnwise.errors import CallCancelledError, CallTimeoutError
@@ -115,13 +115,16 @@ class Cancellation:
             with self._lock:
                 self._callbacks.pop(key, None)
 
-    def open(self) -> _Open:
-        """Make it the current one for the block; raises `CallCancelledError` instead if it was cancelled already."""
-        return _Open(self)
+    def open(self, call: CallContext | None = None) -> _Open:
+        """Make it the current one for the block; raises `CallCancelledError` instead if it was cancelled already.
 
-    def opened(self) -> _Opened:
+        `call` is the context of the block; by default the current one.
+        """
+        return _Open(self, call)
+
+    def opened(self, call: CallContext | None = None) -> _Opened:
         """`open` where calls are awaited: cancelling it cancels the `asyncio` task that is in the block."""
-        return _Opened(self)
+        return _Opened(self, call)
 
     def wait(self, seconds: float) -> None:
         """Wait in this thread; raises `CallCancelledError` as soon as it is cancelled."""
@@ -171,20 +174,22 @@ class _Watching:
 class _Open:
     """The block in which a token is the current one."""
 
-    __slots__ = ("_before", "_token", "_watching")
+    __slots__ = ("_bound", "_call", "_token", "_watching")
 
-    def __init__(self, token: Cancellation) -> None:
+    def __init__(self, token: Cancellation, call: CallContext | None) -> None:
         self._token = token
+        self._call = call
 
     def __enter__(self) -> None:
         token = self._token
         token.check()
         self._watching = token._watched()
         self._watching.__enter__()
-        self._before = _current.set(token)
+        self._bound = _context(token, self._call).open()
+        self._bound.__enter__()
 
     def __exit__(self, *_: object) -> None:
-        _current.reset(self._before)
+        self._bound.__exit__()
         self._watching.__exit__()
 
 
@@ -194,8 +199,9 @@ class _Opened:
     A plain block, because logic that is driven either way (see `sync_async`) has no `async with`.
     """
 
-    def __init__(self, token: Cancellation) -> None:
+    def __init__(self, token: Cancellation, call: CallContext | None) -> None:
         self._cancellation = token
+        self._call = call
         self._struck = self._left = False
 
     def __enter__(self) -> None:
@@ -207,7 +213,8 @@ class _Opened:
         assert task is not None, "asynchronous calls are made in a task"
         self._task, self._loop = task, asyncio.get_running_loop()
         self._before, self._interruption = task.cancelling(), asyncio.CancelledError
-        self._token: Token[Cancellation | None] = _current.set(cancellation)
+        self._bound = _context(cancellation, self._call).open()
+        self._bound.__enter__()
         self._watching = cancellation._watched()
         self._watching.__enter__()
         self._registered = cancellation.on_cancel(lambda: self._loop.call_soon_threadsafe(self._strike))
@@ -219,7 +226,7 @@ class _Opened:
         self._left = True
         self._registered.__exit__(None, None, None)
         self._watching.__exit__()
-        _current.reset(self._token)
+        self._bound.__exit__()
         if self._struck and self._task.uncancel() <= self._before and isinstance(error, self._interruption):
             origin = self._cancellation.origin
             assert origin is not None
@@ -232,12 +239,17 @@ class _Opened:
             self._task.cancel()
 
 
-_current: ContextVar[Cancellation | None] = ContextVar("turnwise_cancellation", default=None)
+CANCELLATION = CallPart[Cancellation | None](None)
+
+
+def _context(token: Cancellation, call: CallContext | None) -> CallContext:
+    call = current_call() if call is None else call
+    return call if call[CANCELLATION] is token else call.but(CANCELLATION, token)
 
 
 def current_cancellation() -> Cancellation | None:
     """The token under which is worked here; None outside of a run."""
-    return _current.get()
+    return current_call()[CANCELLATION]
 
 
 def cancelled() -> bool:
@@ -246,20 +258,20 @@ def cancelled() -> bool:
     A synchronous tool handler that takes long should look at it now and then, because no one can interrupt it. What it
     returns afterwards is thrown away.
     """
-    current = _current.get()
+    current = current_call()[CANCELLATION]
     return current is not None and current.origin is not None
 
 
 def check_cancelled() -> None:
     """Raise `CallCancelledError` if the work that calls this is no longer wanted; see `cancelled`."""
-    current = _current.get()
+    current = current_call()[CANCELLATION]
     if current is not None:
         current.check()
 
 
 def pause(seconds: float) -> None:
     """Wait in this thread; raises `CallCancelledError` as soon as the current token is cancelled."""
-    current = _current.get()
+    current = current_call()[CANCELLATION]
     if current is not None:
         current.wait(seconds)
     else:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from functools import lru_cache, partial, reduce
 from typing import Any
 
-from turnwise.base.contextual import Bound
+from turnwise.base.call_context import CallPart, current_call, under
 from turnwise.base.sync_async import Effect, Steps
 from turnwise.errors import ApplicationError
 from turnwise.models.base import LLMMessage, LLMResponse, Role, TokenSink, ToolChoice, pass_on
@@ -49,17 +48,17 @@ class Inside:
 
 # The client that an agent is asking now, or the call of a program's own model: what the agent reserves and counts for
 # it, no client need.
-_asked: ContextVar[LanguageModel | Inside | None] = ContextVar("turnwise_asked_model", default=None)
+ASKED = CallPart[LanguageModel | Inside | None](None)
 
 
 def asked_by_an_agent(model: LanguageModel) -> bool:
     """Return whether this call of the model is made by an agent, which reserves and counts for it."""
-    return _asked.get() is model
+    return current_call()[ASKED] is model
 
 
 def inside_another() -> Inside | None:
     """Return the call of a program's own model that this one is made for, None if it is made for none."""
-    asked = _asked.get()
+    asked = current_call()[ASKED]
     return asked if isinstance(asked, Inside) and not asked.ended else None
 
 
@@ -100,7 +99,7 @@ def _asked_by_name(
         return await waiting, streams
 
     try:
-        with Bound(_asked, inside or model):
+        with under(ASKED, inside or model):
             said, streams = yield Effect(partial(call, "chat"), awaited)
             if streams:
                 return said if inside is None else inside.counted(said)

@@ -11,7 +11,7 @@ from turnwise.models.answer_check import taken
 from turnwise.models.asking import asked_by_an_agent, inside_another
 from turnwise.models.base import LLMFunctionSpec, LLMMessage, LLMResponse, Role, TokenSink, ToolChoice
 from turnwise.models.budget.call import ModelCall
-from turnwise.models.budget.gate import failed, reserving, unpaid, used_amount
+from turnwise.models.budget.gate import current_gate, failed, reserving, unpaid, used_amount
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.specs import OpenAIJsonSchemaSpec, OpenAIToolSpec, choice_of
 from turnwise.models.tokens.estimate import MOST_FORM, choice_tokens, message_tokens, most_of_files, most_tokens
@@ -104,7 +104,7 @@ class ModelClient(LanguageModel):
         Within a model of the program's own, that model's agent has done so; only the provider's limits hold.
         """
         call, inside = self._call(messages, max_tokens, choice), inside_another()
-        hold = yield from reserving(call) if inside is None else unpaid(call)
+        hold = yield from reserving(call, current_gate()) if inside is None else unpaid(call)
         asked = Effect(
             sync=lambda: self.answer(messages, hold.max_tokens, choice, on_token),
             awaited=lambda: self.answer_async(messages, hold.max_tokens, choice, on_token),

@@ -9,11 +9,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from turnwise.agents.asked import asked_handlers, asked_human, asked_model, said
-from turnwise.agents.human.answer_display import watching
+from turnwise.agents.human.answer_display import WATCHING
 from turnwise.agents.observed import answering
 from turnwise.agents.tools.handler_calls import inner_calls
-from turnwise.base.cancellation import Cancellation, Cause
-from turnwise.base.contextual import Bound
+from turnwise.base.call_context import CallContext, current_call
+from turnwise.base.cancellation import CANCELLATION, Cancellation, Cause
 from turnwise.base.ids import new_id
 from turnwise.base.sync_async import AWAITED, Effect, Steps, breath
 from turnwise.errors import CallCancelledError, LimitReachedError
@@ -43,6 +43,7 @@ from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.messages.stop_reason import StopReason, by_refusal, limit_of
 from turnwise.messages.toolset import AgentFacts
+from turnwise.models.budget.gate import GATE
 from turnwise.models.budget.purse import Purse
 from turnwise.observability.telemetry import names
 from turnwise.observability.telemetry.spans import NOBODY
@@ -81,6 +82,9 @@ class LocalRun:
     def __post_init__(self) -> None:
         # Whether it is driven within an event loop; known once it is.
         self.awaited = False
+        # The context that this run was last driven in, and that of its calls in there.
+        self._outer: CallContext | None = None
+        self._inner = CallContext()
         # When the event loop's other coroutines ran last, as far as this run knows.
         self._breathed = monotonic()
         # Why a call was not made, if that is what ended the run.
@@ -200,25 +204,26 @@ class LocalRun:
             # Models and handlers may all be synchronous, and others have to run: whoever wants to end this one, too.
             yield Effect(sync=_no_breath, awaited=breath)
             self._breathed = monotonic()
-        with (
-            self._seen(ask),
-            self._traced(ask),
-            self.purse.open(),
-            inner_calls().open(),
-            cancellation.opened() if self.awaited else cancellation.open(),
-        ):
-            return (yield from self._response(ask))
+        call = self._call(ask)
+        with self._traced(ask), cancellation.opened(call) if self.awaited else cancellation.open(call):
+            return (yield from self._response(ask, call))
 
-    def _response(self, ask: Ask) -> Steps[Any]:
+    def _response(self, ask: Ask, call: CallContext) -> Steps[Any]:
         agent = self.tree.tasks[ask.path].agent
         if ask.responder == AGENT:
             return asked_handlers(agent, ask.message)
-        return asked_model(agent, ask.message) if ask.responder == LLM else asked_human(agent, ask.message)
+        return asked_model(agent, ask.message, call) if ask.responder == LLM else asked_human(agent, ask.message)
 
-    def _seen(self, ask: Ask) -> AbstractContextManager[Any]:
-        """Let the log show the model's answer while it is written."""
+    def _call(self, ask: Ask) -> CallContext:
+        """Return the context of the answer, within that of the caller of this run."""
+        outer = current_call()
+        if outer is not self._outer:
+            self._outer = outer
+            self._inner = outer.but(GATE, self.purse).but(CANCELLATION, self.cancellation)
+        call = inner_calls(outer).within(self._inner)
+        # The log shows the model's answer while it is written.
         watcher = self.log.live(ask.path) if self.log is not None and ask.responder == LLM else None
-        return NOBODY if watcher is None else Bound(watching, (self.tree.tasks[ask.path].agent, watcher))
+        return call if watcher is None else call.but(WATCHING, (self.tree.tasks[ask.path].agent, watcher))
 
     def _traced(self, ask: Ask) -> AbstractContextManager[Any]:
         if ask.responder not in (AGENT, LLM):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
 from turnwise.agents.chat_agent import ChatAgent
 from turnwise.agents.config import ChatAgentConfig
-from turnwise.base.contextual import Bound
+from turnwise.base.call_context import CallPart, current_call, under
 from turnwise.base.ids import new_id
 from turnwise.errors import ConfigurationError
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from turnwise.models.language_model import LanguageModel
 
 # Sub-agents that are at work around this call, each made by the one before.
-_depth: ContextVar[int] = ContextVar("turnwise_task_tool_depth", default=0)
+DEPTH = CallPart(0)
 
 _TURNS = 10
 _STEERING = frozenset(tool.name() for tool in HANDLED_BY_DEFAULT)
@@ -83,7 +82,7 @@ class TaskTool(ToolMessage):
         task = self._task(agent)
         if isinstance(task, str):
             return task
-        with Bound(_depth, _depth.get() + 1):
+        with under(DEPTH, current_call()[DEPTH] + 1):
             result = task.run(self._question(agent, chat_doc), turns=self.max_iterations or _TURNS)
         return self._text_if_silent if result is None else result
 
@@ -92,14 +91,14 @@ class TaskTool(ToolMessage):
         task = self._task(agent)
         if isinstance(task, str):
             return task
-        with Bound(_depth, _depth.get() + 1):
+        with under(DEPTH, current_call()[DEPTH] + 1):
             result = await task.run_async(self._question(agent, chat_doc), turns=self.max_iterations or _TURNS)
         return self._text_if_silent if result is None else result
 
     def _task(self, agent: ChatAgent) -> Task[Any] | str:
         """The sub-agent's task, or what is wrong with what the model asked for."""
         deepest: int = self.private_default("_max_depth")
-        if _depth.get() >= deepest:
+        if current_call()[DEPTH] >= deepest:
             return f"ERROR: sub-agents are already {deepest} deep; do this without `{self.request}`."
         known = {name: tool for name, tool in agent.llm_tools_map.items() if tool.private_default("_allow_llm_use")}
         unknown = sorted(set(self.tools) - set(known) - {"ALL", "NONE"})

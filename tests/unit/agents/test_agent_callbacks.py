@@ -24,8 +24,8 @@ from turnwise import (
     Task,
     ToolMessage,
 )
-from turnwise.agents.human.terminal import ask_on_terminal, unattended
-from turnwise.base.contextual import Bound
+from turnwise.agents.human.terminal import UNATTENDED, ask_on_terminal
+from turnwise.base.call_context import under
 from turnwise.errors import ConfigurationError, ModelUnavailableError
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
@@ -415,5 +415,5 @@ def test_piped_input_that_is_no_text_is_its_end(
 
 def test_nobody_is_asked_where_nobody_sits(monkeypatch: pytest.MonkeyPatch) -> None:
     piped(monkeypatch, "yes\n")
-    with Bound(unattended, True):
+    with under(UNATTENDED, True):
         assert ask_on_terminal("sure?") == ""

@@ -30,6 +30,7 @@ from turnwise import (
 )
 from turnwise.agents.tools.handler_calls import HandlerCall, HandlerCalls, Kept
 from turnwise.agents.tools.handler_lookup import effect_of
+from turnwise.base.call_context import current_call
 from turnwise.errors import ConfigurationError
 
 
@@ -86,7 +87,7 @@ def _agent(*tools: type[ToolMessage], kind: type[ChatAgent] = ChatAgent, **confi
 
 def _calls(agent: ChatAgent, message: Any, calls: Recording | None = None) -> list[tuple[Any, ...]]:
     calls = calls or Recording()
-    with calls.open():
+    with calls.within(current_call()).open():
         agent.agent_response(message)
     return calls.seen
 
@@ -182,7 +183,7 @@ def test_calls_are_numbered_within_an_answer_with_a_key_each() -> None:
 def test_a_call_of_an_earlier_attempt_is_not_made_again() -> None:
     agent = _agent(Charge, Mail)
     calls = Recording({1: "it was charged before"})
-    with calls.open():
+    with calls.within(current_call()).open():
         answer = agent.agent_response('{"request": "charge", "amount": 1} {"request": "mail"}')
     assert answer is not None
     assert answer.content == "Result from charge: it was charged before\n\nResult from mail: sent under ask.2"
@@ -226,7 +227,7 @@ def test_a_handler_that_is_async_gets_its_key_whoever_waits_for_it() -> None:
 
     async def answer() -> list[tuple[Any, ...]]:
         calls = Recording()
-        with calls.open():
+        with calls.within(current_call()).open():
             await agent.agent_response_async('{"request": "book", "seat": "4a"}')
         return calls.seen
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from turnwise.agents.history.fitting import MARGIN, ContextWindow, DroppingTurns, Truncating, fit
 from turnwise.agents.history.history import MessageHistory
 from turnwise.agents.history.retention import retains, with_retention
+from turnwise.base.call_context import CallContext
 from turnwise.base.sync_async import Steps
 from turnwise.errors import ContextOverflowError
 from turnwise.models.base import UNLIMITED_CONTEXT, LLMMessage, ToolChoice
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import ModelCall
-from turnwise.models.budget.gate import Hold, reserving, used_amount
+from turnwise.models.budget.gate import GATE, Hold, reserving, used_amount
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.tokens.estimate import (
     MOST_FORM,
@@ -65,7 +66,9 @@ def prompt(agent: ChatAgent, model: LanguageModel, tools: ToolChoice | None) -> 
     return _fitted(agent, model, tools, window)
 
 
-def paying(agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: ToolChoice | None) -> Steps[Hold]:
+def paying(
+    agent: ChatAgent, context: CallContext, model: LanguageModel, sent: Prompt, tools: ToolChoice | None
+) -> Steps[Hold]:
     """Put room aside for the call, its answer cut to what the limits allow; costs nothing without a limit.
 
     Raises `LimitReachedError` if they do not allow the shortest answer that is of use (`min_output_tokens`).
@@ -84,7 +87,7 @@ def paying(agent: ChatAgent, model: LanguageModel, sent: Prompt, tools: ToolChoi
         client=model,
         likely=lambda: sent.estimate or _likely_tokens(agent, sent, tools),
     )
-    return (yield from reserving(call))
+    return (yield from reserving(call, context[GATE]))
 
 
 def most_used(

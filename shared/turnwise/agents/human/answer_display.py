@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 from turnwise.agents.callbacks import TokenListener, wants_kinds
+from turnwise.base.call_context import CallContext, CallPart
 from turnwise.base.sync_async import Effect, Steps
 from turnwise.base.text import value_as_text
 from turnwise.messages.document import ChatDocument
@@ -33,7 +33,7 @@ class AnswerWatcher(Protocol):
 
 
 # The agent that a run asks for its model's answer, and who watches that.
-watching: ContextVar[tuple[Agent, AnswerWatcher] | None] = ContextVar("turnwise_watching", default=None)
+WATCHING = CallPart[tuple["Agent", AnswerWatcher] | None](None)
 
 _LIVE = ("start_llm_stream", "start_llm_stream_async", "finish_llm_stream")
 
@@ -41,13 +41,13 @@ _LIVE = ("start_llm_stream", "start_llm_stream_async", "finish_llm_stream")
 class Showing:
     """The showing of one model call: `sink` takes the pieces of the answer, None if no one listens."""
 
-    def __init__(self, agent: ChatAgent, listener: TokenListener | None, *, live: bool) -> None:
+    def __init__(self, agent: ChatAgent, call: CallContext, listener: TokenListener | None, *, live: bool) -> None:
         self._agent = agent
         self._live = live
         self._kinds = listener is not None and wants_kinds(listener)
         self._listener = listener
         self._watcher = agent.token_watcher
-        self._person = None if live else _person(agent)
+        self._person = None if live else _person(agent, call)
         if self._person is not None:
             self._person.begun()
         self.sink = self._piece if self._listener or self._watcher or self._person else None
@@ -92,7 +92,7 @@ class Showing:
             )
 
 
-def begin(agent: ChatAgent) -> Steps[Showing]:
+def begin(agent: ChatAgent, call: CallContext) -> Steps[Showing]:
     """Say that the model is about to be called, and begin a stream where it streams and someone listens."""
     callbacks = agent.callbacks
     callbacks.tell("show_start_response", entity="llm")
@@ -102,12 +102,12 @@ def begin(agent: ChatAgent) -> Steps[Showing]:
     if live and callbacks.is_set("start_llm_stream", "start_llm_stream_async"):
         twin = callbacks.start_llm_stream_async if callbacks.is_set("start_llm_stream_async") else None
         listener = yield Effect(sync=callbacks.start_llm_stream, awaited=twin)
-    return Showing(agent, listener, live=live)
+    return Showing(agent, call, listener, live=live)
 
 
-def _person(agent: ChatAgent) -> AnswerWatcher | None:
+def _person(agent: ChatAgent, call: CallContext) -> AnswerWatcher | None:
     """Return who sits at the terminal and watches the answer of this agent, unless its model is not to stream."""
-    watched = watching.get()
+    watched = call[WATCHING]
     if watched is None or watched[0] is not agent or agent.llm is None or agent.llm.config.stream is False:
         return None
     return watched[1]

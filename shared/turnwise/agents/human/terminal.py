@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from threading import RLock
 from typing import TextIO
 
+from turnwise.base.call_context import CallPart, current_call
 from turnwise.messages.signals import USER_QUIT_STRINGS
 
 # The text that was shown or typed last, which need not be shown again.
@@ -14,7 +15,7 @@ on_screen: ContextVar[str] = ContextVar("turnwise_on_screen", default="")
 
 
 # Set where no one sits before the standard input, whatever it is: in a server's worker.
-unattended: ContextVar[bool] = ContextVar("turnwise_unattended", default=False)
+UNATTENDED = CallPart(False)
 
 
 # Set once the human of the current run has left: by a word to quit with, the end of the input, or Ctrl-C.
@@ -42,7 +43,7 @@ def ask_on_terminal(question: str, asker: str = "") -> str:
 def read_line(prompt: str) -> str:
     """Show the prompt and read one line, without blanks around it; see `ask_on_terminal` for what ends the input."""
     stdin = sys.stdin
-    if not stdin or stdin.closed or unattended.get():
+    if not stdin or stdin.closed or current_call()[UNATTENDED]:
         return ""
     piped = not stdin.isatty()
     try:

@@ -7,7 +7,6 @@ back. Elsewhere nothing is kept, and a key is as good as random.
 from __future__ import annotations
 
 import threading
-from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +14,7 @@ from pydantic import BaseModel
 
 from turnwise.agents.observed import executed, executing
 from turnwise.agents.retries import CallRetries, Failure, call_retries, waiting, within
+from turnwise.base.call_context import CallContext, CallPart, current_call
 from turnwise.base.cancellation import Cancellation, current_cancellation
 from turnwise.base.ids import new_id
 from turnwise.base.sync_async import Effect, Steps, finished
@@ -84,9 +84,9 @@ class HandlerCalls:
         self._stem = Stem(key, within)
         self._last = 0
 
-    def open(self) -> _Numbering:
-        """Number the calls made in the block."""
-        return _Numbering(self)
+    def within(self, call: CallContext) -> CallContext:
+        """Return the context in which this numbers the calls of handlers."""
+        return call.but(CALLS, self).but(RUNNING, None)
 
     def next(self, tool: str, effect: ToolEffect, arguments: ToolMessage | None = None) -> HandlerCall:
         """The next call."""
@@ -107,26 +107,9 @@ class HandlerCalls:
         """The call ended with `error`, and may have done its work; may raise an `Interruption` in its place."""
 
 
-class _Numbering:
-    """The block in which the calls of one answer are numbered."""
-
-    __slots__ = ("_before", "_calls", "_outside")
-
-    def __init__(self, calls: HandlerCalls) -> None:
-        self._calls = calls
-
-    def __enter__(self) -> None:
-        self._before: Token[HandlerCalls | None] = _open.set(self._calls)
-        self._outside = _running.set(None)
-
-    def __exit__(self, *_: object) -> None:
-        _running.reset(self._outside)
-        _open.reset(self._before)
-
-
-def inner_calls() -> HandlerCalls:
-    """Return the calls of a run within this program: its keys are those of the handler that runs it, or its own."""
-    running = _running.get()
+def inner_calls(call: CallContext) -> HandlerCalls:
+    """Return the calls of a run that is made in `call`: with the keys of the handler that runs it, or its own."""
+    running = call[RUNNING]
     return HandlerCalls(within=running[1].next("", "once") if running is not None else None)
 
 
@@ -136,7 +119,7 @@ def idempotency_key() -> str | None:
     It stays the same when a served run makes the call again after a crash, and is different for every other call. Hand
     it to a service that does nothing twice under the same key. A handler may also take it as a parameter of that name.
     """
-    running = _running.get()
+    running = current_call()[RUNNING]
     return None if running is None else running[0].key
 
 
@@ -144,36 +127,40 @@ def made(
     agent: ChatAgent, tool: str, effect: ToolEffect, call: Effect, arguments: ToolMessage | None = None
 ) -> Steps[Any]:
     """Return what the handler returns: called now, or in an earlier attempt."""
-    running = _running.get()
+    # The program's own `handle_message` may stand between the run and this.
+    context = current_call()
+    running = context[RUNNING]
     # What a handler calls in its turn belongs to its own call.
-    calls = running[1] if running is not None else _open.get() or HandlerCalls()
+    calls = running[1] if running is not None else context[CALLS] or HandlerCalls()
     this = calls.next(tool, effect, arguments)
     kept = calls.kept(this)
     if kept is not None:
         return kept.value
     calls.begins(this)
-    outside = _running.set((this, HandlerCalls(within=this)))
-    try:
-        value = yield from _tried(agent, this, call, calls, nested=running is not None)
-    finally:
-        _running.reset(outside)
+    inside = context.but(RUNNING, (this, HandlerCalls(within=this)))
+    with inside.open():
+        value = yield from _tried(agent, this, call, calls, inside, nested=running is not None)
     calls.ended(this, value)
     return value
 
 
-def _tried(agent: ChatAgent, this: HandlerCall, call: Effect, calls: HandlerCalls, *, nested: bool) -> Steps[Any]:
+def _tried(
+    agent: ChatAgent, this: HandlerCall, call: Effect, calls: HandlerCalls, context: CallContext, *, nested: bool
+) -> Steps[Any]:
     """Return what the handler returns, called as often as its tool allows."""
     tool = this.arguments
     policy: RetryPolicy = (tool.private_default("_retry") if tool is not None else None) or RetryPolicy.NEVER
     limit = (tool.private_default("_timeout") if tool is not None else None) or agent.config.answer_timeout
     # Only the whole answer of an agent can be deferred, so what is called by a handler is tried again in its place.
-    counted = CallRetries() if nested else call_retries()
+    counted = CallRetries() if nested else call_retries(context)
     before: dict[ErrorKind, int] = {}
     undo = _undo(agent) if policy is not RetryPolicy.NEVER else ()
     while True:
         try:
             with executing(agent, this) as spot:
-                value = yield from within(limit, f"the handler of the tool {this.tool!r}", on_copied_state(agent, call))
+                value = yield from within(
+                    context, limit, f"the handler of the tool {this.tool!r}", on_copied_state(agent, call)
+                )
                 executed(spot, value)
             return value
         except Exception as error:
@@ -236,5 +223,6 @@ def _copy(agent: ChatAgent, state: Any) -> Any:
 
 
 _naming = threading.RLock()
-_open: ContextVar[HandlerCalls | None] = ContextVar("turnwise_handler_calls", default=None)
-_running: ContextVar[tuple[HandlerCall, HandlerCalls] | None] = ContextVar("turnwise_handler_call", default=None)
+CALLS = CallPart[HandlerCalls | None](None)
+# The call of a handler that is being made, and those that it makes in its turn.
+RUNNING = CallPart[tuple[HandlerCall, HandlerCalls] | None](None)

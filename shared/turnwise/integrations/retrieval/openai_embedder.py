@@ -12,7 +12,7 @@ from turnwise.base.sync_async import Effect, Steps, run_async, run_sync
 from turnwise.integrations.retrieval.embedder import Embeddings
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import ModelCall
-from turnwise.models.budget.gate import failed, reserving, used_amount
+from turnwise.models.budget.gate import current_gate, failed, reserving, used_amount
 from turnwise.models.tokens.usage import LLMTokenUsage
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class OpenAIEmbedder(BaseModel):
         usage = LLMTokenUsage()
         for start in range(0, len(texts), self.batch_size):
             batch = list(texts[start : start + self.batch_size])
-            hold = yield from reserving(self._call(batch))
+            hold = yield from reserving(self._call(batch), current_gate())
             try:
                 answer = yield _request(server, self._body(batch), post, post_async)
                 made, told = parse_embeddings(answer, len(batch))

@@ -2,15 +2,14 @@
 
 A gate is open around each call of a responder, so that it is at hand wherever a model is called meanwhile: by the
 agent's own turn, by another agent in a handler, or by a task that a handler runs. Such a task has a gate of its own
-within the outer one. It travels with the context (`contextvars`): a plain thread has none, unless it is run in a copy
-of the context.
+within the outer one. It is a part of the call's context (`turnwise.base.call_context`).
 """
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from typing import Protocol
 
+from turnwise.base.call_context import CallContext, CallPart, current_call, under
 from turnwise.base.contextual import Bound
 from turnwise.base.sync_async import Steps
 from turnwise.errors import ModelError, ModelRateLimitError, ModelRequestError
@@ -86,22 +85,21 @@ class NoHold:
             self._place.release()
 
 
-_current: ContextVar[Gate | None] = ContextVar("turnwise_gate", default=None)
+GATE = CallPart[Gate | None](None)
 
 
 def current_gate() -> Gate | None:
     """The gate that calls pass here; None outside of a run."""
-    return _current.get()
+    return current_call()[GATE]
 
 
-def through(gate: Gate) -> Bound[Gate | None]:
+def through(gate: Gate) -> Bound[CallContext]:
     """Let calls pass this gate until the block is left."""
-    return Bound(_current, gate)
+    return under(GATE, gate)
 
 
-def reserving(call: ModelCall) -> Steps[Hold]:
-    """Put room aside at the gate that stands here."""
-    gate = current_gate()
+def reserving(call: ModelCall, gate: Gate | None) -> Steps[Hold]:
+    """Put room aside at the gate, if there is one."""
     if gate is None:
         return (yield from unpaid(call))
     return (yield from gate.reserving(call))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from decimal import Decimal
 
+from turnwise.base.call_context import CallContext
 from turnwise.base.contextual import Bound
 from turnwise.base.sync_async import Steps
 from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.budget.budget import NOTHING, Amount, Budget
 from turnwise.models.budget.call import BudgetRefusal, ModelCall, grant
-from turnwise.models.budget.gate import Gate, Hold, as_usage, current_gate, through, unpaid, used_amount
+from turnwise.models.budget.gate import Hold, as_usage, current_gate, through, unpaid, used_amount
 from turnwise.models.tokens.usage import LLMTokenUsage
 
 
@@ -40,7 +41,7 @@ class Purse:
         """Tokens of prompts and answers."""
         return self._budget.spent_tokens
 
-    def open(self) -> Bound[Gate | None]:
+    def open(self) -> Bound[CallContext]:
         """Pay from this purse until the block is left."""
         return through(self)
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
+from turnwise.base.call_context import CallContext, CallPart, current_call, under
 from turnwise.base.contextual import Bound
 from turnwise.observability.redaction import redact
 from turnwise.observability.telemetry import names
 
-_about: ContextVar[dict[str, Any]] = ContextVar("turnwise_conversation", default={})  # noqa: B039 - never changed
+ABOUT = CallPart[dict[str, Any]]({})
 
 
-def about(**attributes: Any) -> Bound[dict[str, Any]]:
+def about(**attributes: Any) -> Bound[CallContext]:
     """Have the spans of the block carry these, by the names in `names`, in small letters."""
     told = {getattr(names, name.upper()): value for name, value in attributes.items() if value is not None}
-    return Bound(_about, _about.get() | told)
+    return under(ABOUT, conversation() | told)
 
 
 def conversation() -> dict[str, Any]:
     """Return what the spans begun here carry."""
-    return _about.get()
+    return current_call()[ABOUT]
 
 
 _YES = ("true", "1", "span_only", "span_and_event")

@@ -12,10 +12,11 @@ from typing import Any
 
 from turnwise.agents.asked import asked_handlers, said
 from turnwise.agents.global_state import GlobalStateKept
-from turnwise.agents.human.terminal import unattended
+from turnwise.agents.human.terminal import UNATTENDED
+from turnwise.agents.retries import RETRIES
 from turnwise.agents.tools.handler_calls import Interruption
+from turnwise.base.call_context import current_call
 from turnwise.base.cancellation import Cancellation
-from turnwise.base.contextual import Bound
 from turnwise.base.sync_async import run_sync
 from turnwise.errors import (
     CallCancelledError,
@@ -27,7 +28,7 @@ from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.messages.stop_reason import by_refusal
 from turnwise.messages.wire import encode_document
-from turnwise.models.budget.gate import through
+from turnwise.models.budget.gate import GATE
 from turnwise.models.budget.wait import CallDeferred
 from turnwise.models.retry_policy import kind_of
 from turnwise.observability.display import quiet_mode
@@ -107,17 +108,10 @@ class Attempt:
         """Return what the responder says, or which limit forbids that it is asked."""
         ask, agent, gate = self.claim.ask, self.served.agent, self.gate
         retries = ServedRetries(ask, agent.id, gate.on_outage)
+        call = self.handlers.within(current_call()).but(GATE, gate).but(RETRIES, retries).but(UNATTENDED, True)
         try:
             # A task that a handler runs on the side has no business among a server's lines.
-            with (
-                closing(gate),
-                quiet_mode(),
-                Bound(unattended, True),
-                through(gate),
-                retries.open(),
-                self.handlers.open(),
-                self.cancellation.open(),
-            ):
+            with closing(gate), quiet_mode(), self.cancellation.open(call):
                 if ask.responder == "llm":
                     return agent.llm_response(message), None
                 return run_sync(asked_handlers(agent, message)), None
