@@ -11,9 +11,10 @@ from turnwise.bus.worker.celery_app import CeleryApp, task
 from turnwise.bus.worker.process import Queues, WorkerProcess, run_worker
 from turnwise.bus.worker.queue_switches import QueueSwitches, switches_of
 from turnwise.observability.telemetry.export import start_exporting
-from turnwise.processes.bootstrap import Parts, open_parts, serve_own_metrics, served_lane, worker_app
+from turnwise.processes.bootstrap import Parts, open_parts, serve_own_metrics
 from turnwise.processes.metrics import watch_record
 from turnwise.processes.settings import ServiceSettings
+from turnwise.processes.worker import served_lane, worker_app
 from turnwise_coordinator.coordinator import Coordinator
 
 

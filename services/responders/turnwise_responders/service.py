@@ -15,9 +15,10 @@ from turnwise.bus.worker.process import Autoscale, Queues, WorkerProcess, check_
 from turnwise.bus.worker.queue_switches import QueueSwitches, switches_of
 from turnwise.errors import ConfigurationError, EnvironmentFault
 from turnwise.observability.telemetry.export import start_exporting
-from turnwise.processes.bootstrap import Parts, open_parts, open_store, serve_own_metrics, served_lane, worker_app
+from turnwise.processes.bootstrap import Parts, open_parts, open_store, serve_own_metrics
 from turnwise.processes.metrics.multiprocess import clear_counts
 from turnwise.processes.settings import ServiceSettings
+from turnwise.processes.worker import served_lane, worker_app
 from turnwise_responders.forked import Forked
 from turnwise_responders.idle_poll import IdlePoll
 from turnwise_responders.responders import Responders

@@ -12,11 +12,8 @@ from turnwise.app import App, load_app
 from turnwise.bus.base import Bus
 from turnwise.bus.broker.url import TLSFiles
 from turnwise.bus.celery_bus import CeleryBus
-from turnwise.bus.routing import lane
 from turnwise.bus.signing import WireKeys
-from turnwise.bus.worker.celery_app import CeleryApp, make_celery
 from turnwise.errors import ConfigurationError
-from turnwise.observability.logs import configure_logging, tell_uncaught
 from turnwise.processes.metrics import (
     Metrics,
     MetricsServer,
@@ -74,37 +71,6 @@ def wire_keys(settings: ServiceSettings) -> WireKeys:
 def tls_files(settings: ServiceSettings) -> TLSFiles:
     """The files for an encrypted connection to the broker."""
     return TLSFiles(ca=settings.broker_ca, cert=settings.broker_cert, key=settings.broker_key)
-
-
-def worker_app(name: str, settings: ServiceSettings, queues: Sequence[str], prefetch_multiplier: int = 1) -> CeleryApp:
-    """The Celery application of a service that consumes `queues`, as the settings say.
-
-    Raises `ConfigurationError` if no broker is set, and `ApplicationError` if the application is needed and does not
-    load.
-    """
-
-    def set_up_logs() -> None:
-        configure_logging(settings.log_format, settings.log_level)
-        tell_uncaught()
-
-    return make_celery(
-        name,
-        broker_url(settings),
-        [served_lane(settings, queue) for queue in queues],
-        keys=wire_keys(settings),
-        tls=tls_files(settings),
-        prefetch_multiplier=prefetch_multiplier,
-        set_up_logs=set_up_logs,
-        heartbeat=settings.broker_heartbeat,
-    )
-
-
-def served_lane(settings: ServiceSettings, queue: str) -> str:
-    """Return what this process consumes for `queue`: where runs are pinned, the messages for its application's version.
-
-    Raises `ApplicationError` if the application is needed for that and does not load.
-    """
-    return lane(queue, load_app(settings.app).version) if settings.pinned else queue
 
 
 def open_store(settings: ServiceSettings, connections: int | None = None) -> tuple[Database, Store]:

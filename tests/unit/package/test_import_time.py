@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = (
     "openai",
     "celery",
@@ -48,6 +50,14 @@ socket.create_connection = refuse
 socket.getaddrinfo = refuse
 """
 
+# Loaded at the first model call, migration or connection that needs it.
+LATER = {"openai", "alembic", "redis", "genai_prices", "json_repair", "libcst", "mcp", "apsw", "opentelemetry.sdk"}
+WEB = {"fastapi", "uvicorn", "limits", "jwt"}
+PARTS = (
+    "turnwise.cli.embedded, turnwise_gateway.api, turnwise_gateway.server, turnwise_coordinator.coordinator, "
+    "turnwise_responders.responders"
+)
+
 RUN = """
 from turnwise import *
 class Square(ToolMessage):
@@ -88,3 +98,16 @@ def test_an_agent_of_a_provider_is_made_without_the_provider_being_asked_or_its_
         LOADED,
     )
     assert json.loads(loaded) == []
+
+
+@pytest.mark.parametrize(
+    ("modules", "spared"),
+    [
+        pytest.param("turnwise_gateway.service", LATER | {"celery"}, id="gateway"),
+        pytest.param("turnwise_coordinator.service", LATER | WEB, id="coordinator"),
+        pytest.param("turnwise_responders.service", LATER | WEB, id="responders"),
+        pytest.param(PARTS, LATER | {"celery", "kombu"}, id="embedded"),
+    ],
+)
+def test_a_service_loads_no_library_that_it_starts_without(modules: str, spared: set[str]) -> None:
+    assert python(f"import {modules}", f"import sys; print(sorted({spared!r} & set(sys.modules)))") == "[]"
