@@ -7,7 +7,8 @@ from dataclasses import FrozenInstanceError, fields
 import pytest
 
 from turnwise.record.database.rows import AGENT, ASK, RUN, field_names
-from turnwise.record.runs.records import AgentRecord, AskRecord, RowRecord, RunRecord
+from turnwise.record.runs.records import AgentRecord, AskRecord, RunRecord
+from turnwise.record.runs.row_record import RowRecord
 
 
 @pytest.mark.parametrize(("kind", "columns"), [(RunRecord, RUN), (AskRecord, ASK), (AgentRecord, AGENT)])

@@ -13,9 +13,11 @@ from turnwise.base.json_value import JsonValue
 from turnwise.base.waits import wait_of
 from turnwise.record.asks.parked_reason import parked_reason
 from turnwise.record.database import schema
+from turnwise.record.runs.fork_origin import fork_origin
 from turnwise.record.runs.kept_errors import kept_error
 from turnwise.record.runs.outcomes import Receipt
-from turnwise.record.runs.records import AgentRecord, AskRecord, Json, ReplyRecord, RowRecord, RunRecord, fork_origin
+from turnwise.record.runs.records import AgentRecord, AskRecord, Json, ReplyRecord, RunRecord
+from turnwise.record.runs.row_record import RowRecord
 from turnwise.record.states import AskStatus, RunStatus
 
 T = TypeVar("T")

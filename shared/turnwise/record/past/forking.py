@@ -17,10 +17,11 @@ from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import ExportedRecord, write_ask, write_past, write_receipts, write_reply
 from turnwise.record.past.retrying import waits_for
 from turnwise.record.runs.conversations import conversation_id
+from turnwise.record.runs.fork_origin import ForkOrigin
 from turnwise.record.runs.inbox import MakeAnswer, answer_in
 from turnwise.record.runs.journal import accepted
 from turnwise.record.runs.json_differences import difference
-from turnwise.record.runs.records import AskRecord, ForkOrigin, Json, NewFork, NewRun, RunRecord
+from turnwise.record.runs.records import AskRecord, Json, NewFork, NewRun, RunRecord
 from turnwise.record.runs.run_changes import whole
 from turnwise.record.runs.submission import Submissions
 from turnwise.record.runs.transaction import RunTransaction

@@ -1,68 +1,26 @@
 """The values that are read from the record and handed to it, frozen.
 
-Times are seconds since the epoch by the database's clock, money is `Decimal` US dollars. Documents, records, states,
+Times are seconds since the epoch by the database's clock, money is `Decimal` US dollars. Documents, records, states
 and results are JSON objects whose meaning this package does not know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Literal, Self, TypedDict
+from typing import Literal, TypedDict
 
 from turnwise.base import json_value
-from turnwise.base.json_value import JsonValue, unknown_keys
 from turnwise.base.waits import RunWait
 from turnwise.models.limits.window import Caps, LimitPlace, Window
 from turnwise.record.asks.parked_reason import ParkedReason
 from turnwise.record.events.event import EventPlace
+from turnwise.record.runs.fork_origin import ForkOrigin
 from turnwise.record.runs.kept_errors import KeptError
+from turnwise.record.runs.row_record import RowRecord
 from turnwise.record.states import FINISHED, AskStatus, RunStatus
 
 Json = json_value.Json
-
-
-class RowRecord:
-    """A record with many fields that is made and changed many times in a turn.
-
-    Its subclasses are frozen dataclasses without slots. `dataclasses.replace` sets every field by a call of its own,
-    which takes 20 us for a run; here a dict is copied.
-    """
-
-    @classmethod
-    def of(cls, values: Json) -> Self:
-        """Return a record of these values, which have to be those of all fields."""
-        made = object.__new__(cls)
-        made.__dict__.update(values)
-        return made
-
-    def changed(self, **values: Any) -> Self:
-        """Return the record with other values in the fields that are named."""
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__, **values)
-        return made
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ForkOrigin(JsonValue):
-    """The run that a fork was made of, and the event `at` which it was."""
-
-    run: str
-    at: int
-    # Keys that this version does not know: a newer one has written them, and they are kept.
-    rest: Mapping[str, Any] = field(default_factory=dict)
-
-    def as_json(self) -> Json:
-        """The value as it is kept."""
-        return {"run": self.run, "at": self.at, **self.rest}
-
-
-def fork_origin(found: Mapping[str, Any] | None) -> ForkOrigin | None:
-    """Read a value as it is kept."""
-    if found is None:
-        return None
-    return ForkOrigin(run=found["run"], at=found["at"], rest=unknown_keys(found, ("run", "at")))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -405,9 +363,7 @@ class EventRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFilter:
-    """The conditions of a list of runs; None means any. `errors` are kinds, codes or types of the errors that runs
-    ended with.
-    """
+    """The conditions of a list of runs; None means any. `errors` are kinds, codes or types of final errors."""
 
     tenant: str | None = None
     status: str | None = None
