@@ -2,7 +2,7 @@
 
 Logic that has to call out (a model, a handler, a human) is a generator: it yields an `Effect` and is sent what the
 call returned. `run_sync` and `run_async` are the only two places that know how a call is made. They are begun where a
-program calls; logic that goes on in other logic says `yield from`, so that one of the two drives all of it.
+program calls; logic that continues in other logic says `yield from`, so that one of the two drives all of it.
 """
 
 from __future__ import annotations

@@ -86,11 +86,8 @@ def receipt_of(row: Sequence[Any]) -> Receipt:
 
 def as_row(record: Any, **more: Any) -> Json:
     """A record's fields as a row to be written, `more` added; values are not copied."""
-    values = (
-        vars(record)
-        if isinstance(record, RowRecord)
-        else {name: getattr(record, name) for name in _names(record.__class__)}
-    )
+    of_record = isinstance(record, RowRecord)
+    values = vars(record) if of_record else {name: getattr(record, name) for name in _names(record.__class__)}
     return {_COLUMN_OF.get(name, name): in_row(value) for name, value in values.items()} | more
 
 

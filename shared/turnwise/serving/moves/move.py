@@ -10,13 +10,11 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
 
 from turnwise.agents.global_state import GlobalStateKept
 from turnwise.app import App
 from turnwise.base.ids import new_id
-from turnwise.base.waits import HumanWait, PauseWait, ResponderWait, SessionWait
-from turnwise.bus.envelope import AskEnvelope
+from turnwise.base.waits import PauseWait, ResponderWait, SessionWait
 from turnwise.bus.routing import COORDINATOR_QUEUE, queue_for
 from turnwise.errors import AttributeNotSavedError, EnvironmentFault, NewerStateError
 from turnwise.machine import stack
@@ -29,20 +27,18 @@ from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import StatusCode
 from turnwise.messages.toolset import AgentFacts
 from turnwise.models.base import LLMMessage
-from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.record.database.faults import DATABASE_ERRORS
-from turnwise.record.events.ask_events import HumanAsked, TurnAsked
 from turnwise.record.events.event import EventPlace
 from turnwise.record.events.run_events import RunEnded
 from turnwise.record.events.usage_events import limit_reached
 from turnwise.record.runs.kept_errors import KeptError, RaisedError, RunError
-from turnwise.record.runs.records import AskRecord, Claim, Json, NewAsk
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus
 from turnwise.serving.attempts.served_agent import over_template
 from turnwise.serving.moves.carrier import Carrier
 from turnwise.serving.moves.history_edits import apply_edit
 from turnwise.serving.moves.moved import Moved
+from turnwise.serving.moves.next_ask import AskWriter, NextAsk
 from turnwise.serving.moves.pausing import hold_if_paused
 from turnwise.serving.moves.run_documents import RunDocuments
 from turnwise.serving.moves.run_end import error_record, no_provider, run_status
@@ -205,18 +201,27 @@ class _Move:
         # Before the run may end: the application's rules have all been asked.
         self.shared.check()
         self._save_stack(move.stack)
-        asked = None
+        following = None
         if isinstance(move.action, Finish):
             self._finish(move.action)
         elif isinstance(move.action, Ask):
-            asked = self._ask(move.frame, move.action)
+            following = self._next_ask(move.frame, move.action)
         self.documents.save()
         moved = Moved(run=tx.run, trace=tuple(self.trace))
-        if asked is None or asked.queue is None:
+        if following is None:
             return moved
-        if asked.worker_id is not None:
-            return replace(moved, claim=self._claim(asked, asked.worker_id))
-        return replace(moved, ask=self._envelope(asked, asked.queue))
+        return replace(moved, claim=following.claim(self.documents), ask=following.envelope(self.documents))
+
+    def _next_ask(self, frame: int, ask: Ask) -> NextAsk:
+        mover, tx = self.mover, self.tx
+        version = taken_over(tx.run, mover.app)
+        writer = AskWriter(tx=tx, tree=self.tree, version=version, max_attempts=mover.max_attempts)
+        if ask.responder == USER:
+            return writer.to_human(frame, ask)
+        agent = self.tree.agents[self.tree.root.at(ask.path).agent].config.name
+        queue = queue_for("llm" if ask.responder == LLM else "agent", agent, mover.llm_queues, mover.agent_queues)
+        holder = self.carrier.worker_id if self.carrier is not None and self.carrier.takes(tx, queue) else None
+        return writer.to_queue(frame, ask, queue, holder)
 
     # --- what to continue ---
 
@@ -337,80 +342,6 @@ class _Move:
         for no in sorted(old, reverse=True):
             if no not in kept:
                 self.tx.pop_frame(no)
-
-    def _ask(self, frame: int, ask: Ask) -> AskRecord:
-        tx, run = self.tx, self.tx.run
-        spec = self.tree.root.at(ask.path)
-        name = self.tree.agents[spec.agent].config.name
-        ask_id = f"{run.id}.{frame}.{ask.turn}.{ask.candidate}"
-        message_id = ask.message.metadata.id if ask.message is not None else None
-        place = EventPlace(path=ask.path, turn=ask.turn, candidate=ask.candidate, ask_id=ask_id)
-        responder = "user" if ask.responder == USER else ("llm" if ask.responder == LLM else "agent")
-        queue = None
-        version = taken_over(run, self.mover.app)
-        extra: Json = {}
-        if responder == "user":
-            # For whoever takes the answer, which need not have this version of the application.
-            extra["default"] = spec.default_human_response
-            tx.event(HumanAsked(responder=ask.responder, document=message_id, version=version), place)
-            tx.change(status=RunStatus.WAITING, waiting_for=HumanWait(question=ask_id, task=ask.path))
-        else:
-            kind: Any = responder
-            queue = queue_for(kind, name, self.mover.llm_queues, self.mover.agent_queues)
-            tx.event(TurnAsked(responder=ask.responder, queue=queue, document=message_id, version=version), place)
-            wait = ResponderWait(responder=responder, agent=name, queue=queue)
-            tx.change(status=RunStatus.RUNNING, waiting_for=wait)
-        asked = tx.add_ask(
-            NewAsk(
-                id=ask_id,
-                frame_no=frame,
-                path=ask.path,
-                agent=spec.agent,
-                responder=responder,  # type: ignore[arg-type]
-                queue=queue,
-                turn=ask.turn,
-                candidate=ask.candidate,
-                message_id=message_id,
-                priority=run.priority,
-                max_attempts=self.mover.max_attempts,
-                extra=extra,
-                traceparent=current_traceparent(),
-            ),
-            self._holder(queue),
-        )
-        tx.change(awaiting=ask_id, move_due_at=None)
-        return asked
-
-    def _holder(self, queue: str | None) -> str | None:
-        """Return the worker that holds an ask for `queue` from the beginning; None if it is for whoever claims it."""
-        carrier = self.carrier
-        return carrier.worker_id if queue and carrier and carrier.takes(self.tx, queue) else None
-
-    def _claim(self, ask: AskRecord, holder: str) -> Claim:
-        return Claim(
-            ask=ask,
-            token=ask.token,
-            worker_id=holder,
-            run=self.tx.run,
-            document=self._message(ask),
-            agent=self.tx.agent(ask.agent),
-        )
-
-    def _envelope(self, ask: AskRecord, queue: str) -> AskEnvelope:
-        return AskEnvelope(
-            ask=ask.id,
-            run=ask.run_id,
-            queue=queue,
-            agent=self.tree.agents[ask.agent].config.name,
-            responder=ask.responder,  # type: ignore[arg-type]
-            task=ask.path,
-            turn=ask.turn,
-            document=self._message(ask),
-            traceparent=ask.traceparent,
-        )
-
-    def _message(self, ask: AskRecord) -> Json | None:
-        return self.documents.body(ask.message_id) if ask.message_id else None
 
     def _finish(self, finish: Finish) -> None:
         status = run_status(finish.status)
