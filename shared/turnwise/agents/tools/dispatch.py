@@ -102,7 +102,10 @@ def bare(result: ChatDocument | None) -> Any:
 def _overridden(agent: ChatAgent, name: str, twin: str) -> bool:
     """Return whether the agent's class brings its own method `name`, or its async `twin`; asked for each answer."""
     kind = type(agent)
-    return not (kind.inherits(name) and kind.inherits(twin))
+    for base in kind.__mro__:
+        if name in base.__dict__ or twin in base.__dict__:
+            return base not in kind._of_library
+    return False
 
 
 def own_code(agent: ChatAgent, name: str, call: Effect) -> Steps[Any]:

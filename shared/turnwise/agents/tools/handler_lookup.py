@@ -184,6 +184,14 @@ def _function(method: Any) -> Any:
 
 
 def _method(owner: Any, name: str) -> Callable[..., Any] | None:
+    kind = owner if isinstance(owner, type) else type(owner)
+    for base in kind.__mro__:
+        if name in base.__dict__:
+            break
+    else:
+        # Pydantic takes long to say so, and most tools lack a twin.
+        if name not in vars(owner):
+            return None
     method = getattr(owner, name, None)
     return method if callable(method) else None
 
