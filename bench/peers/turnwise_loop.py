@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy
 
@@ -21,7 +21,9 @@ from turnwise.bus.base import Bus
 from turnwise.record.store import Store
 
 # A long loop of many conversations takes minutes.
-_PATIENCE = 3_600.0
+_PATIENCE = 1_200.0
+# The worker that answered carries the run on.
+_MOVES = "worker"
 _SERVICES = {"distributed": distributed.TOGETHER, "pools": distributed.POOLS}
 WAYS = ("sync", "async", "embedded-normal", "embedded-full", *_SERVICES)
 
@@ -44,12 +46,14 @@ def _ready(way: str, urls: list[str]) -> Iterator[tuple[Play, dict[str, str], li
         yield _play_sync if way == "sync" else _play_async, {"record": "none"}, []
     elif way in _SERVICES:
         database, broker = urls
-        with distributed.running(database, broker, services=_SERVICES[way]) as services:
-            settings = {"moves": "with the reply", **_asked(services.store, ["synchronous_commit"])}
+        with distributed.running(database, broker, services=_SERVICES[way], moves=_MOVES) as services:
+            settings = {"moves": _MOVES, **_asked(services.store, ["synchronous_commit"])}
             yield _play_served(services.store, services.bus), settings, services.pids
     else:
-        with embedded.server(synchronous="FULL" if way == "embedded-full" else "NORMAL") as (store, bus):
-            yield _play_served(store, bus), _asked(store, ["journal_mode", "synchronous"]), []
+        synchronous: Literal["NORMAL", "FULL"] = "FULL" if way == "embedded-full" else "NORMAL"
+        with embedded.server(synchronous=synchronous, moves=_MOVES) as (store, bus):
+            settings = {"moves": _MOVES, **_asked(store, ["journal_mode", "synchronous"])}
+            yield _play_served(store, bus), settings, []
 
 
 def _play_sync(turns: int, conversations: int) -> dict[str, float]:

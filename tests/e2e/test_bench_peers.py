@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from bench.peers.contest import ROOT
 from bench.peers.document import read
 from bench.peers.page import written
 
 
+@pytest.mark.timeout(300)
 def test_a_quick_round_measures_what_needs_no_server_and_no_peer(tmp_path: Path) -> None:
     file = tmp_path / "findings.json"
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
@@ -21,7 +23,7 @@ def test_a_quick_round_measures_what_needs_no_server_and_no_peer(tmp_path: Path)
         env={**os.environ, "PYTHONPATH": paths},
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=280,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -34,5 +36,9 @@ def test_a_quick_round_measures_what_needs_no_server_and_no_peer(tmp_path: Path)
     }
     assert not found.left_out
     assert all(sample.rate > 0 and sample.cpu > 0 for sample in found.samples)
-    assert found.contenders["turnwise-embedded-full"].settings == {"journal_mode": "wal", "synchronous": "2"}
+    assert found.contenders["turnwise-embedded-full"].settings == {
+        "moves": "worker",
+        "journal_mode": "wal",
+        "synchronous": "2",
+    }
     assert "| Turnwise, embedded, SQLite FULL |" in written(found)

@@ -42,7 +42,7 @@ def _embedded() -> float:
     def noted() -> Task:
         return loop(seen=lambda: at.append(time.process_time()))
 
-    with embedded.server(app=app, max_turns=_MAX_TURNS) as (store, bus):
+    with embedded.server(app=app, max_turns=_MAX_TURNS, moves="worker") as (store, bus):
         served.play(store, bus, _TURNS + _WINDOW, 1)
     # The model notes every second turn.
     return ratio(at, _YOUNG // 2, _WINDOW // 2)
