@@ -18,10 +18,8 @@ from sqlalchemy.engine import Connection
 from turnwise.observability.redaction import redacted
 from turnwise.record.budgets.usage_tally import UsageTally
 from turnwise.record.database import driver
-from turnwise.record.database.columns import word
 from turnwise.record.database.database import Database
-from turnwise.record.database.rows import AGENT, ASK, REPLY, RUN_NAMES, agent_of, as_row, ask_of, in_row, reply_of
-from turnwise.record.database.schema import agent_states, asks, documents, frames, receipts, replies
+from turnwise.record.database.rows import ASK, REPLY, RUN_NAMES, agent_of, as_row, ask_of, in_row, reply_of
 from turnwise.record.events.event import OF_RUN, EventData, EventPlace
 from turnwise.record.runs.agent_book import AgentBook
 from turnwise.record.runs.conversations import conversation_id, settle, take_up
@@ -44,42 +42,12 @@ from turnwise.record.runs.records import (
 )
 from turnwise.record.runs.run_changes import Changes
 from turnwise.record.runs.session_queue import earlier_documents, run_after, run_before
+from turnwise.record.runs.transaction_statements import ASK_AND_REPLY, DOCUMENTS, FORGET_BEGUN, FRAMES
 from turnwise.record.runs.writes import Writes
 from turnwise.record.states import AskStatus, RunStatus, passed
 
-_FRAMES = (
-    sa.select(frames.c.no, frames.c.path, frames.c.state)
-    .where(frames.c.run_id == sa.bindparam("run_id"))
-    .order_by(frames.c.no)
-)
-_DOCUMENTS = sa.select(documents.c.id, documents.c.body).where(
-    documents.c.run_id == sa.bindparam("run_id"), documents.c.id.in_(sa.bindparam("ids", expanding=True))
-)
-_messages = documents.alias("messages")
-# An ask, its accepted reply, the documents of both and the agent that was asked, in one look.
-_ASK = (
-    sa.select(*ASK, *REPLY, _messages.c.body, documents.c.body, *AGENT)
-    .select_from(asks)
-    .outerjoin(_messages, sa.and_(_messages.c.run_id == asks.c.run_id, _messages.c.id == asks.c.message_id))
-    .outerjoin(replies, sa.and_(replies.c.run_id == asks.c.run_id, replies.c.ask_id == asks.c.id, replies.c.accepted))
-    .outerjoin(documents, sa.and_(documents.c.run_id == asks.c.run_id, documents.c.id == replies.c.document_id))
-    .outerjoin(
-        agent_states,
-        sa.and_(agent_states.c.owner == asks.c.run_id, agent_states.c.key == asks.c.agent),
-    )
-    .where(asks.c.run_id == sa.bindparam("run_id"), asks.c.id == sa.bindparam("ask_id"))
-)
-
-
 # What in an event's data comes from errors.
 _TELLS = frozenset(("error", "waiting_for"))
-
-_FORGET_BEGUN = sa.delete(receipts).where(
-    receipts.c.run_id == sa.bindparam("of_run"),
-    receipts.c.ask_id == sa.bindparam("of_ask"),
-    receipts.c.status == word("begun"),
-)
-
 
 _ASKED = tuple(field.name for field in fields(NewAsk))
 
@@ -220,7 +188,7 @@ class RunTransaction:
     def frames(self) -> list[FrameRecord]:
         """The stack of tasks, outermost first, with the changes of this transaction."""
         if self._frames is None:
-            rows = driver.fetch(self.connection, _FRAMES, {"run_id": self.run.id})
+            rows = driver.fetch(self.connection, FRAMES, {"run_id": self.run.id})
             self._frames = {row[0]: FrameRecord(no=row[0], path=row[1], state=row[2]) for row in rows}
             for no, saved in self._writes.saved_frames.items():
                 self._frames[no] = replace(self._frames[no], state=saved)
@@ -280,7 +248,7 @@ class RunTransaction:
         wanted = list(dict.fromkeys(ids))
         missing = [name for name in wanted if name not in self._documents]
         if missing:
-            rows = self.connection.execute(_DOCUMENTS, {"run_id": self.run.id, "ids": missing})
+            rows = self.connection.execute(DOCUMENTS, {"run_id": self.run.id, "ids": missing})
             self._documents |= {row[0]: row[1] for row in rows}
             missing = [name for name in missing if name not in self._documents]
         if missing:
@@ -370,7 +338,7 @@ class RunTransaction:
 
     def forget_begun(self, ask_id: str) -> None:
         """Forget which calls of the ask had begun: whoever had it knows that none is under way."""
-        self.connection.execute(_FORGET_BEGUN, {"of_run": self.run.id, "of_ask": ask_id})
+        self.connection.execute(FORGET_BEGUN, {"of_run": self.run.id, "of_ask": ask_id})
 
     # Agents
 
@@ -431,7 +399,7 @@ class RunTransaction:
 
     def _look_at(self, ask_id: str) -> tuple[AskRecord, ReplyRecord | None] | None:
         if ask_id not in self._asks:
-            rows = driver.fetch(self.connection, _ASK, {"run_id": self.run.id, "ask_id": ask_id})
+            rows = driver.fetch(self.connection, ASK_AND_REPLY, {"run_id": self.run.id, "ask_id": ask_id})
             if not rows:
                 return None
             self._asks[ask_id] = self._learn(rows[0])
