@@ -7,7 +7,7 @@ the lock, the frames, the awaited ask with all that belongs to it, one burst of 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Unpack
 
@@ -16,6 +16,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Connection
 
 from turnwise.observability.redaction import redacted
+from turnwise.record.asks.new_asks import ask_record
 from turnwise.record.budgets.usage_tally import UsageTally
 from turnwise.record.database import driver
 from turnwise.record.database.database import Database
@@ -48,8 +49,6 @@ from turnwise.record.states import AskStatus, RunStatus, passed
 
 # What in an event's data comes from errors.
 _TELLS = frozenset(("error", "waiting_for"))
-
-_ASKED = tuple(field.name for field in fields(NewAsk))
 
 
 class RunTransaction:
@@ -292,25 +291,7 @@ class RunTransaction:
 
         With `holder`, the id of a worker, the ask is written as claimed by it.
         """
-        status = passed(None, AskStatus.OPEN if ask.responder == "user" else AskStatus.RUNNABLE)
-        if holder is not None:
-            status = passed(status, AskStatus.LEASED)
-        claims = 0 if holder is None else 1
-        made = AskRecord(
-            **{name: getattr(ask, name) for name in _ASKED},
-            run_id=self.run.id,
-            tenant=self.run.tenant,
-            status=status,
-            attempts=claims,
-            token=claims,
-            worker_id=holder,
-            topups=0,
-            topup_after=None,
-            deferrals=0,
-            created_at=self.now,
-            claimed_at=None if holder is None else self.now,
-            closed_at=None,
-        )
+        made = ask_record(ask, self.run, holder, self.now)
         self._writes.asks.append(as_row(made))
         return made
 

@@ -1,0 +1,33 @@
+"""The row of an ask that is written for the first time."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from turnwise.record.runs.records import AskRecord, NewAsk, RunRecord
+from turnwise.record.states import AskStatus, passed
+
+_GIVEN = tuple(field.name for field in fields(NewAsk))
+
+
+def ask_record(ask: NewAsk, run: RunRecord, holder: str | None, now: float) -> AskRecord:
+    """Return the ask as it is written: runnable, open for a human's answer, or claimed by the worker `holder`."""
+    status = passed(None, AskStatus.OPEN if ask.responder == "user" else AskStatus.RUNNABLE)
+    if holder is not None:
+        status = passed(status, AskStatus.LEASED)
+    claims = 0 if holder is None else 1
+    return AskRecord(
+        **{name: getattr(ask, name) for name in _GIVEN},
+        run_id=run.id,
+        tenant=run.tenant,
+        status=status,
+        attempts=claims,
+        token=claims,
+        worker_id=holder,
+        topups=0,
+        topup_after=None,
+        deferrals=0,
+        created_at=now,
+        claimed_at=None if holder is None else now,
+        closed_at=None,
+    )
