@@ -296,6 +296,7 @@ SABOTEURS = [
         takes_away=no_first_answer,
         faults=LOST_ANSWERS,
         promises=("no surprise", "one ask, one reply"),
+        schedules=150,
     ),
     Saboteur(
         name="no receipts",
