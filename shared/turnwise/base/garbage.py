@@ -36,7 +36,7 @@ def keep_memory_tidy(every: float = _EVERY) -> None:
     lie about unused first: what errors hold together in an outage, and lost connections with 128 KB of buffers each,
     which count as few.
     """
-    gc.collect()
+    # Not looked through before: of 250,000 objects of a gateway that has just loaded 1,600 are garbage.
     gc.freeze()
     # What a full collection leaves is what the next one's condition is counted from.
     gc.collect()
