@@ -301,7 +301,7 @@ SABOTEURS = [
     Saboteur(
         name="no receipts",
         takes_away=no_receipts,
-        faults={"freeze": 0.3, "kill_before_commit": 0.1, "most": 30, "until": 30.0},
+        faults={"kill_before_commit": 0.1, "most": 30, "until": 30.0},
         promises=("effects",),
         schedules=200,
         task="trip",

@@ -145,17 +145,25 @@ class Schedule:
         actor.ready_at = min(actor.ready_at, self.now)
 
     def _next(self, me: Actor | None) -> Actor:
-        now = self.now
-        ready = [actor for actor in self._actors if actor.wakes_at() <= now]
+        ready = self._ready()
         if not ready:
-            self.now = now = min(actor.wakes_at() for actor in self._actors)
-            assert now < inf, "every actor waits for ever"
-            ready = [actor for actor in self._actors if actor.wakes_at() <= now]
+            self.now = min(actor.wakes_at() for actor in self._actors)
+            assert self.now < inf, "every actor waits for ever"
+            ready = self._ready()
         if len(ready) == 1:
             return ready[0]
         if me is not None and self.random.random() < self._stay and me in ready:
             return me
         return ready[int(self.random.random() * len(ready))]
+
+    def _ready(self) -> list[Actor]:
+        """The actors whose `wakes_at` has come; written out, because a schedule asks this of 20 actors 200 times."""
+        now = self.now
+        return [
+            actor
+            for actor in self._actors
+            if actor.host.dead or (actor.ready_at <= now and actor.host.frozen_until <= now)
+        ]
 
     def _act(self, actor: Actor, work: Callable[[], None]) -> None:
         actor.baton.acquire()
