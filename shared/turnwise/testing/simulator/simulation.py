@@ -66,6 +66,8 @@ class Installation:
         template.migrate()
         template.close()
         self.database = Database(f"sqlite:///{self._file}", clock=lambda: self._time())
+        # A process makes a few agents only once, when it makes its first: they must take none of the ids that follow.
+        copy_of(app)
         with ids_from(_counted()):
             self.apps = {name: copy_of(app) for name in _PROCESSES}
         self.apis: dict[str, Any] = {}
