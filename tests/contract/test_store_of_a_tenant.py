@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
@@ -101,8 +101,8 @@ OF_THE_INSTALLATION = {"now", "paused_queues", "serving_workers"}
 
 
 @pytest.fixture
-def owned(store: Store) -> Possessions:
-    """The possessions of a tenant."""
+def owned(store: Store) -> Iterator[Possessions]:
+    """The possessions of a tenant, whose pause ends with the test: claims look at pauses of any tenant."""
     tenant, queue, session = new_id("tenant"), new_queue(), new_id("session")
     role, worker = store.tenant(tenant), new_worker(store, queue)
     asking = asked_run(store, None, run={"tenant": tenant, "session_id": session, "metadata": {"about": SECRET}})
@@ -123,9 +123,10 @@ def owned(store: Store) -> Possessions:
     with store.coordinator.locked(asking.id) as transaction:
         transaction.change(cancel_requested_at=None)
     store.operator().pause("tenant", tenant)
-    return Possessions(
+    yield Possessions(
         tenant=tenant, queue=queue, session=session, asking=asking.id, failed=failed.id, parked=parked.id
     )
+    store.operator().resume("tenant", tenant)
 
 
 def outcome(store: Store, case: Case, me: str, its: Possessions) -> str:
