@@ -123,9 +123,7 @@ def owned(store: Store) -> Iterator[Possessions]:
     with store.coordinator.locked(asking.id) as transaction:
         transaction.change(cancel_requested_at=None)
     store.operator().pause("tenant", tenant)
-    yield Possessions(
-        tenant=tenant, queue=queue, session=session, asking=asking.id, failed=failed.id, parked=parked.id
-    )
+    yield Possessions(tenant=tenant, queue=queue, session=session, asking=asking.id, failed=failed.id, parked=parked.id)
     store.operator().resume("tenant", tenant)
 
 
