@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.chaos import memory, real_run, report
 from tests.chaos.folder import run_folder
 from tests.chaos.servers import ServerMissingError
-from tests.chaos.stage import Broker, Setting
+from tests.chaos.stage import CARRYING, Broker, Setting
 
 
 def main() -> int:
@@ -25,6 +25,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of conversations and faults; default: %(default)s")
     parser.add_argument("--broker", choices=("rabbitmq", "redis", "both"), default="both")
     parser.add_argument("--at-once", type=int, default=30, metavar="N", help="conversations; default: %(default)s")
+    parser.add_argument("--moves", choices=("coordinator", "worker"), default="coordinator", help="TURNWISE_MOVES")
     parser.add_argument("--keep", action="store_true", help="leave logs and data where they are, and say where")
     given = parser.parse_args()
     # Told to end, it ends what it has started as well.
@@ -34,6 +35,8 @@ def main() -> int:
     held = []
     for broker in brokers:
         setting = Setting(broker=broker, seed=given.seed, at_once=given.at_once)
+        if given.moves == "worker":
+            setting = replace(setting, sizes=CARRYING, settings={"moves": "worker"})
         print(f"\n== PostgreSQL and {broker}, {count} conversations, seed {given.seed}", flush=True)
         with run_folder(keep=given.keep) as folder:
             try:

@@ -18,6 +18,7 @@ _ARGUMENTS: Mapping[str, list[str]] = {
     "coordinator": ["coordinator", "--concurrency", "4"],
     "llm": ["worker", "-Q", "llm", "--concurrency", "16"],
     "agent": ["worker", "-Q", "agent", "--concurrency", "8"],
+    "worker": ["worker", "-Q", "llm,agent", "--concurrency", "16"],
 }
 # How often each process is looked at; one that has ended is started again then.
 _LOOK = 0.25

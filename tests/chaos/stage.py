@@ -22,6 +22,8 @@ from turnwise.client import Client
 
 Broker = Literal["rabbitmq", "redis"]
 SIZES = {"gateway": 1, "coordinator": 2, "llm": 2, "agent": 2}
+# Workers that serve both kinds of queue, so that they carry runs on where the settings let them.
+CARRYING = {"gateway": 1, "coordinator": 2, "worker": 4}
 
 
 @dataclass(frozen=True, kw_only=True)
