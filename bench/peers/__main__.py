@@ -19,7 +19,7 @@ from bench.peers.rounds import Benchmark  # noqa: E402
 from bench.peers.targets import judged  # noqa: E402
 
 LOOPS = ((50, 1), (800, 1), (50, 50))
-# What writes the whole state at each step writes gigabytes in this one.
+# Libraries that write the whole state at each step write gigabytes in this one.
 ONCE = ((800, 50),)
 _QUICK = ((50, 1),)
 

@@ -109,7 +109,7 @@ CONTENDERS = (
         module="bench.peers.contenders.dbos_loop",
         needs=["postgres"],
         is_peer=True,
-        guarantee="The result of each step is on record before the workflow goes on; a restarted process continues its "
+        guarantee="The result of each step is on record before the next one begins; a restarted process continues its "
         f"workflows from there. {_FULL}",
     ),
     Contender(

@@ -14,7 +14,7 @@ from bench.counting import content_bytes, turns_of
 from bench.peers.document import Findings, Sample
 from bench.peers.figures import names
 
-# What was measured, round by round, and of which loop; no values if it was not measured.
+# The values, round by round, and the loop that they are of; no values if it was not measured.
 Measured = tuple[Sequence[float], str]
 
 
@@ -40,7 +40,7 @@ class Line:
 
     @property
     def label(self) -> str:
-        """What it is, and of which loop."""
+        """The name of the target, with its loop if it has several."""
         return f"{self.target.label} ({self.loop})" if self.loop else self.target.label
 
     @property
