@@ -29,14 +29,14 @@ class ChatAgent(Agent):
     they are data. `State`, a pydantic model whose value is `self.state`, begins afresh with the conversation.
     """
 
-    # Whether the application's own code answers as LLM; said once for a class, because each move asks.
+    # True if the application's own code answers as LLM. Set once for a class, because each move asks.
     _own_llm: ClassVar[bool] = False
 
     def __init__(self, config: ChatAgentConfig | None = None, task: Sequence[LLMMessage] | None = None) -> None:
         super().__init__(_with_task(config, task) if task else config)
         if self.config.output_format is not None:
             self.set_output_format(self.config.output_format)
-            # What the configuration says need not be kept.
+            # The configuration says it already, so it is not kept.
             self.record.output_format = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -62,7 +62,7 @@ def set_output_format(
 def in_format(agent: A, output_type: type[Any] | None) -> A:
     """A copy of the agent that answers in this format and continues from the same conversation by itself.
 
-    What its model uses counts as the agent's own. It shares `state` and other attributes with the agent.
+    The usage of its model counts as the agent's own. It shares `state` and other attributes with the agent.
     """
     agent.read_attributes()
     other = copy(agent)

@@ -6,7 +6,7 @@ from typing import Any
 
 Json = dict[str, Any]
 
-# What is checked when the answer is read, not while it is written.
+# Rules that are checked when the answer is read, not while it is written.
 _DROPPED = {"default", "discriminator", "examples", "minLength", "maxLength", "uniqueItems"}
 _FORMATS = {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 _REFUSED = {"prefixItems", "patternProperties", "propertyNames", "not", "if", "dependentRequired"}

@@ -25,7 +25,7 @@ _silent = sa.and_(
 _WORKERS = sa.select(
     *(sa.case((_silent, word("dead")), else_=c).label(c.name) if c is workers.c.state else c for c in workers.c)
 ).order_by(workers.c.id.desc())
-# What waits for a provider that has no room, or is paused, is no work for another worker.
+# Another worker could not help an ask that waits for a provider's room, or is paused.
 _later = sa.or_(asks.c.due_at > now(), asks.c.bucket.in_(CLOSED))
 _paused = sa.and_(asks.c.status == word(AskStatus.RUNNABLE), ASK_IS_ONE_OF_THE_PAUSED)
 _delayed = sa.and_(

@@ -22,7 +22,7 @@ budgets = sa.Table(
     sa.Column("reserved_tokens", sa.BigInteger, nullable=False, server_default="0"),
 )
 
-# What deleted runs have used, for the sums that they still belong to: those of a session by task, of a tenant's present
+# The usage of deleted runs, for the sums that they still belong to: those of a session by task, of a tenant's present
 # day and month.
 purged_usage = sa.Table(
     "purged_usage",

@@ -32,7 +32,7 @@ class Histories(RecordPart):
     ) -> list[HistoryRow]:
         """An agent's history between the two indexes: the longest end of it that is within `max_tokens`, in order.
 
-        What is kept under `owner`, the id of a run or of a session's conversation: a run of a session keeps what it
+        The rows are those of `owner`, the id of a run or of a session's conversation: a run of a session keeps what it
         has added (`AgentRecord.base_len`).
         """
         conditions = [histories.c.owner == owner, histories.c.key == key, histories.c.idx > after_idx]

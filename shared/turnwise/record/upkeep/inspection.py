@@ -64,7 +64,7 @@ class Inspection(RecordPart):
     def bytes_stored(self, run_id: str) -> int:
         """Bytes of all rows of a run, without indexes; on SQLite the length of their values as text.
 
-        What it shares with other runs of a session is not counted.
+        Rows that it shares with other runs of a session are not counted.
         """
         with self._database.read() as connection:
             total = 0

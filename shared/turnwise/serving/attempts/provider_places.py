@@ -97,7 +97,7 @@ class ServedProviders:
 class Places:
     """The places that the calls of one claim take and release.
 
-    What is released while the database is away counts until it has left the window by itself.
+    A place released while the database is away counts until it has left the window by itself.
     """
 
     def __init__(self, providers: ServedProviders, claim: Claim) -> None:

@@ -37,8 +37,8 @@ class RetryLater(Interruption):
 class ServedRetries(CallRetries):
     """The retries of one claimed ask, which `agent` (its id) answers; `on_outage`: wait or fail.
 
-    What the agent's own model or handler failed at defers the ask. What fails in a handler's own doing (another
-    agent's model, a task that it runs) is tried again in its place, because the handler would have to begin again.
+    A failure of the agent's own model or handler defers the ask. A failure within a handler (of another agent's
+    model, of a task that it runs) is tried again in its place, because the handler would have to begin again.
     """
 
     def __init__(self, ask: AskRecord, agent: str, on_outage: str = "fail") -> None:
