@@ -59,10 +59,19 @@ def on_terminal(
         shown += piece
         if waiting and shown.endswith(waiting[0][0]):
             keys = waiting.pop(0)[1]
+            if keys == INTERRUPT:
+                _await_reading(program.pid)
             os.write(ours, keys.encode() + (b"" if keys in (INTERRUPT, END) else b"\n"))
     os.close(ours)
     assert program.wait(timeout=10) == 0, shown.decode()
     return shown.decode().replace("\r\n", "\n")
+
+
+def _await_reading(pid: int) -> None:
+    """Return once the program waits for input: earlier, the interrupt would meet the code that displays."""
+    state, until = Path(f"/proc/{pid}/stat"), time.monotonic() + 10
+    while state.exists() and state.read_text().rpartition(")")[2].split()[0] != "S":
+        assert time.monotonic() < until, "the program does not wait for input"
 
 
 def _own_terminal() -> None:
