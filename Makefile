@@ -18,7 +18,7 @@ READY := $(VENV)/.ready
 # What Turnwise is measured beside has an environment of its own.
 PEERS := .venv-peers
 
-.PHONY: run test check docs up up-without-docker bench bench-peers chaos chaos-real clean help
+.PHONY: run test check docs client up up-without-docker bench bench-peers chaos chaos-real clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -39,6 +39,9 @@ check: $(READY) ## format, lint, types, import contracts, words
 
 docs: $(READY) ## build the documentation into site/, every warning an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+client: $(READY) ## generate the types of the TypeScript client from the API; needs Node.js 20 or later
+	$(BIN)/python -m tests.support.typescript_client
 
 up: ## start the distributed set, with compose where Docker runs, else without; needs TURNWISE_AUTH_TOKEN
 	@if docker info >/dev/null 2>&1; then exec $(COMPOSE) $(MODEL) up --build; fi; \
@@ -62,7 +65,7 @@ chaos-real: $(READY) ## kill, cut and restart real servers and processes under 2
 	$(BIN)/python -m tests.chaos $(ARGS)
 
 clean: ## remove the virtual environment and the caches
-	rm -rf $(VENV) $(PEERS) .nox site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) .nox site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis clients/typescript/node_modules clients/typescript/dist
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

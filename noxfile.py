@@ -21,7 +21,7 @@ EXTRAS = {
     "": ["turnwise", "turnwise.cli.main", "turnwise.client", "turnwise.testing"],
     "record": ["turnwise.record.store"],
     "broker": ["turnwise.bus.celery_bus"],
-    "mcp": ["turnwise.integrations.mcp.server"],
+    "mcp": ["turnwise.integrations.mcp.server", "turnwise.mcp_server.transports"],
     "gateway": ["turnwise_gateway.service"],
     "coordinator": ["turnwise_coordinator.service"],
     "responders": ["turnwise_responders.service"],

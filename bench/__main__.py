@@ -33,7 +33,8 @@ def main() -> None:
     print(f"{'way':<34}{'turns':>6}{'at once':>9}{'turns/s':>10}{'bytes/turn':>12}   CPU ms/turn")
     local = [in_process.measure(turns) for turns in (_SHORT, _LONG)]
     _show(local)
-    for moves in ("coordinator", "worker"):
+    _show([in_process.measure(_LONG, awaited=True)])
+    for moves in ("worker", "coordinator"):
         _show([embedded.measure(turns, moves=moves) for turns in (_SHORT, _LONG)])
     print()
     _ratio("in-process: turns/s of the long loop to the short one", local[1].rate / local[0].rate, "at least 1")
@@ -48,7 +49,7 @@ def _distributed() -> None:
     try:
         with fresh_rabbitmq() as broker:
             bare = {n: two_hop_ping_pong(broker, 1_500, n) for n in (1, _MANY)}
-        for moves, label in (("coordinator", "distributed"), ("worker", "distributed, carried")):
+        for moves, label in (("worker", "distributed"), ("coordinator", "distributed, moves by coordinators")):
             with fresh_rabbitmq() as broker, fresh_postgres() as database:
                 results = distributed.measure(label, database, broker, loops, moves=moves)
             _show(results)

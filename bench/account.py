@@ -26,11 +26,11 @@ from typing import Any
 import psycopg
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
-from sqlalchemy.pool import Pool
 
 from bench.capacity.measurements import Cost
 from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.in_process import InProcessBus
+from turnwise.record.database.connection_pool import ConnectionPool, Lease
 from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.roles.worker import WorkerRole
 from turnwise.serving.attempts.answering import Answering
@@ -71,6 +71,7 @@ class Account:
         self._lock = threading.Lock()
         self._sums: defaultdict[str, _Sums] = defaultdict(_Sums)
         self._local = threading.local()
+        self._used_before: dict[int, float] = {}  # CPU of the server process, by connection in use
         self._undo = ExitStack()
 
     def watch(self, owner: type, method: str, name: Name) -> None:
@@ -84,13 +85,10 @@ class Account:
 
     def watch_connections(self) -> None:
         """Count what the database is asked, and what its processes do, for each part; call it before one is opened."""
-        for target, moment, called in (
-            (Pool, "checkout", self._taken),
-            (Pool, "checkin", self._given_back),
-            (Engine, "connect", self._opened),
-        ):
-            event.listen(target, moment, called)
-            self._undo.callback(event.remove, target, moment, called)
+        event.listen(Engine, "connect", self._opened)
+        self._undo.callback(event.remove, Engine, "connect", self._opened)
+        self._wrap(ConnectionPool, "take", self._taken)
+        self._wrap(ConnectionPool, "give_back", self._given_back)
         self._wrap(psycopg.Cursor, "execute", self._executed)
         self._wrap(psycopg.Cursor, "executemany", self._executed_many)
         self._wrap(psycopg.Connection, "commit", self._committed)
@@ -123,8 +121,12 @@ class Account:
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             return around(real, *args, **kwargs)
 
+        own = method in vars(owner)
         setattr(owner, method, wrapped)
-        self._undo.callback(setattr, owner, method, real)
+        if own:
+            self._undo.callback(setattr, owner, method, real)
+        else:  # it was inherited
+            self._undo.callback(delattr, owner, method)
 
     @contextmanager
     def _part(self, name: Callable[[], str]) -> Iterator[None]:
@@ -168,16 +170,18 @@ class Account:
 
     # Connections of the pool
 
-    def _taken(self, connection: Any, record: Any, _proxy: Any) -> None:
-        info = getattr(connection, "info", None)
-        if info is not None and self._stack():
-            record.info["capacity"] = _cpu_of(info.backend_pid)
+    def _taken(self, real: Callable[..., Lease], *args: Any, **kwargs: Any) -> Lease:
+        lease = real(*args, **kwargs)
+        if isinstance(lease.driver, psycopg.Connection) and self._stack():
+            self._used_before[id(lease)] = _cpu_of(lease.driver.info.backend_pid)
+        return lease
 
-    def _given_back(self, connection: Any, record: Any) -> None:
-        before = record.info.pop("capacity", None)
-        if before is not None and connection is not None and (stack := self._stack()):
-            stack[-1].database += _cpu_of(connection.info.backend_pid) - before
+    def _given_back(self, real: Callable[..., None], pool: ConnectionPool, lease: Lease) -> None:
+        before = self._used_before.pop(id(lease), None)
+        if before is not None and (stack := self._stack()):
+            stack[-1].database += _cpu_of(lease.driver.info.backend_pid) - before
             stack[-1].transactions += 1
+        real(pool, lease)
 
     # SQLite
 
@@ -187,9 +191,11 @@ class Account:
 
     # PostgreSQL
 
-    def _executed(self, real: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        self._count(statements=1)
-        return real(*args, **kwargs)
+    def _executed(self, real: Callable[..., Any], cursor: Any, query: Any, *args: Any, **kwargs: Any) -> Any:
+        text = query.decode() if isinstance(query, bytes) else str(query)
+        # Outside a transaction, a statement that writes commits by itself.
+        self._count(statements=1, commits=cursor.connection.autocommit and not text.lstrip().startswith("SELECT"))
+        return real(cursor, query, *args, **kwargs)
 
     def _executed_many(
         self, real: Callable[..., Any], cursor: Any, query: Any, rows: Iterable[Any], **kwargs: Any
@@ -202,10 +208,14 @@ class Account:
         self._count(commits=connection.info.transaction_status is psycopg.pq.TransactionStatus.INTRANS)
         return real(connection)
 
-    def _waited(self, real: Callable[..., Any], connection: Any, *args: Any, **kwargs: Any) -> Any:
-        if connection.pgconn.pipeline_status == psycopg.pq.PipelineStatus.OFF:
+    def _waited(self, real: Callable[..., Any], connection: Any, steps: Any, *args: Any, **kwargs: Any) -> Any:
+        idle = connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
+        # The driver waits for its own state in the same way, without a message to the server.
+        name = steps.__name__
+        silent = name.startswith("_set_") or (idle and name in ("_commit_gen", "_rollback_gen"))
+        if connection.pgconn.pipeline_status == psycopg.pq.PipelineStatus.OFF and not silent:
             self._count(round_trips=1)
-        return real(connection, *args, **kwargs)
+        return real(connection, steps, *args, **kwargs)
 
     def _flushed(self, real: Callable[..., Any], *args: Any) -> Any:
         self._count(round_trips=1)
@@ -218,8 +228,14 @@ class _Traced:
     def __init__(self, count: Callable[..., None]) -> None:
         self._count = count
         self._writes = False
+        self._last = ""
 
     def __call__(self, statement: str) -> None:
+        # SQLite tells of a trigger, which is part of a statement; with the text of that, values and all, where Python
+        # looks it up.
+        if statement.startswith("--") or (statement == self._last and statement.startswith(("INSERT", "UPDATE"))):
+            return
+        self._last = statement
         word = statement.split(None, 1)[0].upper()
         if word == "BEGIN":
             self._writes = "IMMEDIATE" in statement
@@ -241,7 +257,12 @@ def watched() -> Account:
         (Responders, "answer", "responder"),
     ]
     for bus in (CeleryBus, InProcessBus):
-        parts += [(bus, "publish_ask", "publish"), (bus, "wake", "wake"), (bus, "notify", "notice")]
+        parts += [
+            (bus, "publish_ask", "publish"),
+            (bus, "wake", "wake"),
+            (bus, "notify", "notice"),
+            (bus, "tell", "notice"),
+        ]
     for owner, method, name in parts:
         account.watch(owner, method, name if callable(name) else lambda *_, said=name, **__: said)
     account.watch_connections()

@@ -46,22 +46,23 @@ def measure(
     broker_url: str,
     loops: list[tuple[int, int]],
     *,
-    moves: str = "coordinator",
+    moves: str = "worker",
     app: str = "bench.tool_loop:app",
     variables: Mapping[str, str] | None = None,
+    services: Sequence[Sequence[str]] = POOLS,
 ) -> list[Result]:
     """One set of processes, and in it each of `loops`: (turns, conversations at once).
 
     `app` is the application that the processes load; `variables` are added to their environment. Before the loops they
     answer `WARM_UP` turns.
     """
-    with running(database_url, broker_url, moves=moves, app=app, variables=variables) as services:
+    with running(database_url, broker_url, services=services, moves=moves, app=app, variables=variables) as parts:
 
         def pids() -> list[int]:
-            return services.pids
+            return parts.pids
 
-        served.measure(way, services.store, services.bus, WARM_UP, 1, pids)  # until everybody has connected
-        return [served.measure(way, services.store, services.bus, turns, n, pids) for turns, n in loops]
+        served.measure(way, parts.store, parts.bus, WARM_UP, 1, pids)  # until everybody has connected
+        return [served.measure(way, parts.store, parts.bus, turns, n, pids) for turns, n in loops]
 
 
 @contextmanager

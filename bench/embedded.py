@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -27,9 +28,9 @@ from turnwise_coordinator.coordinator import Coordinator
 from turnwise_responders.responders import Responders
 
 
-def measure(turns: int, conversations: int = 1, *, moves: str = "coordinator") -> Result:
+def measure(turns: int, conversations: int = 1, *, moves: str = "worker") -> Result:
     """Turns a second with one file, synchronous NORMAL."""
-    way = "embedded" if moves == "coordinator" else "embedded, carried"
+    way = "embedded" if moves == "worker" else "embedded, moves by coordinators"
     with server(moves=moves) as (store, bus):
         served.measure(way, store, bus, 10, 1, _own)
         return served.measure(way, store, bus, turns, conversations, _own)
@@ -46,9 +47,13 @@ def server(
     synchronous: Literal["NORMAL", "FULL"] = "NORMAL",
     app: App = app,
     max_turns: int | None = None,
-    moves: str = "coordinator",
+    moves: str = "worker",
+    pools: bool = False,
 ) -> Iterator[tuple[Store, InProcessBus]]:
-    """An embedded server on a database (default: a file of its own), and threads that serve it."""
+    """An embedded server on a database (default: a file of its own), and threads that serve it.
+
+    With `pools` one worker serves models and another tools, as two processes would.
+    """
     with tempfile.TemporaryDirectory() as folder:
         database = Database(url or f"sqlite:///{Path(folder) / 'bench.db'}", synchronous=synchronous)
         database.migrate()
@@ -56,24 +61,28 @@ def server(
         metrics = Metrics(CollectorRegistry())
         observers = observers_of(app, bus, metrics)
         coordinator = Coordinator(store, bus, app, settings, observers)
-        responders = Responders(store, bus, app, settings, observers)
+        served_queues = [[LLM_QUEUE], [AGENT_QUEUE]] if pools else [[LLM_QUEUE, AGENT_QUEUE]]
+        workers = [Responders(store, bus, app, settings, observers, queues=queues) for queues in served_queues]
 
         def move(work: Work) -> None:
             assert isinstance(work, MoveEnvelope)
             coordinator.move(work.run)
 
-        def answer(work: Work) -> None:
+        def answer(worker: Responders, work: Work) -> None:
             assert isinstance(work, AskEnvelope)
-            responders.answer(work)
+            worker.answer(work)
 
-        responders.start()
+        for worker in workers:
+            worker.start()
         coordinator.start()
         bus.consume([COORDINATOR_QUEUE], move, 1)
-        bus.consume([LLM_QUEUE, AGENT_QUEUE], answer, 4)
+        for queues, worker in zip(served_queues, workers, strict=True):
+            bus.consume(queues, partial(answer, worker), 4)
         try:
             yield store, bus
         finally:
             bus.close()
             coordinator.stop()
-            responders.stop()
+            for worker in workers:
+                worker.stop()
             database.close()

@@ -74,9 +74,9 @@ class Installation:
         until(answers, "the fake model")
         self.coordinator.wait_ready()
 
-    def submit(self, turns: int, latency: float) -> str:
+    def submit(self, turns: int, latency: float, pace: float = 0.0) -> str:
         """Begin a conversation in which the tool is called `turns // 2` times; its run's id."""
-        message = encode_document(document_of(slow_message(turns, latency)))
+        message = encode_document(document_of(slow_message(turns, latency, pace)))
         run = NewRun(id=new_id("run"), task="loop", version="1", message=message)
         self.parts.store.tenant(DEFAULT_TENANT).submit(run)
         self.parts.bus.wake(run.id)

@@ -1,7 +1,7 @@
 """The counting conversation of `tool_loop` with a model over HTTP, and what a fake of that model says.
 
 As an application it is `bench.slow_loop:app`; as a script it is given to `turnwise fake-llm`. The first message
-also says how long the model takes for each of its answers.
+also says how long the model takes for each of its answers, and perhaps for each piece of those that are streamed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from turnwise.testing.fake_llm.request import ChatRequest, text_of
 
 app = App("bench", version="1")
 _SECONDS = re.compile(r"each after ([\d.]+) s")
+_PACE = re.compile(r"a piece every ([\d.]+) s")
 
 
 @app.task
@@ -26,13 +27,13 @@ def loop() -> Task:
     return Task(agent, interactive=False)
 
 
-def slow_message(turns: int, seconds: float) -> str:
+def slow_message(turns: int, seconds: float, pace: float = 0.0) -> str:
     """The first message of a conversation of so many turns, in which the model takes so many seconds each time."""
-    return f"{first_message(turns)}, each after {seconds} s"
+    return f"{first_message(turns)}, each after {seconds} s, a piece every {pace} s"
 
 
 def answer(request: ChatRequest) -> Answer:
     """Return the model's answer, late."""
     texts = " ".join(text_of(message) for message in request.messages)
-    found = _SECONDS.search(texts)
-    return Answer(content=said(request.last), delay=float(found[1]) if found else 0.0)
+    seconds, pace = (float(found[1]) if (found := one.search(texts)) else 0.0 for one in (_SECONDS, _PACE))
+    return Answer(content=said(request.last), delay=seconds, pace=pace)

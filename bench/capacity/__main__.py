@@ -14,7 +14,7 @@ _ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(_ROOT))
 
 _HERE = Path(__file__).parent
-_APART, _TOGETHER = _HERE / "measurements.json", _HERE / "measurements-together.json"
+_CARRIED, _COORDINATED = _HERE / "measurements.json", _HERE / "measurements-coordinator.json"
 _SEEN = _HERE / "seen.json"
 
 
@@ -22,14 +22,12 @@ def main() -> None:
     """Do what is asked for, and print it."""
     parser = argparse.ArgumentParser(prog="python -m bench.capacity", description=__doc__)
     parser.add_argument("what", choices=["measure", "check", "predict"])
-    parser.add_argument(
-        "--moves", choices=["coordinator", "worker"], default="coordinator", help="measure: who makes them"
-    )
+    parser.add_argument("--moves", choices=["coordinator", "worker"], default="worker", help="measure: who makes them")
     parser.add_argument("--measurements", type=Path, help="the JSON file to write, or to read")
     parser.add_argument("--images", type=Path, default=_ROOT / "docs" / "images", help="predict: where plots go")
     parser.add_argument("--again", action="store_true", help="check: compare with the real runs of the last time")
     given = parser.parse_args()
-    file = given.measurements or (_TOGETHER if given.moves == "worker" else _APART)
+    file = given.measurements or (_CARRIED if given.moves == "worker" else _COORDINATED)
     if given.what == "measure":
         from bench.capacity.measure import measure
 
@@ -43,7 +41,7 @@ def main() -> None:
     else:
         from bench.capacity.predict import predict
 
-        predict(file, _TOGETHER, given.images)
+        predict(file, _COORDINATED, given.images)
 
 
 if __name__ == "__main__":

@@ -21,9 +21,9 @@ from bench.capacity.simulate import Installation, Load, Outcome, simulate
 _LATENCY, _THREADS = 1.0, 8
 # Turns of a run, at least: a model's calls differ so much that the rate of 100 of them says little.
 _TURNS, _TURNS_OF_EACH = 1_600, 20
-# Worker processes and conversations at once: as many as there are threads, and three times as many. The last one wants
-# more CPU than two cores have.
-POINTS = ((1, 8), (2, 16), (4, 32), (1, 24), (2, 48), (4, 96), (8, 192))
+# Worker processes and conversations at once: as many as there are threads, three times as many, and more than two cores
+# can run.
+POINTS = ((2, 16), (4, 32), (2, 48), (8, 192))
 _RULE = "| ---: " * 10 + "|"
 
 

@@ -24,10 +24,10 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Demands:
-    """A turn of a model and one of a tool take turns; `together`: whoever replies makes the move, too.
+    """A turn of a model and one of a tool alternate; `carried`: a worker that replies makes the move and continues.
 
-    `model` is CPU of the server of models, which is there in a check only. `idle` is CPU a second of a process that
-    has nothing to do, by kind.
+    `handed` is the share of turns that begin with a claim: all of them, unless runs are carried. `model` is CPU of the
+    server of models, which is there in a check only. `idle` is CPU a second of a process with nothing to do, by kind.
     """
 
     move: Step
@@ -41,12 +41,14 @@ class Demands:
     idle: dict[str, float]
     flush: float
     wal_bytes: float
-    together: bool = False
+    carried: bool = False
+    handed: float = 1.0
 
     def of_station(self) -> dict[str, float]:
         """Seconds a turn by station: coordinators, workers, database, broker, model; the mean of both kinds."""
-        coordinator = [] if self.together else [self.move, self.publish]
-        worker = [self.claim, self.reply, self.wake] + ([self.move, self.publish] if self.together else [])
+        coordinator = [] if self.carried else [self.move, self.publish]
+        handing = [self.claim, self.publish] if self.carried else [self.claim]
+        worker = [self.reply, self.wake, *(_times(step, self.handed) for step in handing)]
         every = [*coordinator, *worker]
         call = (self.model_call.python + self.tool_call.python) / 2
         return {
@@ -57,20 +59,21 @@ class Demands:
             "model": self.model,
         }
 
-    def commits(self) -> int:
-        """Commits a turn."""
-        return self.move.commits + self.claim.commits + self.reply.commits
+    def commits(self) -> float:
+        """Commits a turn, on average."""
+        return self.move.commits + self.claim.commits * self.handed + self.reply.commits
 
 
 def demands(found: Measurements) -> Demands:
     """The way of a turn as measured.
 
     What a process used beyond its parts (Celery, its heartbeat, sweeps) is added to the first step that it does in a
-    turn, what the database's processes used beyond them to each in proportion.
+    turn, what the database's processes used beyond them to each in proportion. Where workers carry runs on, the move is
+    in the reply, and the costs of a claim and a publication are those of one that occurs.
     """
-    together = found.part("worker: move").calls > 0 or found.part("worker: publish").calls > 0.5
-    mover = "worker" if together else "coordinator"
-    more = _beyond(found)
+    carried = found.part("coordinator: move").calls < 0.5
+    handed = found.part("worker: claim").calls if carried else 1.0
+    more, fit = _beyond(found), _fit(found)
     scale = _database_scale(found)
     messages = sum(found.part(name).calls for name in _SENT)
     each = found.processes["broker"] / 1000 / messages if messages else 0.0
@@ -81,33 +84,41 @@ def demands(found: Measurements) -> Demands:
         # Nobody waits for a notice.
         awaited = [part for part, name in zip(parts, names, strict=True) if name.endswith(("publish", "wake"))]
         return Step(
-            python=(sum(part.cpu * part.calls for part in parts) + extra) / 1000,
+            python=(sum(_python(found, name, fit) * found.part(name).calls for name in names) + extra) / 1000,
             database=sum(part.database * part.calls for part in parts) * scale / 1000,
             commits=commits,
             broker=each * sent,
             confirm=sum(max(0.0, part.quick - part.cpu) * part.calls for part in awaited) / 1000,
         )
 
-    claim = step("worker: responder", "worker: claim", extra=more["worker"], commits=1)
+    around = step("worker: responder", extra=more["worker"])
     calls = {
-        who: Step(python=part.cpu / 1000, database=part.database * scale / 1000)
-        for who in ("llm", "agent")
-        for part in [found.part(f"worker: answer of {who}")]
+        who: Step(python=_python(found, name, fit) / 1000, database=found.part(name).database * scale / 1000)
+        for who, name in (("llm", "worker: answer of llm"), ("agent", "worker: answer of agent"))
     }
-    move = Step() if together else step("coordinator: move", extra=more["coordinator"], commits=1)
+    reply, claim = step("worker: reply", commits=1), step("worker: claim", commits=1)
+    if carried:
+        move, wake = Step(), Step()
+        reply, claim = replace(reply, python=reply.python + around.python), _times(claim, 1 / handed)
+        publish = _times(step("worker: publish", "worker: notice", "worker: wake"), 1 / handed)
+    else:
+        move, wake = step("coordinator: move", extra=more["coordinator"], commits=1), step("worker: wake")
+        claim = replace(claim, python=claim.python + around.python)
+        publish = step("coordinator: publish", "coordinator: notice")
     return Demands(
         move=move,
-        publish=step(f"{mover}: publish", f"{mover}: notice"),
+        publish=publish,
         claim=claim,
         model_call=calls["llm"],
         tool_call=calls["agent"],
-        reply=step("worker: reply", commits=1),
-        wake=Step() if together else step("worker: wake"),
+        reply=reply,
+        wake=wake,
         model=found.processes["model"] / 1000,
         idle={kind: value / 1000 for kind, value in found.idle.items()},
         flush=found.flush / 1000,
         wal_bytes=found.wal_bytes,
-        together=together,
+        carried=carried,
+        handed=handed,
     )
 
 
@@ -121,7 +132,38 @@ def scaled(found: Demands, factor: float) -> Demands:
     return replace(found, **steps)
 
 
-_SENT = tuple(f"{kind}: {part}" for kind in ("coordinator", "worker") for part in ("publish", "wake", "notice"))
+_SENT = tuple(
+    f"{kind}: {part}" for kind in ("gateway", "coordinator", "worker") for part in ("publish", "wake", "notice")
+)
+
+
+def _times(step: Step, factor: float) -> Step:
+    """The same step `factor` times as long; its commits stay."""
+    return replace(
+        step,
+        python=step.python * factor,
+        database=step.database * factor,
+        broker=step.broker * factor,
+        confirm=step.confirm * factor,
+    )
+
+
+def _python(found: Measurements, name: str, fit: dict[str, float]) -> float:
+    """CPU in milliseconds of one call of a part."""
+    return found.part(name).cpu * fit.get(name.partition(":")[0], 1.0)
+
+
+def _fit(found: Measurements) -> dict[str, float]:
+    """Factors that make the parts of a kind of process no more than it used.
+
+    Parts are counted from the start, with the loading of libraries in the first call of a model; processes after the
+    warm-up.
+    """
+    fit = {}
+    for kind, processes in (("coordinator", "coordinators"), ("worker", "workers")):
+        parts = sum(cost.cpu * cost.calls for name, cost in found.parts.items() if name.startswith(f"{kind}:"))
+        fit[kind] = min(1.0, found.processes[processes] / parts) if parts else 1.0
+    return fit
 
 
 def _beyond(found: Measurements) -> dict[str, float]:

@@ -37,7 +37,7 @@ class Plan:
     coordinators: int = 1
     coordinator_threads: int = 4
     latency: float = 1.0
-    moves: str = "coordinator"
+    moves: str = "worker"
 
 
 @dataclass

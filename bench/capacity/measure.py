@@ -22,7 +22,7 @@ _RUNS, _TURNS, _WARM, _IDLE = 12, 40, 2, 4.0
 _LATENCY = 0.2
 
 
-def measure(*, moves: str = "coordinator") -> Measurements:
+def measure(*, moves: str = "worker") -> Measurements:
     """Run some conversations and take their costs apart."""
     flush = _flush()
     plan = Plan(latency=_LATENCY, moves=moves)

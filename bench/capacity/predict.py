@@ -25,15 +25,14 @@ _RULE = "| ---: | ---: | ---: | ---: | --- | ---: |"
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """A way to build it: `coordinators` None: one for every 25 workers."""
+    """A way to run it; where coordinators move each turn, there is one for every 25 workers, otherwise two."""
 
     name: str
     demands: Demands
-    coordinators: int | None = None
 
     def outcome(self, workers: int) -> Outcome:
         """Of so many workers."""
-        coordinators = self.coordinators or max(2, -(-workers // _EACH))
+        coordinators = 2 if self.demands.carried else max(2, -(-workers // _EACH))
         places = Installation(
             workers=workers,
             threads=_THREADS,
@@ -52,16 +51,15 @@ class Scenario:
         return simulate(self.demands, places, load)
 
 
-def predict(apart: Path, together: Path, images: Path) -> None:
-    """Print a table for each scenario, and draw all of them."""
-    way = demands(read(apart))
+def predict(carried: Path, coordinated: Path, images: Path) -> None:
+    """Print a table for each scenario, and draw both of them."""
     scenarios = [
-        Scenario(name="two coordinators", demands=way, coordinators=2),
-        Scenario(name="coordinators grow along", demands=way),
+        Scenario(name="workers carry runs on", demands=demands(read(carried))),
+        Scenario(name="coordinators move each turn", demands=demands(read(coordinated))),
     ]
-    if together.exists():
-        scenarios.append(Scenario(name="moves with replies", demands=demands(read(together))))
-    print("seconds a turn:", ", ".join(f"{k} {v * 1000:.2f} ms" for k, v in way.of_station().items()))
+    for scenario in scenarios:
+        needs = scenario.demands.of_station()
+        print(f"{scenario.name}, CPU a turn:", ", ".join(f"{k} {v * 1000:.3f} ms" for k, v in needs.items()))
     found = {scenario.name: list(_table(scenario)) for scenario in scenarios}
     draw(SIZES, found, images / "capacity.png")
     print(f"drawn: {images / 'capacity.png'}")

@@ -20,7 +20,8 @@ class Installation:
     """Processes and machines. `shared`: cores that everything is on, instead of machines of their own.
 
     Each coordinator and each worker has an interpreter, which is at one thing at a time; unless shared, each has a core
-    for it. `wal` is what the log's disk writes, in bytes a second.
+    for it. `wal` is what the log's disk writes, in bytes a second. `slice_seconds`: a worker carries a run on for so
+    long where others wait.
     """
 
     workers: int
@@ -32,6 +33,7 @@ class Installation:
     shared: float | None = None
     wal: float = 200e6
     flush: float | None = None
+    slice_seconds: float = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +95,7 @@ class _Run:
         flush = demands.flush if installation.flush is None else installation.flush
         each = demands.wal_bytes / demands.commits() / installation.wal if demands.commits() else 0.0
         self._log = Log(env, flush, each * lump)
+        self._slice = installation.slice_seconds
         self._turns: list[tuple[float, float]] = []
 
     def outcome(self) -> Outcome:
@@ -120,41 +123,53 @@ class _Run:
 
     def _conversation(self, first: float) -> Steps:
         yield self._env.timeout(first)  # not all at once
+        yield from self._carried() if self._demands.carried else self._coordinated()
+
+    def _coordinated(self) -> Steps:
+        """A coordinator moves and publishes, a worker claims and replies."""
         model = True
         while True:
             answered = self._env.now
-            if not self._demands.together:
-                with self._movers.request() as mover:
-                    yield mover
-                    yield from self._move(self._coordinators)
-                    asked = self._env.now
-                    yield from self._do(self._coordinators, self._demands.publish)
-            else:
+            with self._movers.request() as mover:
+                yield mover
+                yield from self._do(self._coordinators, self._demands.move)
                 asked = self._env.now
-            yield from self._turn(model, answered, asked)
+                yield from self._do(self._coordinators, self._demands.publish)
+            with self._places.request() as place:
+                yield place
+                yield from self._do(self._workers, self._demands.claim)
+                yield from self._answer(model, answered, asked)
+                yield from self._do(self._workers, self._demands.wake)
             model = not model
 
-    def _turn(self, model: bool, answered: float, asked: float) -> Steps:
-        demands = self._demands
-        with self._places.request() as place:
-            yield place
-            process = self._workers
-            yield from self._do(process, demands.claim)
-            begun = self._env.now
-            if model:
-                yield from self._do(process, demands.model_call)
-                yield from self._use(self._cores, 2 * demands.model)  # a tool's turn has none
-                yield self._env.timeout(self._load.latency(self._random))
-            else:
-                yield from self._do(process, demands.tool_call)
-            worked = self._env.now - begun
-            yield from self._do(process, demands.reply)
-            now = self._env.now
-            self._turns.append((now - asked, now - answered - worked))
-            yield from self._do(process, demands.publish if demands.together else demands.wake)
+    def _carried(self) -> Steps:
+        """A worker claims, and answers until its slice is over and others wait."""
+        model = True
+        while True:
+            answered = self._env.now
+            with self._places.request() as place:
+                yield place
+                until = self._env.now + self._slice
+                yield from self._do(self._workers, self._demands.claim)
+                while True:
+                    yield from self._answer(model, answered, answered)
+                    model, answered = not model, self._env.now
+                    if self._places.queue and answered >= until:
+                        break
+                yield from self._do(self._workers, self._demands.publish)
 
-    def _move(self, process: _Pool) -> Steps:
-        yield from self._do(process, self._demands.move)
+    def _answer(self, model: bool, answered: float, asked: float) -> Steps:
+        demands, process, begun = self._demands, self._workers, self._env.now
+        if model:
+            yield from self._do(process, demands.model_call)
+            yield from self._use(self._cores, 2 * demands.model)  # a tool's turn has none
+            yield self._env.timeout(self._load.latency(self._random))
+        else:
+            yield from self._do(process, demands.tool_call)
+        worked = self._env.now - begun
+        yield from self._do(process, demands.reply)
+        now = self._env.now
+        self._turns.append((now - asked, now - answered - worked))
 
     def _do(self, process: _Pool, step: Step) -> Steps:
         if step.python:

@@ -51,10 +51,11 @@ class Player:
         before, wall, plays = self._times(), 0.0, 0
         while wall < _LEAST_SECONDS and plays < _MOST_PLAYS:
             self._order(turns, conversations)
-            told = self._listen(protocol.PLAYED)
-            wall, plays = wall + told["seconds"], plays + 1
+            wall, plays = wall + self._listen(protocol.PLAYED)["seconds"], plays + 1
         taken = turns_of(turns) * conversations * plays
         seconds = cpu.used(before, self._times())
+        self._say(protocol.ASK_STORED)
+        stored = self._listen(protocol.STORED)["bytes_per_turn"]
         return Sample(
             contender=self.contender.name,
             round=round_number,
@@ -62,7 +63,7 @@ class Player:
             conversations=conversations,
             rate=taken / wall,
             cpu_ms={group: value * 1000 / taken for group, value in seconds.items()},
-            bytes_per_turn=told.get("bytes_per_turn"),
+            bytes_per_turn=stored,
         )
 
     def warm_up(self) -> None:
@@ -75,9 +76,12 @@ class Player:
         return cpu.times(self._pids, self._database, broker="rabbitmq" in self.contender.needs)
 
     def _order(self, turns: int, conversations: int) -> None:
+        self._say(protocol.order(turns, conversations))
+
+    def _say(self, line: str) -> None:
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(protocol.order(turns, conversations))
+            self._process.stdin.write(line)
             self._process.stdin.flush()
         except BrokenPipeError as error:
             raise self._failed("ended early") from error

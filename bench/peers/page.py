@@ -59,7 +59,7 @@ _CONFIGURED = """## How each peer is configured
   [guide](https://docs.celeryq.dev/en/stable/userguide/optimizing.html) wants many for short tasks. Messages are
   persistent."""
 
-_GUARANTEES = """## What each guarantees
+_GUARANTEES = """## Guarantees
 
 Settings as each contender found them. `synchronous` of SQLite: 1 is NORMAL, 2 is FULL."""
 

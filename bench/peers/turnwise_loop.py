@@ -6,10 +6,10 @@ import argparse
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import sqlalchemy
 
@@ -36,24 +36,35 @@ def main() -> None:
     parser.add_argument("way", choices=WAYS)
     parser.add_argument("urls", nargs="*", help="of the database and the broker")
     given = parser.parse_args()
-    with _ready(given.way, given.urls) as (play, settings, pids):
-        protocol.answer(play, settings=settings, packages=["turnwise"], pids=pids)
+    with _ready(given.way, given.urls) as ready:
+        protocol.answer(
+            ready.play, settings=ready.settings, packages=["turnwise"], pids=ready.pids, stored=ready.stored
+        )
+
+
+class _Ready(NamedTuple):
+    play: Play
+    settings: dict[str, str]
+    pids: Sequence[int] = ()
+    stored: Callable[[], float | None] = lambda: None
 
 
 @contextmanager
-def _ready(way: str, urls: list[str]) -> Iterator[tuple[Play, dict[str, str], list[int]]]:
+def _ready(way: str, urls: list[str]) -> Iterator[_Ready]:
     if way in ("sync", "async"):
-        yield _play_sync if way == "sync" else _play_async, {"record": "none"}, []
+        yield _Ready(_play_sync if way == "sync" else _play_async, {"record": "none"})
     elif way in _SERVICES:
         database, broker = urls
         with distributed.running(database, broker, services=_SERVICES[way], moves=_MOVES) as services:
             settings = {"moves": _MOVES, **_asked(services.store, ["synchronous_commit"])}
-            yield _play_served(services.store, services.bus), settings, services.pids
+            served_loop = _ServedLoop(services.store, services.bus)
+            yield _Ready(served_loop.play, settings, services.pids, served_loop.stored)
     else:
         synchronous: Literal["NORMAL", "FULL"] = "FULL" if way == "embedded-full" else "NORMAL"
         with embedded.server(synchronous=synchronous, moves=_MOVES) as (store, bus):
             settings = {"moves": _MOVES, **_asked(store, ["journal_mode", "synchronous"])}
-            yield _play_served(store, bus), settings, []
+            served_loop = _ServedLoop(store, bus)
+            yield _Ready(served_loop.play, settings, (), served_loop.stored)
 
 
 def _play_sync(turns: int, conversations: int) -> dict[str, float]:
@@ -78,12 +89,20 @@ async def _play_together(turns: int, conversations: int) -> float:
     return time.perf_counter() - begun
 
 
-def _play_served(store: Store, bus: Bus) -> Play:
-    def play(turns: int, conversations: int) -> dict[str, float]:
-        runs, seconds = served.play(store, bus, turns, conversations, _PATIENCE)
-        return {"seconds": seconds, "bytes_per_turn": store.inspector.bytes_stored(runs[0]) / turns_of(turns)}
+class _ServedLoop:
+    """Plays on a record, and looks at what the last play left there."""
 
-    return play
+    def __init__(self, store: Store, bus: Bus) -> None:
+        self._store, self._bus = store, bus
+        self._run, self._turns = "", 0
+
+    def play(self, turns: int, conversations: int) -> dict[str, float]:
+        runs, seconds = served.play(self._store, self._bus, turns, conversations, _PATIENCE)
+        self._run, self._turns = runs[0], turns_of(turns)
+        return {"seconds": seconds}
+
+    def stored(self) -> float:
+        return self._store.inspector.bytes_stored(self._run) / self._turns
 
 
 def _asked(store: Store, names: list[str]) -> dict[str, str]:

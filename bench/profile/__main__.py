@@ -12,7 +12,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from bench.profile import distributed, embedded
-from bench.profile.turn import Turn
 
 
 def main() -> None:
@@ -20,15 +19,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.profile", description=__doc__)
     parser.add_argument("way", choices=["embedded", "distributed"])
     parser.add_argument("--turns", type=int, default=200, help="the length of the conversation that is measured")
-    parser.add_argument("--moves", choices=["coordinator", "worker"], default="coordinator")
+    parser.add_argument("--moves", choices=["worker", "coordinator"], default="worker")
+    parser.add_argument(
+        "--pools",
+        action=argparse.BooleanOptionalAction,
+        help="a worker for models and another for tools (default: with --moves coordinator)",
+    )
     given = parser.parse_args()
-    print(_profile(given.way, given.turns, given.moves).table())
-
-
-def _profile(way: str, turns: int, moves: str) -> Turn:
-    if way == "embedded":
-        return embedded.profile(turns, moves=moves)
-    return distributed.profile(turns, moves=moves)
+    if given.way == "embedded":
+        turn = embedded.profile(given.turns, moves=given.moves, pools=bool(given.pools))
+    else:
+        turn = distributed.profile(given.turns, moves=given.moves, pools=given.pools)
+    print(turn.table())
 
 
 if __name__ == "__main__":

@@ -15,8 +15,14 @@ from bench.profile.application import FOLDER
 from bench.profile.turn import Turn
 
 
-def profile(turns: int, *, moves: str = "coordinator") -> Turn:
-    """Measure one conversation of so many turns; raises `NoPostgresError`, `BrokerMissing`."""
+def profile(turns: int, *, moves: str = "worker", pools: bool | None = None) -> Turn:
+    """Measure one conversation of so many turns; raises `NoPostgresError`, `BrokerMissing`.
+
+    With `pools` one worker serves models and another tools, so every turn goes from the one to the other. By default it
+    is one worker where workers carry runs on, since that shows what carrying saves, and two where they do not.
+    """
+    if pools is None:
+        pools = moves == "coordinator"
     with (
         TemporaryDirectory(prefix="turnwise-profile-") as folder,
         fresh_rabbitmq() as broker,
@@ -30,6 +36,7 @@ def profile(turns: int, *, moves: str = "coordinator") -> Turn:
             moves=moves,
             app="bench.profile.application:app",
             variables={FOLDER: folder},
+            services=distributed.POOLS if pools else distributed.TOGETHER,
         )
         done = turns_of(turns) + turns_of(distributed.WARM_UP)
         return Turn(way="distributed", parts=gather(Path(folder), done))

@@ -10,11 +10,11 @@ from bench.counting import turns_of
 from bench.profile.turn import Turn
 
 
-def profile(turns: int, url: str | None = None, *, moves: str = "coordinator") -> Turn:
+def profile(turns: int, url: str | None = None, *, moves: str = "worker", pools: bool = False) -> Turn:
     """Measure one conversation of so many turns on the database `url` (default: a SQLite file)."""
     account = watched()
     try:
-        with embedded.server(url, moves=moves) as (store, bus):
+        with embedded.server(url, moves=moves, pools=pools) as (store, bus):
             served.measure("warm-up", store, bus, 10, 1, _own)
             account.clear()
             served.measure("embedded", store, bus, turns, 1, _own)

@@ -48,8 +48,9 @@ if TYPE_CHECKING:
     from turnwise.integrations.retrieval.splitting import ingest_documents, split_document, split_text
     from turnwise.integrations.retrieval.store import VectorStore
     from turnwise.machine.sequences import AgentEvent, DoneSequence, EventType
-    from turnwise.messages.document import ChatDocLoggerFields, ChatDocMetaData, ChatDocument
+    from turnwise.messages.document import ChatDocMetaData, ChatDocument
     from turnwise.messages.entity import Entity, StatusCode
+    from turnwise.messages.log_fields import ChatDocLoggerFields
     from turnwise.messages.signals import AT, DONE, NO_ANSWER, PASS, PASS_TO, SEND_TO, USER_QUIT_STRINGS
     from turnwise.messages.stop_reason import StopReason
     from turnwise.messages.tool_message import ToolMessage
@@ -303,7 +304,8 @@ _NAMES_BY_MODULE = {
     "turnwise.models.tokens.usage": ["LLMTokenUsage"],
     "turnwise.models.mock": ["MockLMConfig", "MockLM"],
     "turnwise.models.openai.config": ["OpenAIGPTConfig"],
-    "turnwise.messages.document": ["ChatDocLoggerFields", "ChatDocMetaData", "ChatDocument"],
+    "turnwise.messages.document": ["ChatDocMetaData", "ChatDocument"],
+    "turnwise.messages.log_fields": ["ChatDocLoggerFields"],
     "turnwise.messages.tool_message": ["ToolMessage"],
     "turnwise.messages.xml.tool_message": ["XMLToolMessage"],
     "turnwise.integrations.retrieval.config": ["PgVectorConfig", "SqliteVectorConfig", "VectorStoreConfig"],

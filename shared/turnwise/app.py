@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from turnwise.base.garbage import collections_paused
 from turnwise.errors import ApplicationError, UnknownTaskError
 from turnwise.tasks.own_attributes import survey
 from turnwise.tasks.task import Task
 from turnwise.tasks.tree import TaskTree
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+    from decimal import Decimal
+
+    from turnwise.schedules.catching_up import CatchUp
+    from turnwise.schedules.declared import DeclaredSchedule, Overlap
 
 Factory = Callable[[], Task[Any]]
 F = TypeVar("F", bound=Factory)
@@ -29,30 +37,133 @@ class App:
         self.name = name
         self.version = version
         self._factories: dict[str, Factory] = {}
+        self._descriptions: dict[str, str] = {}
         self._trees: dict[str, TaskTree] = {}
+        self._schedules: dict[tuple[str, str], DeclaredSchedule] = {}
 
     @overload
     def task(self, factory: F) -> F: ...
 
     @overload
-    def task(self, factory: None = None, *, name: str) -> Callable[[F], F]: ...
+    def task(self, factory: None = None, *, name: str = "", description: str = "") -> Callable[[F], F]: ...
 
-    def task(self, factory: F | None = None, *, name: str = "") -> F | Callable[[F], F]:
-        """Decorate a factory; its task is known by `name`, or the function's name."""
+    def task(self, factory: F | None = None, *, name: str = "", description: str = "") -> F | Callable[[F], F]:
+        """Decorate a factory; its task is known by `name`, or the function's name.
+
+        `description` tells callers what the task does; without one, the first paragraph of the function's docstring.
+        """
 
         def register(function: F) -> F:
             key = name or function.__name__
             if key in self._factories:
                 raise ApplicationError(f"application {self.name!r} has two tasks named {key!r}; rename one")
             self._factories[key] = function
+            self._descriptions[key] = description or _first_paragraph(function)
             return function
 
         return register(factory) if factory is not None else register
+
+    def schedule(
+        self,
+        task: str | None = None,
+        *,
+        message: str,
+        cron: str | None = None,
+        every: float | timedelta | None = None,
+        at: datetime | None = None,
+        timezone: str = "UTC",
+        name: str | None = None,
+        tenant: str = "default",
+        catch_up: CatchUp = "last",
+        catch_up_limit: int = 10,
+        overlap: Overlap = "skip",
+        jitter: float = 0.0,
+        start_at: datetime | None = None,
+        end_at: datetime | None = None,
+        session_id: str | None = None,
+        priority: int = 0,
+        tags: Sequence[str] = (),
+        metadata: dict[str, Any] | None = None,
+        max_cost: Decimal | str | None = None,
+        max_tokens: int | None = None,
+        turns: int | None = None,
+        deadline: float | None = None,
+        on_limit: Literal["end", "wait"] | None = None,
+    ) -> Callable[[F], F]:
+        """Have servers submit `message` to a task on a schedule: a line of `cron`, `every` so often, or once, `at`.
+
+        Decorates the factory of the task, above `@app.task`, or names the `task`. Durations are seconds; times without
+        an offset are those of the wall clock in `timezone`. A task has several schedules if each has a `name`. The
+        page about schedules explains the rest. Raises `InvalidScheduleError`.
+        """
+        from turnwise.schedules.declared import declared, run_terms  # only who declares one needs its rules
+
+        terms = run_terms(
+            session_id=session_id,
+            priority=priority,
+            tags=tags,
+            metadata=metadata,
+            max_cost=max_cost,
+            max_tokens=max_tokens,
+            turns=turns,
+            deadline=deadline,
+            on_limit=on_limit,
+        )
+
+        def declare(key: str) -> None:
+            made = declared(
+                task=key,
+                message=message,
+                name=name,
+                tenant=tenant,
+                cron=cron,
+                every=every,
+                at=at,
+                timezone=timezone,
+                start_at=start_at,
+                end_at=end_at,
+                jitter=jitter,
+                catch_up=catch_up,
+                catch_up_limit=catch_up_limit,
+                overlap=overlap,
+                run=terms,
+            )
+            if self._schedules.setdefault((tenant, made.name), made) is not made:
+                raise ApplicationError(
+                    f"application {self.name!r} has two schedules named {made.name!r}; give one another name"
+                )
+
+        def of_factory(function: F) -> F:
+            if task is None:
+                declare(self._name_of(function))
+            return function
+
+        if task is not None:
+            declare(task)
+        return of_factory
+
+    @property
+    def schedules(self) -> list[DeclaredSchedule]:
+        """The schedules that this code declares."""
+        return list(self._schedules.values())
+
+    def _name_of(self, factory: Factory) -> str:
+        for key, known in self._factories.items():
+            if known is factory:
+                return key
+        raise ApplicationError(
+            f"{getattr(factory, '__name__', factory)!r} is no task of application {self.name!r}; put @app.schedule "
+            "above @app.task, or name the task: app.schedule(task, ...)"
+        )
 
     @property
     def tasks(self) -> list[str]:
         """Names of the tasks, in the order in which they were declared."""
         return list(self._factories)
+
+    def description(self, name: str) -> str:
+        """Return what the application says about the task; empty where it says nothing."""
+        return self._descriptions.get(name, "")
 
     def build(self, name: str) -> Task[Any]:
         """A new task tree; raises `UnknownTaskError`, or `ApplicationError` if the factory fails."""
@@ -83,6 +194,18 @@ class App:
             raise ApplicationError(f"application {self.name!r} has no tasks; decorate a factory with @app.task")
         for name in self.tasks:
             self.tree(name)
+        for schedule in self.schedules:
+            if schedule.task not in self._factories:
+                known = ", ".join(self.tasks)
+                raise ApplicationError(
+                    f"the schedule {schedule.name!r} is for the task {schedule.task!r}, which application "
+                    f"{self.name!r} does not have; it has: {known}"
+                )
+
+
+def _first_paragraph(function: Factory) -> str:
+    text = inspect.getdoc(function) if inspect.isroutine(function) else None
+    return " ".join((text or "").partition("\n\n")[0].split())
 
 
 def load_app(target: str | None) -> App:

@@ -10,11 +10,12 @@ import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from tests.chaos import memory, real_run, report
+from tests.chaos import faults, memory, real_run, report
 from tests.chaos.folder import run_folder
 from tests.chaos.servers import ServerMissingError
-from tests.chaos.stage import CARRYING, Broker, Setting
+from tests.chaos.stage import Broker, Setting
 
 
 def main() -> int:
@@ -25,18 +26,28 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of conversations and faults; default: %(default)s")
     parser.add_argument("--broker", choices=("rabbitmq", "redis", "both"), default="both")
     parser.add_argument("--at-once", type=int, default=30, metavar="N", help="conversations; default: %(default)s")
-    parser.add_argument("--moves", choices=("coordinator", "worker"), default="coordinator", help="TURNWISE_MOVES")
+    parser.add_argument("--moves", choices=("worker", "coordinator"), default="worker", help="TURNWISE_MOVES")
+    parser.add_argument("--kills", action="store_true", help="no other faults than kill -9 of processes")
+    parser.add_argument(
+        "--gap", type=float, default=3.0, metavar="S", help="seconds between faults, at least; default: %(default)s"
+    )
     parser.add_argument("--keep", action="store_true", help="leave logs and data where they are, and say where")
     given = parser.parse_args()
     # Told to end, it ends what it has started as well.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     count = given.conversations or (1000 if given.memory else 200)
+    chosen: dict[str, Any] = {"kinds": faults.KILLS} if given.kills else {}
     brokers: list[Broker] = ["rabbitmq", "redis"] if given.broker == "both" else [given.broker]
     held = []
     for broker in brokers:
-        setting = Setting(broker=broker, seed=given.seed, at_once=given.at_once)
-        if given.moves == "worker":
-            setting = replace(setting, sizes=CARRYING, settings={"moves": "worker"})
+        setting = Setting(
+            broker=broker,
+            seed=given.seed,
+            at_once=given.at_once,
+            gap=given.gap,
+            settings={"moves": given.moves},
+            **chosen,
+        )
         print(f"\n== PostgreSQL and {broker}, {count} conversations, seed {given.seed}", flush=True)
         with run_folder(keep=given.keep) as folder:
             try:

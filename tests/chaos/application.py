@@ -9,7 +9,7 @@ from decimal import Decimal
 from pydantic import BaseModel
 from tests.chaos import ledgers, model, words
 
-from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task, ToolMessage
+from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, OpenAIGPTConfig, Task, ToolMessage
 
 # USD per million tokens of the model.
 INPUT_PRICE, OUTPUT_PRICE = Decimal(1), Decimal(2)
@@ -121,3 +121,10 @@ def caller() -> Task:
 def diary() -> Task:
     """Goes on in the next run of the session."""
     return _team("diary", restart=False)
+
+
+@app.task
+def tick() -> Task:
+    """The task of the schedule; no provider is asked."""
+    model = MockLMConfig(default_response="DONE ticked")
+    return Task(ChatAgent(ChatAgentConfig(name="ticker", llm=model)), interactive=False)

@@ -139,7 +139,7 @@ class Trouble:
                     return
                 if not fault.overlaps:
                     self._settle()
-                if fault.kind == "kill" and not self._fleet.await_another(fault.target):
+                if fault.kind == "kill" and not self._fleet.await_role(fault.target):
                     continue
                 self._tell(str(fault))
                 self.happened.append(self._carry_out(fault))

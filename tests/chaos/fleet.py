@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.chaos.servers import Server
 from tests.e2e.processes import Process, environment, free_port
+from tests.e2e.waiting import until
 from tests.support.tcp_proxy import TcpProxy
 
 _APP = "tests.chaos.application:app"
@@ -22,6 +23,8 @@ _ARGUMENTS: Mapping[str, list[str]] = {
 }
 # How often each process is looked at; one that has ended is started again then.
 _LOOK = 0.25
+# Seconds for processes to come up, on a machine that others load, and behind servers that start again.
+_START = 180.0
 
 
 class Lane:
@@ -81,19 +84,31 @@ class Fleet:
             process.kill()
             return process.pid
 
-    def await_another(self, name: str) -> bool:
+    def await_role(self, name: str) -> bool:
         """Wait until `name`, and all others of its role, can work; False if that takes too long.
 
-        A role of which nobody is left recovers as fast as a process starts, which is a matter of the machine.
+        A role of which nobody is left recovers as fast as a process starts, which is a matter of the machine. One that
+        ended by itself, as it began while a server was away, is started again and waited for as well.
         """
         role = name.partition("-")[0]
-        mates = [self.processes[other] for other in self.names if other.startswith(role)]
+        return self._await([other for other in self.names if other.startswith(role)])
+
+    def await_all(self) -> None:
+        """Wait until every process can work, so that whoever asks them next is not told of the last fault."""
+        if not self._await(self.names):
+            raise TimeoutError(f"not every process came back within {_START:g} s after the last fault")
+
+    def _await(self, names: Sequence[str]) -> bool:
         try:
-            for mate in mates:
-                mate.wait_ready()
-        except (RuntimeError, TimeoutError):  # it has just ended by itself, or does not come up
+            until(lambda: all(map(self._works, names)), "processes that can work", patience=_START)
+        except TimeoutError:
             return False
         return True
+
+    def _works(self, name: str) -> bool:
+        with self._lock:
+            process = self.processes[name]
+        return process.running and process.ready
 
     def pids(self) -> dict[str, int]:
         """By name."""

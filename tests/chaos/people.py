@@ -38,6 +38,7 @@ class People:
         record: Record,
         conversations: Sequence[Conversation],
         resolve: Callable[[Client, Json, str], None],
+        webhook_of: Callable[[str], Mapping[str, Any] | None],
         *,
         at_once: int,
     ) -> None:
@@ -45,6 +46,7 @@ class People:
         self._record = record
         self._todo = list(conversations)
         self._resolve = resolve
+        self._webhook_of = webhook_of
         self._at_once = at_once
         self._by_case = {one.case: one for one in conversations}
         self._under_way: set[str] = set()
@@ -105,6 +107,7 @@ class People:
             deadline=one.deadline,
             session_id=one.session,
             tags=[one.case],
+            webhook=self._webhook_of(one.case),
             idempotency_key=one.case,
         )
         self.runs[one.case] = run.id

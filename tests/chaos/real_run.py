@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.chaos import checks, conversations, quiet, recovery
+from tests.chaos import checks, conversations, quiet, recovery, schedules, webhooks
 from tests.chaos.billing import bills
 from tests.chaos.checks import Finding, Played
 from tests.chaos.conversations import Conversation
@@ -76,6 +76,8 @@ def play(
     tell(f"starting PostgreSQL, {setting.broker}, the model and {sum(setting.sizes.values())} processes")
     with Stage(setting, folder) as stage:
         people, trouble = stage.people(made), stage.trouble(tell, planned)
+        stage.receivers.begin(stage.client)
+        ticker = schedules.begin(stage.client)
         tell("the conversations begin")
         trouble.start()
 
@@ -86,11 +88,15 @@ def play(
 
         all_ended = people.run(_PATIENCE, progress)
         trouble.finish() if planned is not None else trouble.stop()
+        # The last fault may have come after the last end, and what follows asks the gateway, and asks once.
+        stage.fleet.await_all()
         tell("all have ended" if all_ended else "some have not ended")
-        return _outcome(programme, stage, people, trouble)
+        found = schedules.end(stage.client, ticker, tell)
+        found += webhooks.end(stage.receivers, stage.record, people.runs, tell)
+        return _outcome(programme, stage, people, trouble, found)
 
 
-def _outcome(programme: Programme, stage: Stage, people: People, trouble: Trouble) -> Outcome:
+def _outcome(programme: Programme, stage: Stage, people: People, trouble: Trouble, more: Sequence[Finding]) -> Outcome:
     made = programme.conversations
     played = checks.fetch(stage.client, made, people.runs)
     return Outcome(
@@ -105,6 +111,7 @@ def _outcome(programme: Programme, stage: Stage, people: People, trouble: Troubl
             checks.transcripts(played, programme.wanted),
             checks.gaps(played),
             *_outside(made, played, stage),
+            *more,
             checks.promises(stage.record),
             *checks.left_behind(stage.record),
             *_met(people),

@@ -83,6 +83,16 @@ class Record:
         """Return what should not be held once everything has ended, by its kind."""
         return {what: [row["id"] for row in self._all(query)] for what, query in _LEFT.items()}
 
+    def events(self, types: Sequence[str]) -> list[tuple[str, int, str]]:
+        """Run, number and type of every event of these types."""
+        rows = self._all("SELECT run_id, seq, type FROM events WHERE type = ANY(%s)", list(types))
+        return [(row["run_id"], row["seq"], row["type"]) for row in rows]
+
+    def undelivered(self) -> list[str]:
+        """Webhooks of which no one has noted that they were delivered, with their states."""
+        rows = self._all("SELECT concat(id, ' ', state) AS one FROM webhook_deliveries WHERE state <> 'delivered'")
+        return [row["one"] for row in rows]
+
     def attempts(self) -> list[Row]:
         """Return the number of asks by their attempts."""
         return self._all("SELECT attempts, count(*) AS n FROM asks GROUP BY attempts ORDER BY attempts")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from tests.chaos import faults, inbox, ledgers, model
+from tests.chaos import faults, inbox, ledgers, model, webhooks
 from tests.chaos.conversations import Conversation
 from tests.chaos.fake_model import FakeModel
 from tests.chaos.faults import Fault, Trouble
@@ -21,9 +21,8 @@ from tests.e2e.processes import environment, run_command
 from turnwise.client import Client
 
 Broker = Literal["rabbitmq", "redis"]
-SIZES = {"gateway": 1, "coordinator": 2, "llm": 2, "agent": 2}
-# Workers that serve both kinds of queue, so that they carry runs on where the settings let them.
-CARRYING = {"gateway": 1, "coordinator": 2, "worker": 4}
+# Workers that serve both kinds of queue carry runs on; the others hand them over.
+SIZES = {"gateway": 1, "coordinator": 2, "llm": 1, "agent": 1, "worker": 2}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +76,9 @@ class Stage:
             raise RuntimeError(f"turnwise migrate failed: {migrated.stderr}")
         provider = FakeModel(folder / "model", pace=self.setting.pace, requests=self.setting.requests)
         self.model = self._end.enter_context(provider)
+        self.receivers = self._end.enter_context(webhooks.Receivers())
         extra = {
+            **webhooks.SETTINGS,
             "OPENAI_BASE_URL": self.model.base_url,
             "OPENAI_API_KEY": "none",
             ledgers.TOOL_LOG: str(self.tool_log),
@@ -97,7 +98,8 @@ class Stage:
     def people(self, conversations: Sequence[Conversation]) -> People:
         """Those who have these conversations."""
         resolve = inbox.Resolver(self.tool_log)
-        return People(self.client, self.record, conversations, resolve, at_once=self.setting.at_once)
+        webhook_of = self.receivers.of_case
+        return People(self.client, self.record, conversations, resolve, webhook_of, at_once=self.setting.at_once)
 
     def trouble(self, tell: Callable[[str], None], planned: Iterator[Fault] | None = None) -> Trouble:
         """The faults `planned`, else those of the setting's seed."""

@@ -73,7 +73,7 @@ def test_what_is_no_envelope_is_refused_with_its_fault(data: object, said: str) 
 
 
 def test_the_schema_tells_the_envelopes_apart_by_kind() -> None:
-    kinds = {"ask", "move", "run", "cancel", "watch", "watch.text", "llm.delta", "llm.deltas"}
+    kinds = {"ask", "move", "run", "cancel", "watch", "watch.run", "watch.text", "llm.delta", "llm.deltas"}
     assert set(schema()["discriminator"]["mapping"]) == kinds
 
 

@@ -8,13 +8,14 @@ from decimal import Decimal
 
 import pytest
 from tests.support.kept_values import kept
-from tests.support.store_parts import asked_run, new_queue, new_worker
+from tests.support.store_parts import asked_run, new_ask, new_queue, new_worker
 
 from turnwise.base.waits import RetryWait
 from turnwise.record.database.database import Database
 from turnwise.record.runs.kept_errors import CodedError
 from turnwise.record.runs.outcomes import Deferral, FailedCall, Reply
 from turnwise.record.runs.records import Claim, NewDocument, NewHistory, Usage
+from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
@@ -75,6 +76,50 @@ def test_no_ask_is_claimed_twice_by_concurrent_workers(store: Store) -> None:
     while claim := store.worker.claim(queue, worker):  # a worker may give up while others hold the last runs
         taken.append(claim.ask.run_id)
     assert set(taken) == made
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_claim_tells_enough_of_the_run_for_the_reply_and_the_move_unless_the_run_has_changed(
+    store: Store, changed: bool
+) -> None:
+    queue = new_queue()
+    run = asked_run(store, queue)
+    claim = _claimed(store, queue, new_worker(store, queue))
+    if changed:
+        store.tenant(DEFAULT_TENANT).request_cancel(run.id)
+    locked: list[bool] = []
+
+    def move(transaction: RunTransaction) -> None:
+        (frame,) = transaction.frames()
+        transaction.save_frame(frame.no, {"step": frame.state["step"] + 1})
+        assert transaction.documents(["doc-1"]) == {"doc-1": {"content": "hello"}}
+        assert transaction.agent("triage").key == "triage"
+        transaction.add_ask(new_ask(queue, turn=2))
+        locked.append(transaction.is_locked)
+
+    assert store.worker.reply(claim, Reply(kind="nothing"), then=move)
+
+    assert locked[-1] is changed
+    with store.coordinator.locked(run.id) as transaction:
+        assert [frame.state for frame in transaction.frames()] == [{"step": 1}]
+        assert (transaction.run.cancel_requested_at is not None) is changed
+
+
+def test_a_run_that_was_deferred_is_known_as_it_is_after_the_claim(store: Store) -> None:
+    queue = new_queue()
+    run = asked_run(store, queue)
+    worker = new_worker(store, queue)
+    deferral = Deferral(seconds=-1.0, waiting_for=RetryWait())
+    assert store.worker.defer(_claimed(store, queue, worker), deferral)
+    assert store.inspector.run(run.id).status == "waiting"
+
+    claim = _claimed(store, queue, worker)
+    seen: list[tuple[str, bool]] = []
+    reply = Reply(kind="nothing")
+    assert store.worker.reply(claim, reply, then=lambda tx: seen.append((tx.run.status, tx.is_locked)))
+
+    assert seen == [("running", False)]
+    assert store.inspector.run(run.id).status == "running"
 
 
 def test_a_reply_is_written_with_everything_that_it_changes(store: Store) -> None:

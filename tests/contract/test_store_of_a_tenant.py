@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 import inspect
+import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
+from tests.support.schedule_parts import run_of, terms
 from tests.support.store_parts import asked_run, begun_run, new_queue, new_run, new_worker
+from tests.support.webhook_parts import new_webhook
 
 from turnwise.base.ids import new_id
+from turnwise.base.waits import ProviderLimitWait
 from turnwise.errors import InvalidRequestError, NotFoundError, QuotaExceededError, TurnwiseError
+from turnwise.models.limits.provider import Provider, ProviderWait, Target
+from turnwise.models.limits.window import Caps
+from turnwise.record.batches.batch_record import NewBatch, NewItem
 from turnwise.record.database.database import Database
+from turnwise.record.database.sample_tables import samples
+from turnwise.record.database.schema import runs
+from turnwise.record.database.webhook_tables import webhook_deliveries
+from turnwise.record.roles.batches import BatchRole
+from turnwise.record.roles.schedules import ScheduleRole
 from turnwise.record.roles.tenant import TenantRole
+from turnwise.record.roles.webhooks import WebhookRole
 from turnwise.record.runs.idempotency import Once
-from turnwise.record.runs.outcomes import Parking, Reply, Resolution
+from turnwise.record.runs.outcomes import Deferral, Parking, Reply, Resolution
 from turnwise.record.runs.records import NewDocument, NewFork, RunFilter, Usage
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.upkeep.purging import Retention
+from turnwise.record.upkeep.sampling import FLEET
 
 SECRET = "the secret of the owner"
 
@@ -37,17 +54,41 @@ class Possessions:
     asking: str
     failed: str
     parked: str
+    schedule: str
+    batch: str
+    webhook: str
+    delivery: str
     parked_ask: str = "ask-1-1"
 
     @property
     def marks(self) -> tuple[str, ...]:
         """Return the parts of it that another tenant must not see."""
-        return (self.tenant, self.queue, self.session, self.asking, self.failed, self.parked, SECRET)
+        things = (
+            self.queue,
+            self.session,
+            self.asking,
+            self.failed,
+            self.parked,
+            self.webhook,
+            self.delivery,
+            self.schedule,
+            self.batch,
+        )
+        return (self.tenant, *things, SECRET)
 
 
 # Nothing of this is there.
 MISSING = Possessions(
-    tenant="nobody", queue="no-queue", session="no-session", asking="run_0", failed="run_1", parked="run_2"
+    tenant="nobody",
+    queue="no-queue",
+    session="no-session",
+    asking="run_0",
+    failed="run_1",
+    parked="run_2",
+    schedule="no-schedule",
+    batch="bat_0",
+    webhook="hook_0",
+    delivery="msg_0",
 )
 # Calls a method about what `its` names, as the tenant of that name.
 Case = Callable[[Store, str, Possessions], object]
@@ -61,39 +102,92 @@ def _fork(run: str) -> NewFork:
     return NewFork(id=new_id("run"), at=1, version="1", idempotency_key="forked", body_hash="h")
 
 
+def _batch() -> NewBatch:
+    return NewBatch(id=new_id("bat"), task="support", concurrency=5, key="own")
+
+
+def _unfinished(store: Store, me: str, its: Possessions) -> list[str]:
+    return [its.batch for _ in store.tenant(me).batches.unfinished_of_batch(its.batch)]
+
+
 def _today() -> date:
     return datetime.now(UTC).date()
 
 
+def _worked(store: Store, tenant: str) -> int:
+    return sum(step.turns for step in store.tenant(tenant).series(0, 2**40, 2**39))
+
+
 CASES: dict[str, Case] = {
+    "add_items": lambda store, me, its: store.tenant(me).batches.add_items(its.batch, 3, [NewItem(run=new_run())]),
+    "change_webhook": lambda store, me, its: store.tenant(me).webhooks.change_webhook(its.webhook, active=False),
+    "create_webhook": lambda store, me, its: store.tenant(me).webhooks.create_webhook(new_webhook()),
+    "delete_webhook": lambda store, me, its: store.tenant(me).webhooks.delete_webhook(its.webhook),
+    "deliveries": lambda store, me, its: store.tenant(me).webhooks.deliveries(webhook_id=its.webhook),
+    "replay_delivery": lambda store, me, its: store.tenant(me).webhooks.replay_delivery(its.webhook, its.delivery),
+    "replay_parked": lambda store, me, its: [its.webhook] * store.tenant(me).webhooks.replay_parked(its.webhook),
+    "rotate_webhook": lambda store, me, its: store.tenant(me).webhooks.rotate_webhook(its.webhook, SECRET, overlap=0.0),
+    "test_webhook": lambda store, me, its: store.tenant(me).webhooks.test_webhook(its.webhook),
+    "webhook": lambda store, me, its: store.tenant(me).webhooks.webhook(its.webhook),
+    "webhook_of_run": lambda store, me, its: store.tenant(me).webhooks.webhook_of_run(its.failed),
+    "webhooks": lambda store, me, its: store.tenant(me).webhooks.webhooks(),
     "answer": lambda store, me, its: store.tenant(me).answer(its.asking, NewDocument(id="d", body={})),
     "ask_of_run": lambda store, me, its: store.tenant(me).ask_of_run(its.asking, "ask-1-1"),
+    "batch": lambda store, me, its: store.tenant(me).batches.batch(its.batch),
+    "batch_items": lambda store, me, its: store.tenant(me).batches.batch_items(its.batch),
+    "batch_progress": lambda store, me, its: store.tenant(me).batches.batch_progress(its.batch),
+    "batches": lambda store, me, its: store.tenant(me).batches.batches(),
+    "batches_progress": lambda store, me, its: store.tenant(me).batches.batches_progress(),
+    "cancel_batch": lambda store, me, its: store.tenant(me).batches.cancel_batch(its.batch),
     "change_limits": lambda store, me, its: store.tenant(me).change_limits(its.asking, max_tokens=5),
+    "change_schedule": lambda store, me, its: store.tenant(me).schedules.change_schedule(
+        its.schedule, lambda one: terms()
+    ),
     "check_not_done": lambda store, me, its: _once(store, me).check_not_done(),
+    "create_schedule": lambda store, me, its: store.tenant(me).schedules.create_schedule(new_id("n"), terms(), me),
     "delete_session": lambda store, me, its: store.tenant(me).delete_session(its.session),
     "document": lambda store, me, its: store.tenant(me).document(its.asking, "doc-2"),
     "events": lambda store, me, its: store.tenant(me).events(its.asking),
+    "events_before": lambda store, me, its: store.tenant(me).events_before(its.asking, 100),
     "events_of": lambda store, me, its: store.tenant(me).events_of(its.asking, ["turn.asked"]),
+    "feed_batch": lambda store, me, its: store.tenant(me).batches.feed_batch(its.batch),
     "for_part": lambda store, me, its: _once(store, me).for_part("x").check_not_done(),
     "fork": lambda store, me, its: store.tenant(me).fork(its.failed, _fork(its.failed)),
     "frames_of": lambda store, me, its: store.tenant(me).frames_of(its.asking),
+    "inbox_count": lambda store, me, its: [its.asking] * store.tenant(me).inbox_count().questions,
     "keep_choice": lambda store, me, its: _once(store, me).keep_choice("mine"),
+    "last_ticks": lambda store, me, its: store.tenant(me).schedules.last_ticks([its.schedule]),
     "now": lambda store, me, its: store.tenant(me).now(),
+    "open_batch": lambda store, me, its: store.tenant(me).batches.open_batch(_batch()),
     "open_questions": lambda store, me, its: store.tenant(me).open_questions(),
     "parked_ask": lambda store, me, its: store.tenant(me).parked_ask(its.parked, its.parked_ask),
     "parked_asks": lambda store, me, its: store.tenant(me).parked_asks(),
+    "pause_schedule": lambda store, me, its: store.tenant(me).schedules.pause_schedule(its.schedule, None, me),
     "paused_queues": lambda store, me, its: store.tenant(me).paused_queues() - {its.queue},
+    "provider_states": lambda store, me, its: [state.waiting for state in store.tenant(me).provider_states()],
     "queue_stats": lambda store, me, its: store.tenant(me).queue_stats(),
+    "remove_schedule": lambda store, me, its: store.tenant(me).schedules.remove_schedule(its.schedule),
     "request_cancel": lambda store, me, its: store.tenant(me).request_cancel(its.asking),
     "resolve": lambda store, me, its: store.tenant(me).resolve(its.parked, "ask-1-1", Resolution(outcome="fail")),
+    "resume_batch": lambda store, me, its: store.tenant(me).batches.resume_batch(its.batch),
+    "resume_schedule": lambda store, me, its: store.tenant(me).schedules.resume_schedule(its.schedule),
     "retry": lambda store, me, its: store.tenant(me).retry(its.failed),
     "run": lambda store, me, its: store.tenant(me).run(its.asking),
     "runs": lambda store, me, its: store.tenant(me).runs(RunFilter(tenant=its.tenant)),
+    "schedule": lambda store, me, its: store.tenant(me).schedules.schedule(its.schedule),
+    "schedules": lambda store, me, its: store.tenant(me).schedules.schedules(),
+    "seal_batch": lambda store, me, its: store.tenant(me).batches.seal_batch(its.batch),
+    "series": lambda store, me, its: me if _worked(store, me) else None,
     "serving_workers": lambda store, me, its: store.tenant(me).serving_workers() - Counter([its.queue]),
     "session": lambda store, me, its: store.tenant(me).session(its.session),
     "situation": lambda store, me, its: store.tenant(me).situation(its.asking),
     "situations": lambda store, me, its: store.tenant(me).situations([its.asking, its.failed]),
+    "spenders": lambda store, me, its: store.tenant(me).spenders("model", _today(), _today(), 10),
     "submit": lambda store, me, its: store.tenant(me).submit(new_run(idempotency_key="own", body_hash="h")),
+    "submit_all": lambda store, me, its: _once(store, me).submit_all([new_run()]),
+    "ticks": lambda store, me, its: store.tenant(me).schedules.ticks(its.schedule),
+    "trigger_schedule": lambda store, me, its: store.tenant(me).schedules.trigger_schedule(its.schedule, run_of, me),
+    "unfinished_of_batch": lambda store, me, its: _unfinished(store, me, its),
     "usage": lambda store, me, its: store.tenant(me).usage(_today() - timedelta(days=1), _today() + timedelta(days=1)),
 }
 # They tell of the installation, and the same to everyone.
@@ -109,7 +203,13 @@ def owned(store: Store) -> Iterator[Possessions]:
     with store.coordinator.locked(asking.id) as transaction:
         transaction.put_document("doc-2", {"content": SECRET})
         transaction.save_frame(1, {"step": SECRET})
-    failed, _ = role.submit(new_run(idempotency_key="own", body_hash="h"))
+    hook = role.webhooks.create_webhook(new_webhook()).id
+    delivery = role.webhooks.test_webhook(hook).id
+    with store.database.begin() as connection:
+        connection.execute(
+            sa.update(webhook_deliveries).where(webhook_deliveries.c.id == delivery).values(state="parked")
+        )
+    failed, _ = role.submit(new_run(idempotency_key="own", body_hash="h", webhook=new_webhook()))
     with store.coordinator.locked(failed.id) as transaction:
         transaction.finish(RunStatus.FAILED, "ERROR")
     parked = asked_run(store, queue, run={"tenant": tenant})
@@ -117,13 +217,43 @@ def owned(store: Store) -> Iterator[Possessions]:
     assert claim is not None
     store.worker.park(claim, Parking(reason="unknown_outcome", usage=Usage(model=SECRET)))
     asked_run(store, queue, run={"tenant": tenant})
+    in_line = store.worker.claim(queue, worker)
+    assert in_line is not None
+    provider = Target(provider=Provider(server="http://models", model=new_id("model"), account="k"), caps=Caps())
+    room = ProviderLimitWait(model="m", limit="requests")
+    wait = ProviderWait(target=provider, tokens=1)
+    assert store.worker.defer(in_line, Deferral(seconds=60.0, waiting_for=room, provider=wait))
+    asked_run(store, queue, run={"tenant": tenant})
     once = _once(store, tenant)
     once.keep_choice(asking.id)
     once.for_part("x").request_cancel(asking.id)
     with store.coordinator.locked(asking.id) as transaction:
         transaction.change(cancel_requested_at=None)
     store.operator().pause("tenant", tenant)
-    yield Possessions(tenant=tenant, queue=queue, session=session, asking=asking.id, failed=failed.id, parked=parked.id)
+    sample = {"at": random.randrange(10**9), "until": 0.0, "seconds": 1.0}
+    with store.database.begin() as connection:
+        connection.execute(sa.insert(samples), [{"tenant": one, **sample, "turns": 1} for one in (FLEET, tenant)])
+    schedule = role.schedules.create_schedule(new_id("name"), terms(), SECRET)
+    role.schedules.trigger_schedule(schedule.id, run_of, SECRET)
+    role.schedules.pause_schedule(schedule.id, None, SECRET)
+    batch, _ = role.batches.open_batch(_batch())
+    role.batches.add_items(batch.id, 1, [NewItem(run=new_run(metadata={"about": SECRET}), key="own")])
+    role.batches.feed_batch(batch.id)
+    role.batches.add_items(batch.id, 2, [NewItem(run=new_run())])
+    yield Possessions(
+        tenant=tenant,
+        queue=queue,
+        session=session,
+        asking=asking.id,
+        failed=failed.id,
+        parked=parked.id,
+        schedule=schedule.id,
+        batch=batch.id,
+        webhook=hook,
+        delivery=delivery,
+    )
+    with suppress(NotFoundError):  # a test may have
+        role.webhooks.delete_webhook(hook)
     store.operator().resume("tenant", tenant)
 
 
@@ -142,7 +272,8 @@ def possessions(store: Store, its: Possessions) -> list[str]:
 
 
 def test_every_method_of_the_tenant_s_role_has_a_case() -> None:
-    methods = {name for name, _ in inspect.getmembers(TenantRole, callable) if not name.startswith("_")}
+    roles = (TenantRole, BatchRole, ScheduleRole, WebhookRole)
+    methods = {name for role in roles for name, _ in inspect.getmembers(role, callable) if not name.startswith("_")}
 
     assert set(CASES) == methods
 
@@ -194,6 +325,7 @@ def test_lists_have_the_tenant_s_own_things_only(store: Store) -> None:
 
     assert theirs.runs(RunFilter(tenant=tenant))[0] == []
     assert (theirs.open_questions(), theirs.queue_stats()) == ([], [])
+    assert (mine.inbox_count().questions, theirs.inbox_count().questions) == (1, 0)
     assert (theirs.events(asking.id), theirs.frames_of(asking.id), theirs.situations([asking.id])) == ([], [], [])
     assert theirs.document(asking.id, "doc-1") is None
 
@@ -254,9 +386,16 @@ def test_what_is_used_is_summed_by_day_task_and_model_as_it_is_for_the_runs(stor
         )
         assert store.worker.reply(claim, Reply(kind="answer", usage=used))
     today = datetime.now(UTC).date()
+    around = (today - timedelta(days=1), today + timedelta(days=1))
 
-    rows = store.tenant(tenant).usage(today - timedelta(days=1), today + timedelta(days=1))
+    rows = store.tenant(tenant).usage(*around)
 
+    assert not _days_of(store, tenant)  # no row that runs share, while they work
+    for run in store.tenant(tenant).runs()[0]:
+        with store.coordinator.locked(run.id) as transaction:
+            transaction.finish(RunStatus.COMPLETED, "DONE")
+    assert store.tenant(tenant).usage(*around) == rows
+    assert {row["model"] for row in _days_of(store, tenant)} == {"", "large", "small"}
     assert [(row.task, row.model, row.calls, row.unpriced_calls, row.cost) for row in rows] == [
         ("triage", "", 1, 1, Decimal(0)),
         ("triage", "large", 2, 0, Decimal("0.3")),
@@ -267,3 +406,121 @@ def test_what_is_used_is_summed_by_day_task_and_model_as_it_is_for_the_runs(stor
     assert sum(row.prompt_tokens for row in rows) == sum(run.prompt_tokens for run in runs) == 40
     assert store.tenant(new_id("tenant")).usage(today, today) == []
     assert store.tenant(tenant).usage(today - timedelta(days=9), today - timedelta(days=2)) == []
+
+
+@pytest.mark.parametrize("rests", [False, True])
+def test_the_dearest_come_first_by_task_model_or_tenant(store: Store, rests: bool) -> None:
+    one, other, queue = new_id("tenant"), new_id("tenant"), new_queue()
+    for tenant, task, model, cost in (
+        (one, "triage", "small", "0.1"),
+        (one, "triage", "small", "0.2"),
+        (one, "audit", "large", "0.25"),
+        (other, "audit", "large", "10000"),
+    ):
+        run = asked_run(store, queue, run={"tenant": tenant, "task": task})
+        with store.coordinator.locked(run.id) as transaction:
+            transaction.add_usage(Usage(prompt_tokens=3, cost=Decimal(cost), model=model))
+            if rests:
+                transaction.finish(RunStatus.COMPLETED, "DONE")
+    today = datetime.now(UTC).date()
+    days = (today - timedelta(days=1), today + timedelta(days=1))
+
+    def dearest(by: Any, most: int = 5) -> list[tuple[str, Decimal, int]]:
+        return [(row.name, row.cost, row.calls) for row in store.tenant(one).spenders(by, *days, most)]
+
+    assert dearest("task") == [("triage", Decimal("0.3"), 2), ("audit", Decimal("0.25"), 1)]
+    assert dearest("model", 1) == [("small", Decimal("0.3"), 2)]
+    assert dearest("tenant") == [(one, Decimal("0.55"), 3)]
+    fleet = {row.name: row.cost for row in store.operator().spenders("tenant", *days, 100_000)}
+    assert (fleet[one], fleet[other]) == (Decimal("0.55"), Decimal(10_000))
+    assert store.operator().spenders("model", *days, 1)[0].name == "large"
+    assert store.tenant(one).spenders("task", days[1], days[1], 5) == []
+
+
+def _days_of(store: Store, tenant: str) -> list[dict[str, Any]]:
+    return [row for row in store.inspector.table("usage_days") if row["tenant"] == tenant]
+
+
+def _use(store: Store, run_id: str, at: str, tokens: int) -> None:
+    """Count a call of that day."""
+    with store.coordinator.locked(run_id) as transaction:
+        transaction.now = datetime.fromisoformat(at).replace(tzinfo=UTC).timestamp()
+        transaction.add_usage(Usage(prompt_tokens=tokens, cost=Decimal("0.01"), model="m"))
+
+
+def test_a_run_that_works_past_midnight_is_counted_in_both_days(store: Store) -> None:
+    tenant = new_id("tenant")
+    run = asked_run(store, new_queue(), run={"tenant": tenant})
+    _use(store, run.id, "2026-01-31T23:59:59", 5)
+    _use(store, run.id, "2026-02-01T00:00:00", 7)
+    mine = store.tenant(tenant)
+    first, second = date(2026, 1, 31), date(2026, 2, 1)
+
+    def seen() -> list[tuple[list[int], list[int]]]:
+        days = (mine.usage(first, first), mine.usage(second, second), mine.usage(first, second))
+        return [([row.prompt_tokens for row in rows], [row.calls for row in rows]) for rows in days]
+
+    expected = [([5], [1]), ([7], [1]), ([5, 7], [1, 1])]
+    assert seen() == expected
+    with store.coordinator.locked(run.id) as transaction:
+        transaction.finish(RunStatus.FAILED, "ERROR")
+    assert seen() == expected
+    # A reply that came too late.
+    _use(store, run.id, "2026-02-01T00:00:01", 1)
+    assert seen()[1] == ([8], [2])
+    assert mine.run(run.id).uncounted is None
+
+
+def test_a_run_that_waits_is_counted_and_goes_on_counting(store: Store) -> None:
+    tenant = new_id("tenant")
+    run = asked_run(store, None, run={"tenant": tenant})
+    for status in (RunStatus.WAITING, RunStatus.RUNNING, RunStatus.WAITING):
+        _use(store, run.id, "2026-01-31T12:00:00", 1)
+        with store.coordinator.locked(run.id) as transaction:
+            transaction.change(status=status)
+    _use(store, run.id, "2026-01-31T12:00:00", 1)
+
+    (row,) = store.tenant(tenant).usage(date(2026, 1, 31), date(2026, 1, 31))
+    assert (row.calls, row.prompt_tokens, row.cost) == (4, 4, Decimal("0.04"))
+    assert [row["calls"] for row in _days_of(store, tenant)] == [4]
+
+
+def test_a_transaction_that_is_lost_counts_nothing(store: Store) -> None:
+    tenant = new_id("tenant")
+    run = asked_run(store, new_queue(), run={"tenant": tenant})
+    _use(store, run.id, "2026-01-31T12:00:00", 1)
+    with pytest.raises(RuntimeError), store.coordinator.locked(run.id) as transaction:
+        transaction.add_usage(Usage(prompt_tokens=9, model="m"))
+        transaction.finish(RunStatus.COMPLETED, "DONE")
+        transaction.flush()
+        raise RuntimeError("killed before the commit")
+
+    assert _days_of(store, tenant) == []
+    (row,) = store.tenant(tenant).usage(date(2026, 1, 31), date(2026, 1, 31))
+    assert row.prompt_tokens == 1
+
+
+def _end_as_before_0012(store: Store, database: Database, run_id: str, finished_at: float) -> None:
+    """Use something, and end the run as a program does that does not know where that is kept."""
+    _use(store, run_id, "2026-01-31T12:00:00", 3)
+    ended = {"status": "completed", "status_code": "DONE", "finished_at": finished_at, "awaiting": None}
+    with database.begin() as connection:
+        connection.execute(sa.update(runs).where(runs.c.id == run_id).values(ended))
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_what_a_run_used_that_an_older_program_ended_is_counted_once(
+    store: Store, database: Database, deleted: bool
+) -> None:
+    tenant, day = new_id("tenant"), date(2026, 1, 31)
+    run = asked_run(store, new_queue(), run={"tenant": tenant})
+    _end_as_before_0012(store, database, run.id, 1.0 if deleted else store.coordinator.now())
+    mine = store.tenant(tenant)
+    assert mine.usage(day, day) == []
+
+    for _ in range(2):
+        if deleted:
+            store.coordinator.purge_run(run.id, Retention(older_than=60.0))
+        else:
+            store.coordinator.count_left_usage()
+        assert [(row.calls, row.prompt_tokens) for row in mine.usage(day, day)] == [(1, 3)]

@@ -263,3 +263,20 @@ def test_an_answered_ask_waits_for_nobody(store: Store, queue: str, claims: Clai
     store.worker.settle_place(first, held, 10, None)
     assert store.worker.reply(claimed(store, queue, first.worker_id), Reply(kind="nothing"))
     assert isinstance(take(store, first, of, call_no="2"), ProviderPlace)
+
+
+def test_a_provider_is_shown_with_its_limits_and_who_waits(store: Store, queue: str, claims: Claims) -> None:
+    holder, waiting = claims(2)
+    of = target(requests=1, tokens=100, concurrency=3)
+    place(store, holder, of, tokens=30)
+    wait(store, waiting, of)
+    tenant = store.tenant(holder.run.tenant)
+
+    (state,) = [one for one in tenant.provider_states() if one.model == of.provider.model]
+
+    assert (state.server, state.caps) == ("http://models", Caps(requests=1, tokens=100, concurrency=3))
+    assert (state.used_requests, state.used_tokens, state.under_way) == (1, 30, 1)
+    assert (state.closed_for, state.closed_until is not None) == ("requests", True)
+    assert (state.waiting[holder.run.tenant], state.runs) == (1, (waiting.run.id,))
+    others = [one for one in store.tenant(new_id("tenant")).provider_states() if one.model == of.provider.model]
+    assert [(one.waiting.total(), one.runs, one.oldest_age) for one in others] == [(0, (), 0.0)]

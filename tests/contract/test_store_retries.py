@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from tests.support.kept_values import kept
 from tests.support.past_parts import TASK, Stage, told
@@ -128,7 +126,7 @@ def test_a_run_that_was_out_of_time_has_its_time_again(store: Store) -> None:
     run_id = stage.submit("go", deadline=1_000.0)
     stage.go_on(run_id, 1)
     with store.coordinator.locked(run_id) as transaction:
-        transaction.run = replace(transaction.run, deadline_at=transaction.now - 1)
+        transaction.amend(deadline_at=transaction.now - 1)
     late = stage.go_on(run_id)
     assert (late.status, late.status_code) == ("failed", "TIMEOUT")
 
@@ -220,7 +218,7 @@ def test_it_is_the_human_s_turn_again(store: Store) -> None:
     asked = stage.waiting(run_id)
     assert kept(asked.waiting_for)["kind"] == "human"
     with store.coordinator.locked(run_id) as transaction:
-        transaction.run = replace(transaction.run, deadline_at=transaction.now - 1)
+        transaction.amend(deadline_at=transaction.now - 1)
     assert stage.waiting(run_id).status_code == "TIMEOUT"
 
     run, ask = store.tenant(DEFAULT_TENANT).retry(run_id, RetryLimits(deadline=1_000.0))

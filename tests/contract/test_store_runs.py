@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+from decimal import Decimal
+from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from tests.support.kept_values import happen
 from tests.support.store_parts import asked_run, new_ask, new_queue, new_run
 
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
+from turnwise.record.runs.fork_origin import ForkOrigin
 from turnwise.record.runs.kept_errors import kept_error
 from turnwise.record.runs.records import NewDocument, NewHistory, RunFilter
 from turnwise.record.states import RunStatus
@@ -26,6 +30,34 @@ def test_an_accepted_run_is_queued_with_its_first_event(store: Store) -> None:
     assert run.deadline_at is not None
     assert 59 < run.deadline_at - run.created_at < 61
     assert [event.type for event in store.inspector.events(run.id)] == ["run.accepted"]
+
+
+def test_the_run_that_a_submission_gives_is_the_one_in_the_database(store: Store) -> None:
+    given: dict[str, Any] = {
+        "metadata": {"order": 17},
+        "tags": ("vip", "de"),
+        "session_id": "customer",
+        "max_cost": Decimal("0.50"),
+        "max_tokens": 900,
+        "turns": 3,
+        "max_turns": 40,
+        "deadline": 60.0,
+        "on_limit": "wait",
+        "idempotency_key": "key",
+        "body_hash": "hash",
+        "forked_from": ForkOrigin(run="run_other", at=2),
+        "model": "small",
+        "priority": 7,
+        "traceparent": "00-1-2-01",
+    }
+
+    plain, _ = store.tenant(DEFAULT_TENANT).submit(new_run())
+    full, _ = store.tenant(DEFAULT_TENANT).submit(new_run(**given))
+
+    assert plain == store.inspector.run(plain.id)
+    assert full == store.inspector.run(full.id)
+    assert full.deadline_at is not None
+    assert 59 < full.deadline_at - full.created_at < 61
 
 
 def test_the_same_key_and_body_give_the_same_run(store: Store) -> None:
@@ -187,3 +219,11 @@ def test_failed_runs_are_found_by_what_their_error_is_called(store: Store, name:
     assert [run.id for run in store.inspector.runs(RunFilter(tenant=tenant, errors=("timeout", name)))[0]] == found[:1]
     assert store.inspector.runs(RunFilter(tenant=tenant, errors=(name,), finished_after=ended))[0] == []
     assert store.inspector.runs(RunFilter(tenant=tenant, errors=(name,), finished_after=ended - 1))[0] != []
+
+
+def test_tables_whose_rows_each_turn_replaces_leave_room_in_their_pages(store: Store) -> None:
+    if store.database.is_postgres:  # SQLite replaces rows where they are
+        query = "SELECT relname, reloptions[1] FROM pg_class WHERE relname IN ('frames', 'agent_states', 'runs')"
+        with store.database.read() as connection:
+            found = {row[0]: row[1] for row in connection.execute(sa.text(query))}
+        assert found == {"frames": "fillfactor=50", "agent_states": "fillfactor=50", "runs": "fillfactor=75"}

@@ -33,8 +33,14 @@ def test_migrations_make_the_tables_that_the_code_knows(database: Database) -> N
     database.migrate()
     database.check_schema()
 
+    def counts(_thing: object, name: str | None, *_: object) -> bool:
+        return name != "uq_asks_place"  # there is none on PostgreSQL, which the comparison does not understand
+
     with database.read() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        context = MigrationContext.configure(connection, opts={"include_object": counts})
+        assert compare_metadata(context, metadata) == []
+        places = sa.inspect(connection).get_unique_constraints("asks")
+    assert len(places) == (0 if database.is_postgres else 1)
 
 
 @pytest.mark.parametrize(("table", "statuses"), [("runs", RunStatus), ("asks", AskStatus)])
@@ -97,7 +103,8 @@ def test_a_table_of_sqlite_keeps_its_rows_and_indexes_when_it_is_given_a_constra
             return [connection.exec_driver_sql(each).all() for each in asked]
 
     before = found()
-    database.migrate()
+    with database.begin() as connection:
+        command.upgrade(config(connection), "0010")
 
     assert found() == before
     with database.begin() as connection:

@@ -60,6 +60,18 @@ def test_weights_hold_however_short_an_ask_is_held(weighing: Weigh) -> None:
     assert Counter(tenants) == {"a": 9, "b": 3}
 
 
+def test_others_are_owed_what_a_tenant_got_without_being_chosen(weighing: Weigh) -> None:
+    store, queue = weighing({}), new_queue()
+    flood(store, queue, carried=30, other=30)
+    worker = new_worker(store, queue)
+    claim = store.worker.claim(queue, worker)
+    assert claim is not None and claim.run.tenant == "carried"
+    with store.coordinator.locked(claim.run.id) as transaction:
+        for _ in range(8):
+            assert store.worker.may_carry(transaction, queue, worker)
+    assert served(store, queue, 11) == ["other"] * 9 + ["carried", "other"]
+
+
 def test_who_was_away_gets_its_share_and_not_what_it_left_before(weighing: Weigh) -> None:
     store, queue = weighing({}), new_queue()
     flood(store, queue, busy=40, other=40)

@@ -18,6 +18,7 @@ for _task in (
     application.patient,
     application.silent,
     application.clumsy,
+    application.sated,
     side_effects.clerk,
 ):
     app.task(_task)

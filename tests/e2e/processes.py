@@ -8,15 +8,19 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from deploy.without_docker import places
 from tests.e2e.waiting import until
+from tests.support.forked import ForkedProcess, can_fork, run_forked
 
 _ROOT = Path(__file__).parent.parent.parent
 # Seconds. Several processes that start at once on a loaded machine take their time.
 _START = 180.0
+_END = 60.0
+_COMMAND = ["-m", "turnwise.cli.main"]
 APP = "tests.e2e.application:app"
 free_port = places.free_port
 
@@ -39,16 +43,7 @@ class Process:
         self.url = url
         self._log = log
         with log.open("ab") as output:
-            self._popen = subprocess.Popen(
-                [python, "-m", "turnwise.cli.main", *arguments],
-                env=dict(env),
-                cwd=log.parent,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                # A session of its own: Linux shares the processor between sessions first.
-                start_new_session=True,
-            )
+            self._popen = _start(arguments, env, log.parent, output, python)
 
     @property
     def pid(self) -> int:
@@ -64,6 +59,15 @@ class Process:
     def exit_code(self) -> int | None:
         """Return its exit code, negative for a signal; None while it runs."""
         return self._popen.poll()
+
+    @property
+    def ready(self) -> bool:
+        """Return whether it can work now."""
+        try:
+            self.page("/health/ready")
+        except (HTTPError, URLError, OSError):
+            return False
+        return True
 
     def wait_ready(self) -> None:
         """Return once it can work; raises `RuntimeError` with its output if it ends before."""
@@ -102,24 +106,40 @@ class Process:
     def _is_ready(self) -> bool:
         if self._popen.poll() is not None:
             raise RuntimeError(f"`{self.name}` ended with {self._popen.returncode}:\n{self.output()[-4000:]}")
-        try:
-            self.page("/health/ready")
-        except (HTTPError, URLError, OSError):
-            return False
-        return True
+        return self.ready
 
 
 def run_command(
     arguments: list[str], env: Mapping[str, str], cwd: Path, python: str = sys.executable
 ) -> subprocess.CompletedProcess[str]:
     """A `turnwise` command that ends by itself, with its output."""
+    if can_fork(python, env, cwd):
+        return run_forked(arguments, env=env, cwd=cwd, seconds=_END)
     return subprocess.run(
-        [python, "-m", "turnwise.cli.main", *arguments],
+        [python, *_COMMAND, *arguments],
         env=dict(env),
         cwd=cwd,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=_END,
         check=False,
+    )
+
+
+def _start(
+    arguments: list[str], env: Mapping[str, str], cwd: Path, output: IO[bytes], python: str
+) -> subprocess.Popen[bytes] | ForkedProcess:
+    """A process that has imported Turnwise is forked where that makes no difference; else one is started."""
+    if can_fork(python, env, cwd):
+        return ForkedProcess(arguments, env=env, cwd=cwd, output=output)
+    return subprocess.Popen(
+        [python, *_COMMAND, *arguments],
+        env=dict(env),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        # A session of its own: Linux shares the processor between sessions first.
+        start_new_session=True,
     )

@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
+from turnwise import App, ChatAgent, ChatAgentConfig, ChatDocument, MockLMConfig, StatusCode, Task, ToolMessage
 
 app = App("side-effects")
 
@@ -52,8 +52,24 @@ def _say(text: str) -> str:
     return " ".join(json.dumps({"request": name, "ref": ref}) for name, ref in calls)
 
 
-@app.task
-def clerk() -> Task:
+def _clerk() -> ChatAgent:
     agent = ChatAgent(ChatAgentConfig(name="clerk", llm=MockLMConfig(response_fn=_say)))
     agent.enable_message([Look, Book, Pay])
-    return Task(agent, interactive=False)
+    return agent
+
+
+@app.task
+def clerk() -> Task:
+    return Task(_clerk(), interactive=False)
+
+
+class _Ruled(Task):
+    """Has a rule of its own, so a gateway leaves its first move to a coordinator."""
+
+    def done(self, result: ChatDocument | None = None, r: str | None = None) -> tuple[bool, StatusCode]:
+        return super().done(result, r)
+
+
+@app.task
+def ruled_clerk() -> Task:
+    return _Ruled(_clerk(), interactive=False)

@@ -10,7 +10,7 @@ from tests.chaos.servers import ServerMissingError
 from tests.chaos.stage import Broker, Setting
 from tests.support.services import missing
 
-_SIZES = {"gateway": 1, "coordinator": 1, "llm": 2, "agent": 1}
+_SIZES = {"gateway": 1, "coordinator": 1, "llm": 1, "agent": 1, "worker": 1}
 
 
 def _fault(kind: Kind, target: str = "", seconds: float = 0.0) -> Fault:
@@ -20,8 +20,9 @@ def _fault(kind: Kind, target: str = "", seconds: float = 0.0) -> Fault:
 def _faults(broker: Broker) -> list[Fault]:
     """Redis forgets everything in a crash, RabbitMQ takes long to come back: each is restarted in its own way."""
     return [
-        _fault("kill", "llm-1"),
+        _fault("kill", "worker-1"),
         _fault("broker crash" if broker == "redis" else "broker stop"),
+        _fault("kill", "llm-1"),
         _fault("kill", "agent-1"),
         _fault("database crash", seconds=0.5),
         _fault("half-open", "0 database", 1.0),

@@ -52,8 +52,8 @@ def _ready(process: Process) -> tuple[int, str]:
 
 
 def _work(client: Client, name: str) -> None:
-    """A run that needs the model, a handler and several moves."""
-    run = client.submit("clerk", f"please look {name}").id
+    """A run that needs the model, a handler and several moves, the first one by a coordinator."""
+    run = client.submit("ruled_clerk", f"please look {name}").id
     status_once(client, str(run), "completed")
 
 

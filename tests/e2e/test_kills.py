@@ -68,7 +68,7 @@ def test_three_processes_other_than_this_one_work_on_a_run(distributed: Distribu
     assert answered_by(distributed, run_id, "llm") == [pids["llm"]]
     assert answered_by(distributed, run_id, "agent") == [pids["agent"]]
     assert len(set(pids.values())) == 4
-    assert "turnwise_turns_total{" in distributed.processes["coordinator"].page("/metrics")
+    assert "turnwise_runs_started_total{" in distributed.processes["coordinator"].page("/metrics")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.e2e import served
 from tests.e2e.expected import scenario_named
-from tests.e2e.installation import Distributed, Embedded
+from tests.e2e.installation import EACH_APART, Distributed, Embedded
 from tests.e2e.processes import Process, environment, free_port
 from tests.e2e.scenarios import Scenario
 from tests.e2e.waiting import until
@@ -31,12 +31,19 @@ def sample(process: Process, name: str, **labels: str) -> float:
 
 
 def test_each_service_counts_its_own_part_of_a_run(distributed: Distributed, client: Client) -> None:
-    coordinator, llm, agent = (distributed.processes[role] for role in ("coordinator", "llm", "agent"))
+    gateway, coordinator, llm, agent = (distributed.processes[role] for role in EACH_APART)
 
     def counts() -> list[float]:
         return [
-            sample(coordinator, "runs_total", task="tool_loop", status="completed"),
+            sample(llm, "runs_total", task="tool_loop", status="completed"),
+            # Each counts the moves that it makes: the gateway the first one, a worker those that follow its answers.
+            sample(gateway, "runs_started_total", task="tool_loop"),
+            sample(gateway, "queue_move_seconds_count", queue="coordinator"),
+            sample(coordinator, "runs_started_total", task="tool_loop"),
+            sample(coordinator, "queue_move_seconds_count", queue="coordinator"),
             sample(coordinator, "turns_total", task="Calculator", outcome="taken"),
+            sample(llm, "turns_total", task="Calculator", outcome="taken"),
+            sample(agent, "turns_total", task="Calculator", outcome="taken"),
             sample(llm, "asks_total", responder="llm", outcome="answer"),
             sample(llm, "llm_calls_total", model=_MODEL, outcome="ok"),
             sample(agent, "asks_total", responder="agent", outcome="answer"),
@@ -49,20 +56,28 @@ def test_each_service_counts_its_own_part_of_a_run(distributed: Distributed, cli
     served.finish(client, run_id, scenario)
     # What follows a commit is counted after it, so the last counts may come a moment later.
     until(lambda: counts()[0] > before[0], "the run to be counted")
-    assert _difference(counts(), before) == [1, 9, 5, 5, 4, 3]
+    assert _difference(counts(), before) == [1, 1, 1, 0, 0, 0, 5, 4, 5, 5, 4, 3]
     usage = client.run(run_id).usage
     assert _tokens(llm) - tokens == usage.prompt_tokens + usage.completion_tokens
     assert round(_cost(llm) - cost, 9) == float(usage.cost) > 0
 
 
+def test_a_coordinator_counts_the_first_move_that_is_left_to_it(distributed: Distributed, client: Client) -> None:
+    gateway, coordinator = (distributed.processes[role] for role in ("gateway", "coordinator"))
+
+    def counts() -> list[float]:
+        return [sample(process, "runs_started_total", task="sated") for process in (gateway, coordinator)]
+
+    before = counts()
+    served.play(client, scenario_named("sated"))
+    until(lambda: _difference(counts(), before) == [0, 1], "the run's beginning to be counted")
+
+
 def test_a_limit_that_was_reached_is_counted(distributed: Distributed, client: Client) -> None:
-    coordinator = distributed.processes["coordinator"]
-    before = sample(coordinator, "budget_limit_reached_total", limit="tokens")
+    llm = distributed.processes["llm"]
+    before = sample(llm, "budget_limit_reached_total", limit="tokens")
     served.play(client, scenario_named("few_tokens"))
-    until(
-        lambda: sample(coordinator, "budget_limit_reached_total", limit="tokens") == before + 1,
-        "the limit to be counted",
-    )
+    until(lambda: sample(llm, "budget_limit_reached_total", limit="tokens") == before + 1, "the limit to be counted")
 
 
 def test_the_gateway_shows_backlog_fleet_and_inbox(distributed: Distributed, client: Client) -> None:

@@ -13,6 +13,7 @@ from tests.e2e.waiting import until
 from tests.support.brokers import fresh_rabbitmq
 from tests.support.client_views import present
 
+from turnwise.api.runs import RunView
 from turnwise.client import Client
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
@@ -56,9 +57,10 @@ def test_runs_outlast_a_provider_that_is_down_and_all_go_on_when_it_is_back(
         until(lambda: client.run(late).status == "waiting", "the first to wait")
         runs = [str(client.submit("shaky", f"question {n}", max_tokens=100_000).id) for n in range(_MANY)]
         cancelled = runs.pop()
-        until(lambda: all(client.run(run).status == "waiting" for run in runs), "all to wait")
+        for run in runs:  # one after the other, as each looks now and then if the provider is back
+            until(lambda run=run: client.run(run).status == "waiting", f"{run} to wait")  # type: ignore[misc]
 
-        waiting = client.run(runs[-1])
+        waiting = until(lambda: _if_waiting(client, runs[-1]), "the last to wait")
         assert present(waiting.waiting_for)["kind"] == "outage"
         assert "does not answer" in present(waiting.waiting_for)["sentence"]
         assert (waiting.usage.reserved_tokens, waiting.usage.cost) == (0, "0")
@@ -75,3 +77,8 @@ def test_runs_outlast_a_provider_that_is_down_and_all_go_on_when_it_is_back(
         shaky.start()
         until(lambda: all(client.run(run).status == "completed" for run in runs), "the end of all")
         assert shaky.stats()["requests"] == len(runs)
+
+
+def _if_waiting(client: Client, run_id: str) -> RunView | None:
+    found = client.run(run_id)
+    return found if found.status == "waiting" else None

@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 # Generous: a loaded machine makes a test slow, never red.
-PATIENCE = 60.0
+PATIENCE = 90.0
 _PAUSE = 0.05
 
 

@@ -17,6 +17,7 @@ from tests.support.access_parts import (
     Operation,
     World,
     operations,
+    problem_of,
     world,
 )
 from tests.support.issuer import Issuer, issuer
@@ -26,6 +27,15 @@ from turnwise.record.tenants.caller import Scope
 # What a request for each operation looks like. A new operation is not tested before it stands here, and fails.
 EXAMPLES = {
     "submit": Example(body={"task": "desk", "message": "hello"}),
+    "submit_batch": Example(body={"runs": [{"task": "desk", "message": "hello"}]}),
+    "open_batch": Example(body={"task": "desk", "key": "once"}),
+    "list_batches": Example(),
+    "show_batch": Example(named="batch"),
+    "add_batch_items": Example(named="batch", body={"first": 2, "items": [{"message": "hello"}]}),
+    "seal_batch": Example(named="batch"),
+    "read_batch_results": Example(named="batch"),
+    "cancel_batch": Example(named="batch"),
+    "retry_batch": Example(named="batch"),
     "list_runs": Example(),
     "show_run": Example(named="waiting"),
     "change_run": Example(named="waiting", body={"limits": {"max_cost": "2.00"}}),
@@ -33,33 +43,71 @@ EXAMPLES = {
     "retry_runs": Example(body={"filter": {"task": "desk"}, "dry_run": True}),
     "cancel_run": Example(named="waiting"),
     "watch_events": Example(named="ended"),
+    "show_events": Example(named="ended"),
     "show_transcript": Example(named="ended"),
     "show_timeline": Example(named="ended"),
+    "log_page": Example(named="ended"),
     "answer_question": Example(named="waiting", body={"text": "yes"}),
     "list_inbox": Example(),
+    "count_inbox": Example(),
     "resolve": Example(named="parked", body={"outcome": "again"}),
     "retry_run": Example(named="ended"),
     "fork_run": Example(named="ended", body={"at": 1}),
     "show_session": Example(named="session"),
     "delete_session": Example(named="session"),
+    "create_schedule": Example(body={"name": "nightly", "task": "desk", "message": "hello", "cron": "@daily"}),
+    "list_schedules": Example(),
+    "show_schedule": Example(named="schedule"),
+    "change_schedule": Example(named="schedule", body={"overlap": "queue"}),
+    "remove_schedule": Example(named="old_schedule"),
+    "pause_schedule": Example(named="schedule", body={"note": "holidays"}),
+    "resume_schedule": Example(named="schedule"),
+    "trigger_schedule": Example(named="schedule"),
+    "list_ticks": Example(named="schedule"),
+    "list_models": Example(),
+    "show_model": Example(parts={"model": "desk"}),
+    "create_chat_completion": Example(
+        body={"model": "desk", "messages": [{"role": "user", "content": "hello"}]}, params={"wait": "0"}
+    ),
+    "create_response": Example(body={"model": "desk", "input": "hello"}, params={"wait": "0"}),
     "list_tasks": Example(),
+    "show_task": Example(parts={"name": "desk"}),
     "list_workers": Example(operators=True),
     "list_queues": Example(),
+    "show_sign_in": Example(),
+    "sign_in": Example(),
+    "sign_out": Example(),
+    "show_series": Example(),
+    "list_providers": Example(),
+    "show_spenders": Example(),
     "create_key": Example(body={"name": "mine", "scopes": ["runs:read"]}),
     "list_keys": Example(),
     "rotate_key": Example(named="key"),
     "revoke_key": Example(named="key"),
     "list_tenants": Example(),
     "show_tenant": Example(named="tenant"),
+    "list_outlines": Example(named="tenant"),
     "set_tenant": Example(named="tenant", body={"day_max_cost": "5.00"}, operators=True),
     "list_pauses": Example(),
     "set_pause": Example(parts={"kind": "tenant", "name": "flood-1"}, body={"reason": "flood"}, operators=True),
     "end_pause": Example(parts={"kind": "tenant", "name": "paused-1"}, operators=True),
     "show_usage": Example(),
     "list_audit": Example(),
+    "create_webhook": Example(body={"url": "https://127.0.0.1/hook"}),
+    "list_webhooks": Example(),
+    "show_webhook": Example(named="webhook"),
+    "change_webhook": Example(named="webhook", body={"description": "mine"}),
+    "delete_webhook": Example(named="other_webhook"),
+    "rotate_webhook": Example(named="webhook"),
+    "test_webhook": Example(named="webhook"),
+    "replay_deliveries": Example(named="webhook"),
+    "list_deliveries": Example(named="webhook"),
+    "replay_delivery": Example(named="delivery", parts={"webhook_id": "hook_1", "delivery_id": "{delivery_id}"}),
+    "list_run_deliveries": Example(named="ended"),
 }
 OPERATIONS = operations()
-GUARDED = [operation for operation in OPERATIONS if operation.scope is not None]
+GUARDED = [operation for operation in OPERATIONS if operation.guarded]
+SCOPED = [operation for operation in GUARDED if operation.scope is not None]
 
 
 def named(operation: Operation) -> str:
@@ -67,6 +115,7 @@ def named(operation: Operation) -> str:
 
 
 every = pytest.mark.parametrize("operation", GUARDED, ids=named)
+every_scoped = pytest.mark.parametrize("operation", SCOPED, ids=named)
 # Makes what a request of that tenant, with these scopes, shows of itself.
 Bearer = Callable[..., str]
 
@@ -128,7 +177,7 @@ def test_there_is_an_example_of_each_operation_that_is_not_open() -> None:
 
 
 def test_only_probes_and_metrics_are_open(here: World) -> None:
-    opened = {operation.path for operation in OPERATIONS if operation.scope is None}
+    opened = {operation.path for operation in OPERATIONS if not operation.guarded}
 
     assert opened == {"/health/live", "/health/ready", "/metrics"}
     assert [here.gateway.http.get(path).status_code for path in sorted(opened)] == [200] * 3
@@ -144,7 +193,7 @@ def test_who_has_no_valid_key_or_token_is_told_nothing(
 
     assert {what: answer.status_code for what, answer in answers.items()} == dict.fromkeys(bad_bearers, 401)
     for answer in answers.values():
-        assert answer.json()["code"] == "unauthorized"
+        assert problem_of(answer)["code"] == "unauthorized"
         assert answer.headers["www-authenticate"] == "Bearer"
     assert here.possessions() == before
 
@@ -162,7 +211,11 @@ def test_what_is_almost_a_key_is_none(here: World) -> None:
     assert here.gateway.http.get("/v1/runs", headers={"Authorization": f"bearer  {good}"}).status_code == 200
 
 
-@every
+def test_only_who_one_is_needs_no_scope() -> None:
+    assert {one.path for one in GUARDED if one.scope is None} == {"/v1/sign-in"}
+
+
+@every_scoped
 def test_a_scope_that_is_missing_is_named(here: World, bearer: Bearer, operation: Operation) -> None:
     assert operation.scope is not None
     others = bearer(OWNER, *(scope for scope in ALL if scope != operation.scope))
@@ -170,8 +223,8 @@ def test_a_scope_that_is_missing_is_named(here: World, bearer: Bearer, operation
 
     answer = here.send(operation, EXAMPLES[operation.id], others)
 
-    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
-    assert operation.scope in answer.json()["detail"]
+    assert (answer.status_code, problem_of(answer)["code"]) == (403, "forbidden")
+    assert operation.scope in problem_of(answer)["detail"]
     assert here.possessions() == before
 
 
@@ -211,7 +264,7 @@ def test_what_is_for_operators_is_for_no_other_administrator(here: World, bearer
     assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
 
 
-@every
+@every_scoped
 def test_one_scope_is_enough_for_what_needs_it(here: World, operation: Operation) -> None:
     assert operation.scope is not None
     example = EXAMPLES[operation.id]

@@ -140,7 +140,7 @@ def test_a_try_that_failed_leaves_nothing_in_a_served_run(store: Store, request_
     app = App("tests", "1")
     app.task(name="desk")(trying(request_))
     offered: Any = None
-    with Desk(store, app) as desk:
+    with Desk(store, app, moves="coordinator") as desk:
         moved = desk.coordinator.move(desk.submit("desk", "go"))
         while not moved.run.ended:
             # A try that is put off is offered again.
@@ -273,7 +273,7 @@ def test_a_run_of_a_version_without_attributes_goes_on(store: Store) -> None:
 
     app = App("tests", "1")
     app.task(name="desk")(adding(Earlier))
-    with Desk(store, app) as desk:
+    with Desk(store, app, moves="coordinator") as desk:
         run_id = desk.submit("desk", "go")
         for _ in range(2):
             assert desk.answer(desk.coordinator.move(run_id))

@@ -6,17 +6,24 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 from tests.support.either_database import database, postgres_url
 from tests.support.served_parts import Desk
 
-from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
+from turnwise import App, ChatAgent, ChatAgentConfig, LLMConfig, MockLMConfig, OpenAIGPTConfig, Task, ToolMessage
 from turnwise.base.ids import new_id
+from turnwise.base.waits import ProviderLimitWait
 from turnwise.errors import DatabaseUnavailableError, UnwritableError
 from turnwise.record.asks.replies import Replies
 from turnwise.record.database.database import Database
+from turnwise.record.runs.records import NewDocument
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.moves.move import Mover
+from turnwise.testing.fake_llm.answer import Answer
+from turnwise.testing.fake_llm.request import ChatRequest
+from turnwise.testing.fake_llm.server import FakeLLMServer
 
 __all__ = ["database", "postgres_url"]
 
@@ -40,12 +47,18 @@ def _says(text: str) -> str:
     return "DONE" if n == 3 else f'{{"request": "note", "n": {n + 1}}}'
 
 
-def _app() -> App:
-    app = App("tests")
+def _asks_a_human(text: str) -> str:
+    if text == "yes":
+        return _says("1 noted")
+    return "__SEND__:User Shall I go on?" if text == "1 noted" else _says(text)
+
+
+def _app(says: Callable[[str], str] = _says, *, llm: LLMConfig | None = None, version: str = "1") -> App:
+    app = App("tests", version=version)
 
     @app.task
     def desk() -> Task:
-        agent = ChatAgent(ChatAgentConfig(name="desk", llm=MockLMConfig(response_fn=_says)))
+        agent = ChatAgent(ChatAgentConfig(name="desk", llm=llm or MockLMConfig(response_fn=says)))
         agent.enable_message(Note)
         return Task(agent, interactive=False)
 
@@ -140,6 +153,74 @@ def test_a_queue_of_others_is_published_to(store: Store) -> None:
         assert desk.bus.waiting(f"agent-{desk.own}") == 1
 
 
+def test_a_human_is_asked_and_no_thread_waits(store: Store) -> None:
+    with Desk(store, _app(_asks_a_human), slice_seconds=60.0) as desk:
+        run_id = _begin(desk)
+
+        assert desk.responders.serve(_llm(desk))
+
+        run, ask = store.inspector.run(run_id), _open(store, run_id)
+        assert (run.status, ask["responder"], ask["worker_id"]) == ("waiting", "user", None)
+        assert (desk.responders.busy(), desk.bus.waiting("coordinator")) == (0, 0)
+        said = NewDocument(id=new_id("doc"), body={"content": "yes", "metadata": {"sender": "User"}})
+        store.tenant(DEFAULT_TENANT).answer(run_id, said)
+        assert desk.coordinator.move(run_id).ask is not None
+        assert desk.responders.serve(_llm(desk))  # carried again, to its end
+        assert store.inspector.run(run_id).status == "completed"
+
+
+def test_a_provider_without_room_takes_the_ask_from_the_thread(store: Store) -> None:
+    def reply(request: ChatRequest) -> Answer:
+        return Answer(content=_says(str(request.messages[-1]["content"])))
+
+    with FakeLLMServer(reply) as server:
+        limits: Any = {"requests_per_minute": 1, "limit_window": 600.0}
+        llm = OpenAIGPTConfig(api_base=server.base_url, api_key=SecretStr(new_id("key")), **limits)
+        with Desk(store, _app(llm=llm), slice_seconds=60.0) as desk:
+            run_id = _begin(desk)
+
+            assert desk.responders.serve(_llm(desk))
+
+            run, ask = store.inspector.run(run_id), _open(store, run_id)
+            assert isinstance(run.waiting_for, ProviderLimitWait)
+            assert (ask["status"], ask["responder"], ask["worker_id"]) == ("runnable", "llm", None)
+            assert len(_asks(store, run_id)) == 3  # it was carried up to there
+            assert desk.responders.busy() == 0
+            assert server.stats()["requests"] == 1
+
+
+def test_a_run_of_a_pinned_version_is_carried_by_that_version_alone(store: Store) -> None:
+    pinned: Any = {"version_policy": "pinned", "slice_seconds": 1e-9}
+    with Desk(store, _app(), **pinned) as old, Desk(store, _app(version="2"), beside=old, **pinned) as new:
+        run_id, other = _begin(old), _begin(old)
+
+        assert not new.responders.serve(_llm(old))
+        assert old.responders.serve(_llm(old))
+
+        # Its slice is over: the ask is for whoever has the version.
+        ask = next(ask for ask in _asks(store, run_id) if ask["status"] == "runnable")
+        assert ask["responder"] == "agent"
+        assert not new.responders.serve(ask["queue"])
+        assert old.responders.serve(ask["queue"])
+        assert store.inspector.run(other).status == "running"
+
+
+def test_a_carried_ask_is_in_the_backlog_of_its_queue(desk: Desk, store: Store) -> None:
+    seen: list[dict[str, tuple[int, int]]] = []
+
+    def look() -> None:
+        stats = store.inspector.queue_stats()
+        seen.append({stat.queue: (stat.runnable, stat.leased) for stat in stats if stat.queue.endswith(desk.own)})
+
+    _meanwhile.append(look)
+    _begin(desk)
+
+    assert desk.responders.serve(_llm(desk))
+
+    assert seen[0][f"agent-{desk.own}"] == (0, 1)  # which no worker has claimed from the queue
+    assert seen[0].get(_llm(desk), (0, 0)) == (0, 0)
+
+
 def test_a_slice_ends_while_others_wait_and_not_before(store: Store) -> None:
     with Desk(store, _app(), moves="worker", slice_seconds=1e-9) as desk:
         alone = _begin(desk)
@@ -148,8 +229,9 @@ def test_a_slice_ends_while_others_wait_and_not_before(store: Store) -> None:
 
         first, second = _begin(desk), _begin(desk)
         assert desk.responders.serve(_llm(desk))  # the tool's queue is empty, the model's is not
-        assert [_open(store, run)["responder"] for run in (first, second)] == ["llm", "llm"]
-        assert [len(_asks(store, run)) for run in (first, second)] == [3, 1]
+        assert [_open(store, run)["responder"] for run in (first, second)] == ["agent", "llm"]
+        assert [_open(store, run)["status"] for run in (first, second)] == ["runnable", "runnable"]
+        assert desk.bus.waiting(f"agent-{desk.own}") == 1
 
 
 def test_a_worker_that_was_declared_dead_holds_nothing_more(desk: Desk, store: Store) -> None:

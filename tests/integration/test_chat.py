@@ -218,5 +218,5 @@ def test_who_reads_the_events_alone_has_no_model_stream_that_leaves_it_open(clie
 def test_who_asks_for_text_has_models_stream_that_leave_it_open(client: Client) -> None:
     run = client.submit("keeping", "red", watch=True)
 
-    assert any(event.type == "llm.delta" for event in client.events(run.id, text=True))
-    assert WRITER.streamed == [True]
+    seen = [event.type for event in client.events(run.id, text=True)]
+    assert (WRITER.streamed, "llm.delta" in seen, seen) == ([True], True, seen)

@@ -63,6 +63,8 @@ def test_a_chat_goes_on_with_a_session_that_is_named(terminal: Terminal, server:
     assert "2 heard" in out
     listed = terminal.run("runs", "--session", "mine", "--url", server.url)
     assert len(re.findall("^run_", listed, re.MULTILINE)) == 2
+    searched = terminal.run("runs", "--search", "TWO", "--session", "mine", "--url", server.url)
+    assert len(re.findall("^run_", searched, re.MULTILINE)) == 1
 
 
 def test_a_chat_with_a_task_that_begins_afresh_is_one_run(terminal: Terminal, server: EmbeddedServer) -> None:

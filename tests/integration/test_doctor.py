@@ -29,6 +29,7 @@ from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.database import schema
 from turnwise.record.database.database import Database
 from turnwise.record.database.migration import config
+from turnwise.record.database.provider_batch_tables import collected_asks
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
@@ -151,6 +152,26 @@ def test_servers_are_asked_for_nothing_that_costs_and_models_for_their_price_and
     told = found(f"server {url}", app=app)
     assert told.level == "fault"
     assert "OPENAI_BASE_URL" in told.mend
+
+
+def test_calls_that_can_wait_have_a_line_and_are_missed_where_no_worker_submits_them(store: Store) -> None:
+    name = "batches of providers"
+    Path("office.py").write_text(APPLICATION.format(model="gpt-4.1", url="http://127.0.0.1:9/v1", more={}))
+    assert "of no task can wait by its config, and none does" in found(name).said
+    text = (
+        Path("office.py").read_text().replace("interactive=False)", "interactive=False, config=TaskConfig(can_wait=9))")
+    )
+    Path("patient.py").write_text(text.replace("import App, ", "import App, TaskConfig, "))
+    assert found(name, app="patient:app").said == "the calls of desk can wait; 0 do, 0 of them in 0 batches"
+    assert found(name, app="patient:app", provider_batches="false").level == "warning"
+
+    with store.database.begin() as connection:
+        at = store.database.now(connection) - 1_000
+        place = {"run_id": "run_1", "ask_id": "ask_1", "provider": "p", "model": "m", "request": {}}
+        row = place | {"collected_at": at, "until": at + 90_000}
+        connection.execute(sa.insert(collected_asks).values(**row))
+    late = found(name)
+    assert (late.level, late.said.partition(", and for ")[0]) == ("warning", "1 calls wait, 0 of them in 0 batches")
 
 
 def test_a_key_that_is_refused_is_not_shown(store: Store, terminal: Terminal) -> None:

@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 import pytest
 from tests.support.gateway_parts import Served, served
 
+from turnwise.base.listening import listen
 from turnwise.bus.in_process import InProcessBus
 from turnwise.errors import AddressInUseError, BrokerUnavailableError
-from turnwise_gateway.server import listen
+from turnwise_gateway.openai_door.errors import PATHS as DOOR_PATHS
 
 GOOD = {"task": "desk", "message": "hello"}
 
@@ -69,7 +70,7 @@ def test_what_is_not_json_is_refused(gateway: Served, body: bytes) -> None:
         ({"limits": {"turns": 0}}, "body.limits.turns"),
         ({"limits": {"deadline": float("inf")}}, "body.limits.deadline"),
         ({"limits": {"max_runs": 1}}, "body.limits.max_runs"),
-        ({"webhook": "http://example.org"}, "body.webhook"),
+        ({"webhook": 5}, "body.webhook"),
         ({"session_id": ""}, "body.session_id"),
         ({"session_id": ".."}, "body.session_id"),
         ({"session_id": "a/b"}, "body.session_id"),
@@ -244,10 +245,10 @@ def test_a_database_that_is_gone_is_a_503_and_the_process_still_lives(tmp_path_f
 
 
 def test_a_busy_port_is_an_error_that_says_which() -> None:
-    with listen("127.0.0.1", 0) as held:
+    with listen("127.0.0.1", 0, "TURNWISE_BIND") as held:
         port = held.getsockname()[1]
         with pytest.raises(AddressInUseError, match=f"127.0.0.1:{port} is in use"):
-            listen("127.0.0.1", port)
+            listen("127.0.0.1", port, "TURNWISE_BIND")
 
 
 def test_every_path_of_the_description_documents_its_problems(gateway: Served) -> None:
@@ -258,5 +259,6 @@ def test_every_path_of_the_description_documents_its_problems(gateway: Served) -
             wrong = {status: one for status, one in operation["responses"].items() if status >= "400"}
             assert wrong, f"{method} {path} documents no problem"
             for status, one in wrong.items():
-                assert list(one["content"]) == ["application/problem+json"], f"{method} {path} {status}"
+                form = "application/json" if DOOR_PATHS.fullmatch(path) else "application/problem+json"
+                assert list(one["content"]) == [form], f"{method} {path} {status}"
     assert "Problem" in description["components"]["schemas"]

@@ -127,3 +127,28 @@ def test_a_client_goes_on_where_it_was_when_the_gateway_is_restarted(tmp_path: P
         seen += [event.seq for event in numbered(events)]
 
     assert seen == [1, 2, 3]
+
+
+def test_a_page_of_the_history_is_the_newest_or_what_is_before_or_after_an_event(gateway: Served) -> None:
+    run_id = gateway.submit()
+    for _ in range(7):
+        gateway.happen(run_id, "turn.taken")
+    gateway.finish(run_id, "result")
+
+    def page(**wanted: int) -> list[int]:
+        found = client.history(run_id, **wanted)
+        assert (found.run, found.last_event) == (run_id, 9)
+        return [event.seq for event in found.items]
+
+    with Client(gateway.base_url) as client:
+        streamed = [event.model_dump() for event in numbered(client.events(run_id))]
+        assert [event.model_dump() for event in client.history(run_id).items] == streamed
+        assert [page(limit=3), page(before=7, limit=3), page(before=2), page(before=1)] == [
+            [7, 8, 9],
+            [4, 5, 6],
+            [1],
+            [],
+        ]
+        assert [page(after=0, limit=2), page(after=7), page(after=9)] == [[1, 2], [8, 9], []]
+    both = gateway.http.get(f"/v1/runs/{run_id}/history?after=1&before=3")
+    assert (both.status_code, both.json()["code"]) == (422, "invalid_request")

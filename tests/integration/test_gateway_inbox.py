@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from tests.support.client_views import parked_asks, present
 from tests.support.gateway_parts import Served, served
 from tests.support.store_parts import new_ask, new_worker
@@ -14,6 +15,7 @@ from tests.support.store_parts import new_ask, new_worker
 from turnwise.bus.in_process import InProcessBus
 from turnwise.client import Client
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
+from turnwise.record.database.schema import asks
 from turnwise.record.runs.outcomes import Parking, Receipt
 from turnwise.record.states import RunStatus
 
@@ -71,6 +73,10 @@ def test_the_inbox_shows_questions_and_parked_calls_oldest_first(gateway: Served
     assert present(call.began_at) <= call.parked_at
     assert (ask.tool, ask.reason, present(ask.error)["code"]) == (None, "attempts_exhausted", "attempts_exhausted")
     assert [item.id for item in client.inbox(limit=2)] == [first, question]
+    assert [item.id for item in client.all_inbox(limit=1)] == [first, question, last]
+    assert client.inbox_page(limit=3).next_cursor is None
+    count = client.inbox_count()
+    assert (count.questions, count.parked, count.latest_at) == (1, 2, ask.parked_at)
     run = client.run(call.run)
     assert (run.status, present(run.waiting_for)["kind"], present(run.waiting_for)["tool"]) == (
         "waiting",
@@ -86,6 +92,7 @@ def test_a_call_that_is_made_again_is_published_at_once(gateway: Served, client:
     assert isinstance(gateway.bus, InProcessBus)
     assert gateway.bus.waiting(QUEUE) == 1
     assert client.inbox() == []
+    assert (client.inbox_count().parked, client.inbox_count().latest_at) == (0, None)
     assert gateway.store.worker.claim(QUEUE, new_worker(gateway.store, QUEUE)) is not None
 
 
@@ -161,3 +168,26 @@ def test_the_metric_counts_questions_and_parked_calls(gateway: Served) -> None:
     _park(gateway)
     gateway.ask_human(gateway.submit())
     assert "turnwise_human_inbox_open 2.0" in gateway.http.get("/metrics").text
+
+
+def test_pages_of_the_inbox_meet_without_a_gap_while_it_changes(gateway: Served, client: Client) -> None:
+    asked = [gateway.ask_human(gateway.submit()) for _ in range(5)]
+    with gateway.store.database.begin() as connection:  # several at the same moment
+        connection.execute(sa.update(asks).where(asks.c.id.in_(asked[1:4])).values(created_at=1000.0))
+    first = client.inbox_page(limit=2)
+    client.answer(asked[1].partition(".")[0], "yes")
+    new = gateway.ask_human(gateway.submit())
+    rest = client.inbox_page(cursor=first.next_cursor, limit=10)
+
+    found = [item.id for item in [*first.items, *rest.items]]
+    assert found == [*sorted(asked[1:4]), asked[0], asked[4], new]
+    assert rest.next_cursor is None
+
+
+@pytest.mark.parametrize(
+    "cursor", ["x", "bnVsbA", "WyJhIiwiYiJd", "WzFlOTk5LCJhIl0", "W05hTiwiYSJd", "WzEsIlx1MDAwMCJd"]
+)
+def test_a_cursor_of_no_inbox_is_refused(gateway: Served, cursor: str) -> None:
+    answer = gateway.http.get("/v1/inbox", params={"cursor": cursor})
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")

@@ -28,7 +28,14 @@ def test_an_accepted_run_is_shown_with_what_was_given_and_the_servers_defaults(g
     run = gateway.http.get(f"/v1/runs/{run_id}").json()
 
     assert (run["task"], run["version"], run["status"], run["tree"]) == ("desk", "7", "queued", None)
-    assert run["limits"] == {"max_cost": "0.50", "max_tokens": 5_000, "turns": None, "deadline": 60.0, "on_limit": None}
+    assert run["limits"] == {
+        "max_cost": "0.50",
+        "max_tokens": 5_000,
+        "turns": None,
+        "deadline": 60.0,
+        "on_limit": None,
+        "can_wait": None,
+    }
     assert (run["priority"], run["tags"], run["metadata"]) == (3, ["a"], {"n": [1, None]})
     assert run["usage"]["cost"] == "0"
     assert run["message"]["content"] == "help"
@@ -48,6 +55,21 @@ def test_runs_are_listed_newest_first_page_by_page_and_filtered(gateway: Served)
     assert rest["next_cursor"] is None
     assert [run["id"] for run in odd["items"]] == [ids[3], ids[1]]
     assert none["items"] == []
+
+
+def test_runs_are_searched_in_ids_and_messages(gateway: Served) -> None:
+    first = gateway.submit(message="Where is my invoice?", session_id="ann")
+    second = gateway.submit(message="A refund, please")
+    gateway.ask_human(second, "May I pay invoice 17?")
+
+    def ids(**params: str) -> list[str]:
+        return [run["id"] for run in gateway.http.get("/v1/runs", params=params).json()["items"]]
+
+    assert ids(q="INVOICE") == [second, first]
+    assert ids(q="invoice", session="ann") == ids(q=first) == ids(q="ann") == [first]
+    assert ids(q="nothing of it") == []
+    refused = [gateway.http.get("/v1/runs", params={"q": text}).status_code for text in ("", "a\0b", "x" * 201)]
+    assert refused == [422, 422, 422]
 
 
 def test_a_wait_ends_with_the_run(gateway: Served) -> None:
@@ -136,6 +158,53 @@ def test_the_transcript_nests_the_messages_of_a_sub_task_within_its_callers(gate
     assert (clerk["status"], clerk["result"]["content"]) == ("DONE", "message 4")
 
 
+def test_a_transcript_tells_the_cost_of_each_task_and_where_the_stream_continues(gateway: Served) -> None:
+    run_id = gateway.submit()
+    use = {"model": "gpt", "prompt_tokens": 10, "cached_tokens": 2, "completion_tokens": 3, "calls": 1}
+    with gateway.store.coordinator.locked(run_id) as tx:
+        for n in range(4):
+            tx.put_document(f"d{n}", {"content": f"message {n}"})
+        happen(tx, "task.started", path="desk", turn=0, data={"document": "d0"})
+        happen(tx, "usage.settled", path="desk", data={**use, "cost": "0.25"})
+        happen(tx, "turn.rejected", path="desk", turn=1, data={"document": "d1", "responder": "LLM"})
+        happen(tx, "usage.settled", path="desk", data={**use, "cost": None})
+        happen(tx, "usage.settled", path="desk", data={**use, "cost": "0.5", "corrects": {**use, "cost": "0.75"}})
+        happen(tx, "turn.taken", path="desk", turn=1, data={"document": "d2", "responder": "LLM"})
+        asked = happen(tx, "turn.asked", path="desk", turn=2, data={"document": "d2", "responder": "Agent"})
+
+    taken = gateway.http.get(f"/v1/runs/{run_id}/transcript").json()
+    whole = gateway.http.get(f"/v1/runs/{run_id}/transcript?rejected=true").json()
+
+    messages = [(item["event"], item["responder"], item["model"], item["rejected"]) for item in whole["root"]["items"]]
+    assert messages == [(2, None, None, False), (4, "LLM", "gpt", True), (7, "LLM", "gpt", False)]
+    assert [item["event"] for item in taken["root"]["items"]] == [2, 7]
+    assert datetime.fromisoformat(taken["root"]["items"][0]["at"]).utcoffset() is not None
+    assert taken["root"]["cost"] == "0.00"
+    [used] = taken["usage"]
+    assert (used["task"], used["model"], used["cost"]) == ("desk", "gpt", "0.00")
+    assert (used["prompt_tokens"], used["calls"], used["unpriced_calls"]) == (20, 2, 1)
+    assert taken["last_event"] == asked - 1
+
+
+def test_the_log_is_a_page_of_its_own_origin_in_which_nothing_runs(gateway: Served) -> None:
+    run_id = gateway.submit()
+    with gateway.store.coordinator.locked(run_id) as tx:
+        tx.put_document("d0", {"content": "<script>alert(1)</script> \u202e"})
+        happen(tx, "task.started", path="desk", turn=0, data={"document": "d0"})
+
+    shown = gateway.http.get(f"/v1/runs/{run_id}/log")
+    kept = gateway.http.get(f"/v1/runs/{run_id}/log?download=true")
+
+    assert shown.headers["content-type"] == "text/html; charset=utf-8"
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; \\u202e" in shown.text and "<script>alert" not in shown.text
+    assert shown.text.endswith("</html>\n")
+    policy = shown.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; ") and policy.endswith("; sandbox allow-scripts")
+    assert shown.headers["content-disposition"] == f'inline; filename="{run_id}.html"'
+    assert kept.headers["content-disposition"] == f'attachment; filename="{run_id}.html"'
+    assert gateway.http.get("/v1/runs/run_unknown/log").json()["code"] == "not_found"
+
+
 def test_half_a_surrogate_pair_from_a_model_is_shown_as_a_question_mark(gateway: Served) -> None:
     run_id = gateway.submit()
     gateway.ask_human(run_id, "What is \ud83d?")
@@ -168,6 +237,7 @@ def test_tasks_workers_and_queues_are_listed(gateway: Served) -> None:
         "version": "7",
         "paths": ["desk"],
         "keeps_conversation": False,
+        "description": "",
     }
     assert [(one["id"], one["state"]) for one in workers] == [(worker, "alive")]
     assert [(one["queue"], one["backlog"], one["workers"]) for one in queues] == [("llm", 0, 1), ("agent", 0, 0)]

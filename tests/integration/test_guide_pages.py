@@ -26,6 +26,7 @@ from turnwise.testing.fake_llm.server import FakeLLMServer
 
 DOCS = Path(__file__).parents[2] / "docs"
 CLIENTS, FAKE = (DOCS / "clients.md").read_text(), (DOCS / "fake-llm.md").read_text()
+OPENAI = (DOCS / "openai.md").read_text()
 ADDRESS = "http://127.0.0.1:8080"
 
 
@@ -71,8 +72,15 @@ def test_the_curl_of_the_clients_page_does_what_the_page_says(server: EmbeddedSe
     assert _run(["bash", "-euo", "pipefail", "-c"], text, server) == output
 
 
+@pytest.mark.parametrize("block", blocks(OPENAI, "python"), ids=["chat", "responses", "langchain"])
+def test_the_python_of_the_page_on_openai_does_what_the_page_says(
+    server: EmbeddedServer, block: tuple[str, str | None]
+) -> None:
+    assert _run([sys.executable, "-c"], block[0], server) == block[1]
+
+
 def test_the_rules_on_the_page_load_and_answer(tmp_path: Path) -> None:
-    [(rules, _)] = blocks(FAKE, "json")
+    (rules, _) = blocks(FAKE, "json")[0]
     (tmp_path / "rules.json").write_text(rules)
 
     with FakeLLMServer(load_script(tmp_path / "rules.json")) as fake:

@@ -33,7 +33,9 @@ _JSON = st.recursive(
 _ENVELOPES: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {
         "v": st.just(1) | _SCALARS,
-        "kind": st.sampled_from(["ask", "move", "run", "cancel", "llm.delta", "text", "watch", "watch.text"]),
+        "kind": st.sampled_from(
+            ["ask", "move", "run", "cancel", "llm.delta", "text", "watch", "watch.run", "watch.text"]
+        ),
         "run": _NAMES,
     },
     optional={

@@ -58,13 +58,14 @@ def test_an_odd_name_is_a_name_of_nothing(here: World, operation: Operation) -> 
         )
 
         told = f"{operation.method} {path}: {answer.status_code} {answer.text[:200]}"
-        if operation.id in ("set_tenant", "show_tenant") and answer.status_code == 200:
+        if operation.id in ("set_tenant", "show_tenant", "list_outlines") and answer.status_code == 200:
             assert name == "99999999999999999999", told  # which a tenant may be called
             continue
         assert answer.status_code in (404, 422) or (answer.status_code, "%2F" in name) in ((405, True), (403, True)), (
             told
         )
-        assert answer.headers["content-type"] == "application/problem+json", told
+        form = "application/json" if operation.id == "show_model" else "application/problem+json"  # OpenAI's own
+        assert answer.headers["content-type"] == form, told
 
 
 def test_what_was_refused_is_in_the_audit_log(here: World) -> None:

@@ -163,6 +163,15 @@ def test_who_is_turned_away_is_told_without_the_token(tmp_path: Path, lines: Lin
     assert "the-wrong-one" not in lines.stream.getvalue()
 
 
+def test_a_page_that_asks_who_is_signed_in_is_not_told_as_turned_away(tmp_path: Path, lines: Lines) -> None:
+    with served(tmp_path, auth="token", auth_token="the-right-one") as gateway:
+        asked = gateway.http.get("/v1/sign-in")
+        gateway.http.get("/v1/sign-in", headers={"Authorization": "Bearer the-wrong-one"})
+
+    assert asked.status_code == 401
+    assert [refused["path"] for refused in lines.of("sign_in_refused")] == ["/v1/sign-in"]
+
+
 class FullDisk(io.StringIO):
     def write(self, text: str) -> int:
         raise OSError(28, "No space left on device")

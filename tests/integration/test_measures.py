@@ -105,7 +105,7 @@ def test_a_tool_that_raises_is_measured_too(store: Store) -> None:
 
 
 def test_a_wait_that_nothing_is_known_of_is_not_measured(store: Store) -> None:
-    with Desk(store, _app()) as desk:
+    with Desk(store, _app(), moves="coordinator") as desk:
         moved = desk.coordinator.move(desk.submit("desk"))
         assert moved.ask is not None
         worker = desk.responders._incarnation.current()
@@ -160,7 +160,7 @@ def test_a_wait_for_a_connection_is_measured_and_one_that_was_in_vain_counted(tm
     value = _reader(metrics.registry)
     database = Database(f"sqlite:///{tmp_path / 'turnwise.db'}", pool_size=1)
     try:
-        database.engine.pool._timeout = 0.05  # type: ignore[attr-defined]
+        database.pool.timeout = 0.05
         watch_database(metrics, database.pool)
         with database.read(), database.read():
             assert (value("database_connections_in_use"), value("database_connections_limit")) == (2, 2)

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.contract.brokers import broker
 from tests.support.databases import fresh_sqlite
-from tests.support.observers import ACCEPTED, ANSWER, CLAIM, FIRST_MOVE, LAST_MOVE, LATER_MOVE, LIFE, Seen, observed_app
+from tests.support.observers import (
+    ACCEPTED,
+    ANSWER,
+    CARRIED,
+    CLAIM,
+    FIRST_MOVE,
+    LAST_MOVE,
+    LATER_MOVE,
+    LIFE,
+    Seen,
+    observed_app,
+)
 
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
@@ -21,25 +33,37 @@ from turnwise_coordinator.coordinator import Coordinator
 from turnwise_responders.responders import Responders
 
 
-def test_an_embedded_server_tells_its_observers_of_a_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("moves", "life"), [("coordinator", [ACCEPTED, *LIFE]), ("worker", [FIRST_MOVE, *CARRIED])])
+def test_an_embedded_server_tells_its_observers_of_a_run(tmp_path: Path, moves: Any, life: list[list[str]]) -> None:
     seen = Seen()
-    settings = load_settings(database_url=f"sqlite:///{tmp_path / 'runs.db'}", bind="127.0.0.1:0")
+    settings = load_settings(database_url=f"sqlite:///{tmp_path / 'runs.db'}", bind="127.0.0.1:0", moves=moves)
     with EmbeddedServer(settings, observed_app(), observers=[seen]) as server, Client(server.url) as client:
         run = client.submit("desk", "hello", wait=30)
 
     assert run.status == "completed"
-    # The gateway measures a request when the run may have begun.
+    # The gateway measures a request, and announces that someone waits, when the run may have begun.
+    aside = (["run_accepted"], ["watch_announced"])
     assert seen.work.count(["run_accepted"]) == 1
-    assert [work for work in seen.work if work != ["run_accepted"]] == [ACCEPTED, *LIFE]
+    assert [work for work in seen.work if work not in aside] == life
 
 
+@pytest.mark.parametrize(
+    ("moves", "moved_by_one", "answered_by_other"),
+    [
+        ("coordinator", [FIRST_MOVE, LATER_MOVE, LAST_MOVE], [CLAIM, ANSWER, CLAIM, ANSWER]),
+        # The coordinator is asked once more, and finds nothing to move.
+        ("worker", [FIRST_MOVE, ["around_move (", "run_moved", ")"]], CARRIED),
+    ],
+)
 @pytest.mark.parametrize("kind", ["rabbitmq", "redis"])
-def test_processes_of_a_distributed_set_tell_their_observers_of_a_run(tmp_path: Path, kind: str) -> None:
+def test_processes_of_a_distributed_set_tell_their_observers_of_a_run(
+    tmp_path: Path, kind: str, moves: Any, moved_by_one: list[list[str]], answered_by_other: list[list[str]]
+) -> None:
     # given a coordinator and a worker, each with parts of its own
     fresh_sqlite(tmp_path / "runs.db").close()
     moving, answering = Seen(), Seen()
     with broker(kind) as url:
-        settings = load_settings(database_url=f"sqlite:///{tmp_path / 'runs.db'}", broker_url=url)
+        settings = load_settings(database_url=f"sqlite:///{tmp_path / 'runs.db'}", broker_url=url, moves=moves)
         ours = open_parts(settings, app=observed_app(), observers=[moving])
         theirs = open_parts(settings, app=observed_app(), observers=[answering])
         coordinator = Coordinator(ours.store, ours.bus, ours.app, settings, ours.observers)
@@ -57,5 +81,5 @@ def test_processes_of_a_distributed_set_tell_their_observers_of_a_run(tmp_path: 
 
     # then
     assert moved.run.status == "completed"
-    assert moving.work == [ACCEPTED, FIRST_MOVE, LATER_MOVE, LAST_MOVE]
-    assert answering.work == [CLAIM, ANSWER, CLAIM, ANSWER]
+    assert moving.work == [ACCEPTED, *moved_by_one]
+    assert answering.work == answered_by_other

@@ -23,7 +23,7 @@ from turnwise.record.tenants.caller import RUNS_READ
 __all__ = ["database", "postgres_url"]
 
 # Far more than the 5 s that are promised; a stream that does not end fails here.
-_PATIENCE = 30.0
+PATIENCE = 30.0
 
 
 @pytest.fixture
@@ -32,15 +32,19 @@ def here(database: Database, tmp_path: Path) -> Iterator[World]:
         yield made
 
 
+def bearer(token: str) -> dict[str, str]:
+    """Return the headers of a request with that token."""
+    return {"Authorization": f"Bearer {token}"}
+
+
 @contextmanager
-def watching(url: str, run: str, token: str) -> Iterator[tuple[list[str], threading.Event]]:
+def watching(url: str, run: str, headers: dict[str, str]) -> Iterator[tuple[list[str], threading.Event]]:
     """Return the lines of an open stream, and when it has ended."""
     lines: list[str] = []
     begun, ended = threading.Event(), threading.Event()
 
     def watch() -> None:
-        headers = {"Authorization": f"Bearer {token}"}
-        with httpx2.stream("GET", f"{url}/v1/runs/{run}/events", headers=headers, timeout=_PATIENCE) as answer:
+        with httpx2.stream("GET", f"{url}/v1/runs/{run}/events", headers=headers, timeout=PATIENCE) as answer:
             for line in answer.iter_lines():
                 lines.append(line)
                 begun.set()
@@ -48,9 +52,9 @@ def watching(url: str, run: str, token: str) -> Iterator[tuple[list[str], thread
 
     thread = threading.Thread(target=watch)
     thread.start()
-    assert begun.wait(_PATIENCE)
+    assert begun.wait(PATIENCE)
     yield lines, ended
-    thread.join(_PATIENCE)
+    thread.join(PATIENCE)
 
 
 def _revoke(here: World, key_id: str) -> None:
@@ -75,26 +79,26 @@ def test_streams_end_with_their_key_on_every_gateway_and_others_go_on(
     lost, kept = here.key(OWNER, *ALL), here.key(OWNER, *ALL)
     with (
         served(tmp_path, database=database, auth="keys") as other,
-        watching(here.gateway.base_url, run, lost[1]) as (_, first_ended),
-        watching(other.base_url, run, lost[1]) as (_, second_ended),
-        watching(here.gateway.base_url, run, kept[1]) as (lines, kept_ended),
+        watching(here.gateway.base_url, run, bearer(lost[1])) as (_, first_ended),
+        watching(other.base_url, run, bearer(lost[1])) as (_, second_ended),
+        watching(here.gateway.base_url, run, bearer(kept[1])) as (lines, kept_ended),
     ):
         end(here, lost[0].id)
 
-        assert first_ended.wait(_PATIENCE)
-        assert second_ended.wait(_PATIENCE)
+        assert first_ended.wait(PATIENCE)
+        assert second_ended.wait(PATIENCE)
         assert not kept_ended.is_set()
         here.gateway.finish(run)
-        assert kept_ended.wait(_PATIENCE)
+        assert kept_ended.wait(PATIENCE)
 
     assert "event: run.completed" in lines
 
 
 def test_nothing_is_told_over_a_stream_whose_key_was_revoked(here: World) -> None:
     run, (record, secret) = here.owned["waiting"], here.key(OWNER, RUNS_READ)
-    with watching(here.gateway.base_url, run, secret) as (lines, ended):
+    with watching(here.gateway.base_url, run, bearer(secret)) as (lines, ended):
         here.gateway.store.operator().revoke_key(record.id)
-        assert ended.wait(_PATIENCE)
+        assert ended.wait(PATIENCE)
 
         here.gateway.finish(run)
 
@@ -108,7 +112,7 @@ def test_so_does_a_wait_for_the_end_of_a_run(here: World) -> None:
 
     def submit() -> None:
         url = f"{here.gateway.base_url}/v1/runs?wait=60"
-        answers.append(httpx2.post(url, json=body, headers=headers, timeout=_PATIENCE))
+        answers.append(httpx2.post(url, json=body, headers=headers, timeout=PATIENCE))
 
     before = len(here.gateway.store.tenant(OWNER).runs(limit=200)[0])
     thread = threading.Thread(target=submit)
@@ -117,7 +121,7 @@ def test_so_does_a_wait_for_the_end_of_a_run(here: World) -> None:
     while len(here.gateway.store.tenant(OWNER).runs(limit=200)[0]) == before:
         waiting.wait(0.02)
     here.gateway.store.operator().revoke_key(record.id)
-    thread.join(_PATIENCE)
+    thread.join(PATIENCE)
 
     assert [(answer.status_code, answer.json()["code"]) for answer in answers] == [(401, "unauthorized")]
 
@@ -127,5 +131,5 @@ def test_a_stream_ends_when_its_token_of_an_issuer_expires(tmp_path: Path) -> No
         settings = {"auth": "keys", "oidc_issuer": signing.url, "oidc_audience": "turnwise", "oidc_leeway": 0}
         with world(tmp_path, **settings) as here:
             token = signing.token(exp=int(time.time()) + 3, tenant=OWNER)
-            with watching(here.gateway.base_url, here.owned["waiting"], token) as (_, ended):
-                assert ended.wait(_PATIENCE)
+            with watching(here.gateway.base_url, here.owned["waiting"], bearer(token)) as (_, ended):
+                assert ended.wait(PATIENCE)

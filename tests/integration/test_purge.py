@@ -66,12 +66,12 @@ def test_old_runs_are_counted_then_deleted(store: Store, terminal: Terminal) -> 
     # when nothing is to be done yet
     assert "would be deleted: 1 completed, 1 failed." in terminal.run(*command, "--dry-run")
     told = json.loads(terminal.run(*command, "--dry-run", "--json"))
-    assert told == {"dry_run": True, "runs": {"completed": 1, "failed": 1}, "kept": 0, "budgets": 0}
+    assert told == {"dry_run": True, "runs": {"completed": 1, "failed": 1}, "kept": 0, "budgets": 0, "batches": 0}
     assert len(left(store)) == 5
 
     # when it is
     told = json.loads(terminal.run(*command, "--json", "--batch", "1"))
-    assert told == {"dry_run": False, "runs": {"completed": 1, "failed": 1}, "kept": 0, "budgets": 0}
+    assert told == {"dry_run": False, "runs": {"completed": 1, "failed": 1}, "kept": 0, "budgets": 0, "batches": 0}
 
     assert left(store) == {old["cancelled"], young, running}
     assert "were deleted: none." in terminal.run(*command)

@@ -14,9 +14,10 @@ from tests.support.access_parts import ALL, OPERATOR, World, world
 from tests.support.brokers import fresh_redis
 from tests.support.store_parts import asked_run, new_worker
 
+from turnwise.api.access import TenantView
 from turnwise.base.ids import new_id
 from turnwise.client import Client
-from turnwise.errors import PermissionDeniedError, QuotaExceededError
+from turnwise.errors import NotFoundError, PermissionDeniedError, QuotaExceededError
 from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import Usage
 from turnwise.record.tenants.reach import OneTenant
@@ -99,7 +100,7 @@ def test_an_operator_sets_limits_and_an_administrator_sees_his_own(here: World) 
         with pytest.raises(PermissionDeniedError, match="for operators"):
             own.set_tenant(tenant, day_max_cost=Decimal(500))
 
-    assert seen == made == listed.items[0]
+    assert TenantView.model_validate(seen.model_dump(exclude={"used"})) == made == listed.items[0]
     assert (made.own_limits.day_max_cost, made.own_limits.max_unfinished_runs) == ("5.00", 0)
     assert (made.limits.max_unfinished_runs, made.limits.requests_per_minute) == (None, 1_000)
 
@@ -118,12 +119,16 @@ def test_usage_is_told_by_day_task_and_model_to_the_tenant_and_to_operators(here
         with pytest.raises(PermissionDeniedError):
             other.usage(tenant=tenant)
         assert other.usage().items == []
+        shown = own.tenant(tenant).used
+        with pytest.raises(NotFoundError):
+            other.tenant(tenant)
 
     [row] = mine.items
     assert (row.day, row.task, row.model) == (datetime.now(UTC).date(), "triage", "large")
     assert (row.calls, row.prompt_tokens, row.cost) == (2, 10, "0.30")
     assert mine.total.cost == "0.30"
     assert theirs == mine
+    assert (shown.day_cost, shown.day_tokens, shown.month_cost, shown.month_tokens) == ("0.30", 12, "0.30", 12)
 
 
 def test_the_audit_log_tells_what_was_done_and_what_was_refused_and_no_secret(here: World) -> None:

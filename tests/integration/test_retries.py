@@ -332,7 +332,7 @@ def test_tries_are_counted_across_workers_that_are_lost(serving: Any, store: Sto
 
 def test_a_served_handler_is_tried_again_later(store: Store) -> None:
     kind = fetching(2)
-    with Desk(store, app_of(lambda: fetcher(kind))) as desk:
+    with Desk(store, app_of(lambda: fetcher(kind)), moves="coordinator") as desk:
         run = ended(desk, desk.submit("desk"))
 
         assert (run.status, kind.called) == ("completed", 3)
@@ -400,7 +400,7 @@ def counting(failing: int) -> type[Counting]:
 @pytest.mark.parametrize("first", ["count", "peek"])
 def test_a_handler_that_is_tried_again_later_repeats_none_before_it(store: Store, first: str, second: str) -> None:
     kind = counting(2)
-    with Desk(store, counting_app(kind, first, second)) as desk:
+    with Desk(store, counting_app(kind, first, second), moves="coordinator") as desk:
         run = ended(desk, desk.submit("desk"))
 
         assert (run.status, kind.called, kind.counted) == ("completed", 3, 1)
@@ -424,7 +424,7 @@ def test_nobody_waits_for_a_later_handler_and_a_new_process_goes_on_with_its_cou
         model = MockLMConfig(response_fn=lambda _: "DONE here")
         return Task(ChatAgent(ChatAgentConfig(name="desk", llm=model)), interactive=False)
 
-    with Desk(store, app) as desk:
+    with Desk(store, app, moves="coordinator") as desk:
         run_id = desk.submit("desk")
         assert desk.answer(desk.coordinator.move(run_id))
         asked = desk.coordinator.move(run_id)
@@ -440,7 +440,7 @@ def test_nobody_waits_for_a_later_handler_and_a_new_process_goes_on_with_its_cou
         assert ask is not None
         assert ask.failures == {"fetch_later#2:tool": failed}
         assert [one.call_no for one in store.worker.receipts(run_id, ask.id)] == [1]
-        with Desk(store, app, beside=desk) as again:
+        with Desk(store, app, beside=desk, moves="coordinator") as again:
             assert again.responders.answer(asked.ask)
             run = again.coordinator.move(run_id).run
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ import pytest
 from tests.support.cli import Terminal, terminal
 from tests.support.client_views import numbered, present
 
-from turnwise import App, ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig, Task
+from turnwise import App, ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig, Task, ToolMessage
 from turnwise.api.events import EventView
 from turnwise.api.runs import RunWithTree
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.cli.text.messages import as_json
 from turnwise.client import Client
 from turnwise.errors import ConflictError, InvalidRequestError
+from turnwise.models.base import LLMFunctionCall, OpenAIToolCall
 from turnwise.models.mock import MockLM
 from turnwise.processes.settings import load_settings
 
@@ -65,9 +67,38 @@ def server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedSe
     app: App = found["app"]
     agent = ChatAgent(ChatAgentConfig(name="named", llm=NamedModel(chat_model="own")))
     app.task(name="named")(lambda: Task(agent, interactive=False))
+    for name, has_api in (("shop", False), ("api_shop", True)):
+        app.task(name=name)(partial(_shop, name, has_api))
     settings = load_settings(database_url=f"sqlite:///{folder / 'runs.db'}", bind="127.0.0.1:0")
     with EmbeddedServer(settings, app) as made:
         yield made
+
+
+class Price(ToolMessage):
+    request: str = "price"
+    purpose: str = "To look up the price of a <thing>."
+    _effect = "read_only"
+    thing: str
+
+    def handle(self) -> str:
+        return f"a {self.thing} costs 5"
+
+
+def _shop(name: str, has_api: bool) -> Task:
+    def says(prompt: str) -> LLMResponse | str:
+        if "costs" in prompt:
+            return f"DONE {prompt}"
+        if not has_api:
+            return '{"request": "price", "thing": "kettle"}'
+        call = LLMFunctionCall(name="price", arguments={"thing": "kettle"})
+        return LLMResponse(message="", oai_tool_calls=[OpenAIToolCall(id="call_1", function=call)])
+
+    config = ChatAgentConfig(
+        name=name, llm=MockLMConfig(response_fn=says), use_functions_api=has_api, use_tools=not has_api
+    )
+    agent = ChatAgent(config)
+    agent.enable_message(Price)
+    return Task(agent, interactive=False)
 
 
 @pytest.fixture
@@ -136,12 +167,35 @@ def test_a_fork_in_the_middle_asks_another_model(client: Client) -> None:
     assert caught.value.code == "session_exists"
 
 
+@pytest.mark.parametrize("task", ["shop", "api_shop"])
+def test_a_fork_continues_with_an_answer_that_a_person_has_edited(client: Client, task: str) -> None:
+    run = client.submit(task, "go", wait=10)
+    assert present(run.result).content == "a kettle costs 5"
+    of_model, of_tools, _ = [e for e in numbered(client.events(run.id)) if e.type == "turn.asked"]
+
+    other_tool = client.fork(run.id, of_model.seq, message='{"request": "price", "thing": "lamp"}')
+    other_result = client.fork(run.id, of_tools.seq, message="a kettle costs 7")
+    other_end = client.fork(run.id, of_model.seq, message="DONE enough")
+
+    assert present(_ended(client, other_tool.id).result).content == "a lamp costs 5"
+    ended = _ended(client, other_result.id)
+    assert (present(ended.result).content, ended.usage.calls) == ("a kettle costs 7", 1)
+    said = as_json(client.transcript(other_result.id))["root"]["items"][2]
+    assert (said["responder"], said["document"]["metadata"]["tainted"]) == ("Agent", True)
+    ended = _ended(client, other_end.id)
+    assert (present(ended.result).content, ended.usage.calls) == ("enough", 0)
+    [forked] = [e for e in numbered(client.events(other_end.id)) if e.type == "run.forked"]
+    assert forked.data == {"run": run.id, "at": of_model.seq, "version": "1", "given": True}
+    assert [note.seq for note in client.transcript(other_end.id).notes] == [forked.seq]
+
+
 def test_forks_that_can_not_be(client: Client) -> None:
     run = client.submit("named", "hello", wait=10)
     with pytest.raises(InvalidRequestError, match=f"has no event 99; name one from 1 to {run.last_event}"):
         client.fork(run.id, 99)
-    with pytest.raises(InvalidRequestError, match=r"event 3 of .* has no open question to a human"):
-        client.fork(run.id, 3, message="hm")
+    taken = next(e for e in numbered(client.events(run.id)) if e.type == "turn.taken")
+    with pytest.raises(InvalidRequestError, match=rf"at event {taken.seq} of .* no one is asked"):
+        client.fork(run.id, taken.seq, message="hm")
     fork = client.fork(run.id, 3)
     with pytest.raises(ConflictError, match=f"happened in {run.id}, which it was forked from") as caught:
         client.fork(fork.id, 1)
@@ -195,6 +249,12 @@ def test_replay_from_the_command_line(client: Client, server: EmbeddedServer, fo
     assert re.fullmatch(rf"{run_id} \(desk\): all \d+ decisions are the same\n", told)
     assert all_of_it.startswith(told.strip())
     assert "are the same" in terminal.run("replay", "run.json", *place)
+
+    # and so is one in which a person has written an answer
+    first = next(event for event in numbered(client.events(run_id)) if event.type == "turn.asked")
+    fork = client.fork(run_id, first.seq, message="DONE at once")
+    _ended(client, fork.id)
+    assert "are the same" in terminal.run("replay", fork.id, *place)
 
     # when the application decides otherwise
     module = (folder / "again_app.py").read_text()

@@ -381,7 +381,7 @@ def test_an_attribute_of_a_class_that_is_gone_ends_the_run_with_an_error_that_sa
             return "set"
         return str(agent.thing.name)
 
-    with Desk(file, _app(_task(do, acts=2))) as desk:
+    with Desk(file, _app(_task(do, acts=2)), moves="coordinator") as desk:
         run = desk.submit("desk")
         for _ in range(2):
             assert desk.answer(desk.coordinator.move(run))

@@ -107,7 +107,7 @@ class FlakyStore(Store):
 
 def test_an_answer_is_written_once_the_database_is_back(database: Database) -> None:
     store = FlakyStore(database)
-    with Desk(store, _app(_talk)) as desk:
+    with Desk(store, _app(_talk), moves="coordinator") as desk:
         run = desk.submit("desk")
         asked = desk.coordinator.move(run)
         store.worker.failures = 2
@@ -120,7 +120,7 @@ def test_an_answer_is_written_once_the_database_is_back(database: Database) -> N
 
 def test_a_history_that_can_not_be_read_ends_no_run(database: Database) -> None:
     store = FlakyStore(database)
-    with Desk(store, _app(_talk)) as desk:
+    with Desk(store, _app(_talk), moves="coordinator") as desk:
         run = desk.submit("desk")
         while (asked := desk.coordinator.move(run)).ask is not None:
             if asked.ask.responder == "llm" and asked.ask.turn > 0:
@@ -128,7 +128,7 @@ def test_a_history_that_can_not_be_read_ends_no_run(database: Database) -> None:
             desk.answer(asked)
         store.worker.history_failures = 1
 
-        with Desk(store, desk.app, beside=desk) as other:  # which remembers no history
+        with Desk(store, desk.app, beside=desk, moves="coordinator") as other:  # which remembers no history
             assert asked.ask is not None
             assert other.responders.answer(asked.ask)
             assert desk.events(run)[-1] == "ask.released"
@@ -202,7 +202,7 @@ def test_rules_of_an_application_see_the_run_that_they_are_asked_about(postgres_
     def task() -> Task:
         return Slow(_agent("desk", llm=MockLMConfig(response_fn=lambda said: f"DONE {said}")), interactive=False)
 
-    with Desk(Store(database), _app(task)) as desk:
+    with Desk(Store(database), _app(task), moves="coordinator") as desk:
         made = {text: desk.submit("desk", text) for text in ("one", "two")}
         for run in made.values():
             desk.answer(desk.coordinator.move(run))

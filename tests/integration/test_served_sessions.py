@@ -322,7 +322,7 @@ def test_a_run_that_waits_is_woken_by_one_that_fails_and_goes_on_from_before_it(
 
 
 def test_a_cancelled_run_leaves_the_conversation_as_it_was_also_while_its_worker_is_at_work(store: Store) -> None:
-    with Desk(store, _app(_fickle)) as desk:
+    with Desk(store, _app(_fickle), moves="coordinator") as desk:
         session = new_id("session")
         first = desk.submit("desk", "one", session_id=session)
         desk.go_on(first)

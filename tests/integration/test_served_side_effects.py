@@ -324,7 +324,7 @@ def test_a_zombie_makes_no_further_call(store: Store, monkeypatch: pytest.Monkey
 def test_a_worker_that_could_not_renew_its_lease_begins_no_call(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(store, "pay 1")
 
-    with Desk(store, case.app, beside=case.desk) as desk:
+    with Desk(store, case.app, beside=case.desk, moves="coordinator") as desk:
         moved = desk.coordinator.move(case.run_id)
         desk.answer(moved)  # the model
         moved = desk.coordinator.move(case.run_id)

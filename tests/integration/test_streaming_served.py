@@ -16,7 +16,7 @@ from tests.support.served_parts import Desk
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
 from turnwise.bus.base import Bus
 from turnwise.bus.celery_bus import CeleryBus
-from turnwise.bus.envelope import Notice
+from turnwise.bus.envelope import Notice, TextNotice
 from turnwise.bus.in_process import InProcessBus
 from turnwise.cli.text.messages import as_json
 from turnwise.client import Client
@@ -72,7 +72,8 @@ def _counting(bus: Bus, told: list[Notice]) -> None:
     tell = bus.tell
 
     def count(listener: str, notice: Notice) -> None:
-        told.append(notice)
+        if isinstance(notice, TextNotice):
+            told.append(notice)
         tell(listener, notice)
 
     bus.tell = count  # type: ignore[method-assign]

@@ -220,7 +220,7 @@ def test_a_fork_begins_with_the_fork(store: Store) -> None:
 
 
 def test_a_run_of_an_older_version_shows_what_is_known(store: Store) -> None:
-    with Desk(store, app_of(CALL, "DONE well")) as desk:
+    with Desk(store, app_of(CALL, "DONE well"), moves="coordinator") as desk:
         run_id = desk.submit("desk")
         work_on(desk, run_id)
     _as_before(store, run_id)

@@ -20,27 +20,33 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.simulation import patient, team
 
 from turnwise.agents.tools.handler_calls import Stem
 from turnwise.bus.envelope import AskEnvelope
 from turnwise.models.budget.budget import NOTHING
 from turnwise.models.budget.call import Granted, grant
+from turnwise.models.openai.batches import RemoteBatches
 from turnwise.record.asks import replies, sweep
 from turnwise.record.asks.pauses import EndedPauses
 from turnwise.record.asks.receipts import Receipts
 from turnwise.record.asks.sweep import Sweep
 from turnwise.record.budgets import reservations
 from turnwise.record.budgets.reservations import count
+from turnwise.record.budgets.usage_tally import usage_rows
 from turnwise.record.database.schema import runs
-from turnwise.record.runs import inbox
+from turnwise.record.provider_batches import batches
+from turnwise.record.runs import inbox, transaction
 from turnwise.record.runs.part import RecordPart
 from turnwise.record.runs.submission import Submissions
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.runs.writes import Writes
 from turnwise.record.states import AskStatus
 from turnwise.serving.attempts.served_calls import ServedCalls
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.move import Mover
 from turnwise.serving.moves.moved import Moved
+from turnwise.testing import Scenario
 from turnwise_responders.claimed_asks import Holdings
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -51,7 +57,7 @@ class Saboteur:
     """A protection that is taken away.
 
     It has to be noticed within so many `schedules`, with `faults` that reach it, as the breach of one of `promises`.
-    `settings` are those of the services; `task` is the one that has to take part.
+    `settings` are those of the services; `task` is the one that has to take part. `scenario` is played.
     """
 
     name: str
@@ -61,11 +67,13 @@ class Saboteur:
     schedules: int = 30
     settings: Mapping[str, Any] = field(default_factory=dict)
     task: str | None = None
+    scenario: Scenario = team.scenario
 
 
 ZOMBIES = {"freeze": 0.1, "model_slow": 0.5, "most": 30}
 KILLS = {"kill_before_commit": 0.05, "kill_after_commit": 0.05}
 LOST_MESSAGES = {"message_lost": 0.5, "most": 20}
+KILLS_AT_PROVIDER = {"kill_at_provider": 0.5, "most": 6}
 LOST_ANSWERS = {"answer_lost": 0.15}
 
 
@@ -142,7 +150,7 @@ def no_lock_for_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
             seq = connection.execute(sa.select(runs.c.last_seq).where(runs.c.id == run_id)).scalar_one()
         with locked(self, run_id, skip_locked=skip_locked) as transaction:
             if transaction is not None:
-                transaction.run = replace(transaction.run, last_seq=seq)
+                transaction.amend(last_seq=seq)
             yield transaction
 
     monkeypatch.setattr(RecordPart, "_lock_run", early)
@@ -179,6 +187,11 @@ def no_cost_of_discarded_replies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replies, "count", only_accepted)
 
 
+def use_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what a run has used in its row although it is added to the sums of days."""
+    monkeypatch.setattr(transaction, "counted_at_rest", lambda run: (run, usage_rows(run) if run.ended else []))
+
+
 def no_reservations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is put aside for a call, so that others may spend it meanwhile."""
 
@@ -201,7 +214,7 @@ def no_line_of_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_first_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A question can be answered again, and the table of transitions does not refuse it either."""
+    """A question can be answered again, and neither the table of transitions nor the statement refuses it."""
 
     def named(transaction: RunTransaction, question_id: str) -> Any:
         return transaction.ask(question_id)
@@ -211,6 +224,7 @@ def no_first_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(inbox, "_named", named)
     monkeypatch.setattr(RunTransaction, "close_ask", close)
+    monkeypatch.setattr(Writes, "_missed", lambda self, status, id: None)
 
 
 def no_receipts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,6 +246,21 @@ def new_keys(monkeypatch: pytest.MonkeyPatch) -> None:
         self._stem = Stem(f"{claim.ask.id}.{claim.token}")
 
     monkeypatch.setattr(ServedCalls, "__init__", other)
+
+
+def no_look_for_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Submit a batch that another worker was lost with, although the provider may have it."""
+    monkeypatch.setattr(RemoteBatches, "find", lambda self, name, made_at: None)
+
+
+def no_look_for_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave a file at the provider whose worker was lost before it could make a batch of it."""
+    monkeypatch.setattr(RemoteBatches, "clear", lambda self, name, made_at: None)
+
+
+def no_taking_up_of_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave a batch with whoever could not finish with it, until its lease is over."""
+    monkeypatch.setattr(batches, "_DUE", batches._DUE.where(batches._FREE))
 
 
 SABOTEURS = [
@@ -277,6 +306,7 @@ SABOTEURS = [
         faults=ZOMBIES,
         promises=("no overspend",),
     ),
+    Saboteur(name="use counted again", takes_away=use_counted_again, promises=("no overspend",)),
     Saboteur(
         name="no reservations",
         takes_away=no_reservations,
@@ -311,7 +341,29 @@ SABOTEURS = [
         takes_away=no_parking,
         faults={"kill_before_commit": 0.06, "most": 30, "until": 30.0},
         promises=("effects",),
+        schedules=200,
         task="trip",
+    ),
+    Saboteur(
+        name="no look for batches",
+        takes_away=no_look_for_batches,
+        faults=KILLS_AT_PROVIDER,
+        promises=("one call, one batch",),
+        scenario=patient.scenario,
+    ),
+    Saboteur(
+        name="no look for files",
+        takes_away=no_look_for_files,
+        faults=KILLS_AT_PROVIDER,
+        promises=("nothing left",),
+        scenario=patient.scenario,
+    ),
+    Saboteur(
+        name="no taking up of batches",
+        takes_away=no_taking_up_of_batches,
+        faults=LOST_ANSWERS,
+        promises=("half the price",),
+        scenario=patient.scenario,
     ),
     Saboteur(name="new keys", takes_away=new_keys, faults=ZOMBIES, promises=("effects",), schedules=200, task="trip"),
 ]

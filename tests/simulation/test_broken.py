@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
 from tests.simulation.broken import SABOTEURS, Saboteur
-from tests.simulation.team import scenario
+from tests.simulation.broken_webhooks import SABOTEURS as OF_WEBHOOKS
 
-from turnwise.testing import Faults, Simulator
+from turnwise.testing import Faults, Scenario, Simulator
 
 
 @pytest.fixture(scope="module")
-def simulator() -> Iterator[Simulator]:
-    with Simulator(scenario) as made:
-        made.run(0)  # what is said without faults is learned before anything is broken
-        yield made
+def simulators() -> Iterator[Callable[[Scenario], Simulator]]:
+    """The simulator of each scenario, made when it is first asked for."""
+    with ExitStack() as stack:
+        made: dict[int, Simulator] = {}
+
+        def simulator(scenario: Scenario) -> Simulator:
+            if id(scenario) not in made:
+                made[id(scenario)] = stack.enter_context(Simulator(scenario))
+                made[id(scenario)].run(0)  # what is said without faults is learned before anything is broken
+            return made[id(scenario)]
+
+        yield simulator
 
 
 def noticed_after(simulator: Simulator, saboteur: Saboteur) -> tuple[int, set[str]]:
     """In which schedule something was noticed, from 1, and which promises were broken in it."""
     faults = Faults(**{"until": 15.0, **saboteur.faults})
-    made = replace(scenario, at_once=4, faults=lambda random: faults, settings=dict(saboteur.settings))
+    settings = {**saboteur.scenario.settings, **saboteur.settings}
+    made = replace(saboteur.scenario, at_once=4, faults=lambda random: faults, settings=settings)
     simulator.use(made if saboteur.task is None else replace(made, only=saboteur.task, at_once=1))
     for number in range(saboteur.schedules):
         found = simulator.run(1_000 + number).violations
@@ -32,10 +42,11 @@ def noticed_after(simulator: Simulator, saboteur: Saboteur) -> tuple[int, set[st
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("saboteur", SABOTEURS, ids=lambda saboteur: saboteur.name)
+@pytest.mark.parametrize("saboteur", [*SABOTEURS, *OF_WEBHOOKS], ids=lambda saboteur: saboteur.name)
 def test_a_protection_that_is_taken_away_is_missed(
-    simulator: Simulator, saboteur: Saboteur, monkeypatch: pytest.MonkeyPatch
+    simulators: Callable[[Scenario], Simulator], saboteur: Saboteur, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    simulator = simulators(saboteur.scenario)
     with monkeypatch.context() as patches:
         saboteur.takes_away(patches)
         number, broken = noticed_after(simulator, saboteur)

@@ -6,10 +6,14 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 from tests.support.services import missing
 
+# It has no screen, and asks no one but the tests' servers.
+_QUIET = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Milliseconds, for a loaded machine: an expectation waits for a condition, and by itself gives up after 5 s.
+PATIENCE_MS = 30_000
 
 
 @contextmanager
@@ -18,9 +22,10 @@ def chromium() -> Iterator[Browser]:
     found = next(filter(None, map(shutil.which, _NAMES)), None)
     if found is None:
         missing(f"no browser on the path (looked for {', '.join(_NAMES)}); on Debian: apt-get install chromium")
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         # Its own sandbox needs privileges that containers seldom have; the pages are the tests' own.
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", *_QUIET])
         try:
             yield browser
         finally:

@@ -34,7 +34,7 @@ def parked_asks(items: Iterable[InboxItem]) -> list[ParkedView]:
 def run_json(**changes: Any) -> dict[str, Any]:
     """Return a run as the gateway sends it."""
     here = "/v1/runs/run_1"
-    no_limits = dict.fromkeys(("max_cost", "max_tokens", "turns", "deadline", "on_limit"))
+    no_limits = dict.fromkeys(("max_cost", "max_tokens", "turns", "deadline", "on_limit", "can_wait"))
     usage = dict.fromkeys(("prompt_tokens", "cached_tokens", "completion_tokens", "calls", "unpriced_calls"), 0)
     below = ("events", "transcript", "timeline", "messages", "cancel", "retry", "fork")
     times = dict.fromkeys(("started_at", "finished_at", "cancel_requested_at"))

@@ -15,6 +15,14 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 from tests.support.access_parts import ALL, OPERATOR, World, described, operations
+from tests.support.schedule_parts import terms
+from tests.support.webhook_parts import new_webhook
+
+from turnwise.base.ids import new_id
+from turnwise.record.batches.batch_record import NewBatch
+
+# They wait for their runs unless they are told not to.
+_WAITING = ("/v1/chat/completions", "/v1/responses")
 
 # What is taken and what is refused is tested by name; here it is the form of the answers.
 _checks = [
@@ -43,8 +51,9 @@ def description(*, systematic: bool, other_methods: bool = False) -> BaseSchema:
 def send(case: schemathesis.Case[Any], here: World, bearer: str) -> None:
     """Send it, and check the answer's form."""
     query: dict[str, Any] = case.query or {}
-    if isinstance(query.get("wait"), int | float):
-        query["wait"] = 0  # nobody works on these runs
+    wait = query.get("wait", 1 if case.operation.path in _WAITING else None)
+    if isinstance(wait, int | float) or (isinstance(wait, str) and wait.replace(".", "", 1).isdigit()):
+        case.query = query | {"wait": 0}  # nobody works on these runs
     case.call_and_validate(
         base_url=here.gateway.base_url, headers={"Authorization": f"Bearer {bearer}"}, checks=_checks, timeout=20
     )
@@ -66,7 +75,12 @@ def owned_names(here: World) -> dict[str, str]:
     key, _ = here.key(OPERATOR, "runs:read")
     assert store.run(run).ended
     names = {"run_id": run, "session_id": "talk-2", "key_id": key.id, "tenant_id": "acme-1", "item_id": f"{run}.1.1.1"}
-    return names | {"kind": "tenant", "name": "paused-1"}
+    store.webhooks.create_webhook(new_webhook(id="hook_9"))
+    names |= {"webhook_id": "hook_9", "delivery_id": store.webhooks.test_webhook("hook_9").id}
+    batch, _ = store.batches.open_batch(NewBatch(id=new_id("bat"), task="desk", concurrency=5))
+    schedule = store.schedules.create_schedule(new_id("s"), terms(task="desk"), "test")
+    names |= {"batch_id": batch.id, "schedule": schedule.id}
+    return names | {"kind": "tenant", "name": "paused-1", "model": "desk"}
 
 
 def check_that_all_can_be_shown(here: World, bearer: str) -> None:

@@ -14,19 +14,21 @@ from tests.support.databases import fresh_sqlite
 from tests.support.kept_values import happen
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
+from turnwise.base.clock import SYSTEM_CLOCK
 from turnwise.base.waits import HumanWait
 from turnwise.bus.base import Bus
 from turnwise.bus.in_process import InProcessBus
 from turnwise.processes.metrics import Metrics
 from turnwise.processes.observers.log_lines import LogLines
 from turnwise.processes.observers.metrics import RunMetrics
-from turnwise.processes.observers.notices import CommitNotices
+from turnwise.processes.observers.notices import RunNotices
 from turnwise.processes.settings import ServiceSettings, load_settings
 from turnwise.record.database.database import Database
 from turnwise.record.runs.records import NewAsk
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.serving.observer import Observers
+from turnwise.serving.watches import hear_watches
 from turnwise_gateway.api import create_api
 from turnwise_gateway.server import GatewayThread
 
@@ -113,9 +115,11 @@ def served(
         database = Database(f"sqlite:///{file}") if file.exists() else fresh_sqlite(file)
     own_bus = bus or InProcessBus()
     metrics = Metrics(CollectorRegistry())
-    observers = Observers(LogLines(), RunMetrics(metrics), CommitNotices(own_bus))
+    observers = Observers(LogLines(), RunMetrics(metrics), RunNotices(own_bus, SYSTEM_CLOCK))
     store = Store(database, after_commit=observers.events_stored)
-    made: ServiceSettings = load_settings(**settings)
+    hear_watches(own_bus, observers)
+    # Nobody is behind it, so runs stay as they were accepted.
+    made: ServiceSettings = load_settings(**{"moves": "coordinator"} | settings)
     api = create_api(store, own_bus, app or make_app(), made, metrics, observers)
     try:
         with (

@@ -20,6 +20,11 @@ ACCEPTED = ["events_stored"]
 CLAIM = ["ask_claimed"]
 ANSWER = ["around_attempt (", "attempt_ended", "events_stored", "reply_stored", ")"]
 LIFE = [FIRST_MOVE, CLAIM, ANSWER, LATER_MOVE, CLAIM, ANSWER, LAST_MOVE]
+# The same run, carried on by whoever answers: the moves are made with the replies.
+_MADE = ["around_attempt (", "attempt_ended", "around_move (", "move_began", "move_made", ")", "events_stored"]
+ANSWER_AND_MOVE = [*_MADE, "reply_stored", "step_ended", "run_moved", ")"]
+ANSWER_AND_END = [*_MADE, "reply_stored", "step_ended", "run_ended", "run_moved", ")"]
+CARRIED = [CLAIM, ANSWER_AND_MOVE, CLAIM, ANSWER_AND_END]
 
 
 class Look(ToolMessage):

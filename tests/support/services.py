@@ -8,9 +8,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 import pytest
-from tests.support.databases import NoPostgresError, fresh_postgres
-
-from turnwise.record.database.database import Database
+from tests.support.databases import NoPostgresError, migrated_copy
 
 # Skips whose reason begins so are failures on a build server, which has to have every service.
 MISSING = "service missing: "
@@ -31,10 +29,7 @@ def missing(reason: str) -> NoReturn:
 def migrated_postgres() -> Iterator[str]:
     """URL of a new PostgreSQL database with Turnwise's tables; skips where no server can be had."""
     try:
-        with fresh_postgres() as url:
-            database = Database(url)
-            database.migrate()
-            database.close()
+        with migrated_copy() as url:
             yield url
     except NoPostgresError as error:
         missing(str(error))

@@ -21,8 +21,14 @@ from turnwise.serving.moves.moved import Moved
 from turnwise.serving.moves.run_end import error_record
 from turnwise.serving.moves.versions import is_held_for_newer
 from turnwise.serving.observer import Observers
+from turnwise.serving.webhooks.addresses import AddressRules
+from turnwise.serving.webhooks.sending import HttpSender, WebhookSender
+from turnwise_coordinator.batches import Batches
 from turnwise_coordinator.retention import RetentionSweep
+from turnwise_coordinator.samples import SampleSweep
+from turnwise_coordinator.schedules import ScheduleSweep
 from turnwise_coordinator.sweeper import Sweeper
+from turnwise_coordinator.webhooks import Courier
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +37,7 @@ class Coordinator:
     """One coordinator of an installation; any number may run, and each may die at any point.
 
     It signs on like a worker, so that others see that it lives; it holds nothing that a lease would release. While it
-    is `paused` it leaves moves to other coordinators.
+    is `paused` it leaves moves to other coordinators. Webhooks go over HTTP unless `send_webhook` is given.
     """
 
     def __init__(
@@ -43,6 +49,7 @@ class Coordinator:
         observers: Observers,
         *,
         paused: Callable[[], bool] = lambda: False,
+        send_webhook: WebhookSender | None = None,
     ) -> None:
         self._is_paused = paused
         self._record = record = store.coordinator
@@ -58,6 +65,7 @@ class Coordinator:
         )
         version = app.version if settings.pinned else None
         retention = RetentionSweep(record, settings, observers)
+        self._batches = Batches(record, bus, settings, observers)
         self._sweeper = Sweeper(
             record,
             bus,
@@ -66,6 +74,10 @@ class Coordinator:
             observers,
             settings,
             retention,
+            SampleSweep(record, settings),
+            ScheduleSweep(record, bus, app, settings, observers),
+            self._batches,
+            Courier(record, settings, observers, send_webhook or _over_http(settings)),
             version=version,
             paused=self._paused,
         )
@@ -109,7 +121,10 @@ class Coordinator:
             return None
         self.hearing.heard()
         self._incarnation.note_deaf(False)  # no sweep finds more that would say so
-        return self.move(run_id)
+        moved = self.move(run_id)
+        if moved.run.ended and not moved.ended:  # its end was told of, so that the next item of its batch begins
+            self._batches.run_ended(moved.run)
+        return moved
 
     def _swept(self, run_id: str) -> Moved:
         """`move`, because a sweep found that no one has; a message should have told of it, unless time alone did."""
@@ -135,3 +150,8 @@ class Coordinator:
         """Stop sweeping; returns when the last pass is over."""
         self._sweeper.stop()
         self._incarnation.stop()
+
+
+def _over_http(settings: ServiceSettings) -> WebhookSender:
+    rules = AddressRules(tuple(settings.webhook_allowed_networks), settings.webhook_allow_http)
+    return HttpSender(rules, settings.webhook_timeout)

@@ -63,6 +63,7 @@ class RetentionSweep:
             deleted = self._record.forget_old_audit(self._audit_retention, _AUDIT_ROWS)
             self._next_audit = now if deleted == _AUDIT_ROWS else now + _REST
         if self._retention is not None and runs_due:
+            self._record.purge_batches(self._retention.older_than)
             self._purge(self._retention, now + self._interval * _SHARE)
 
     def _purge(self, retention: Retention, until: float) -> None:

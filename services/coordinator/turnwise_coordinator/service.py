@@ -15,6 +15,7 @@ from turnwise.processes.bootstrap import Parts, open_parts, serve_own_metrics
 from turnwise.processes.metrics import watch_record
 from turnwise.processes.settings import ServiceSettings
 from turnwise.processes.worker import served_lane, worker_app
+from turnwise.serving.watches import hear_watches
 from turnwise_coordinator.coordinator import Coordinator
 
 
@@ -36,6 +37,7 @@ class CoordinatorProcess:
         )
         queues = all_queues(settings.llm_queues, settings.agent_queues)
         watch_record(parts.metrics.registry, parts.store.monitor, queues)
+        hear_watches(parts.bus, parts.observers)
         self.coordinator.start()
 
     def health(self) -> tuple[bool, str]:

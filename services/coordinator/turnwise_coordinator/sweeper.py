@@ -17,7 +17,11 @@ from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.pausing import tell_let_go
 from turnwise.serving.moves.permits import permit
 from turnwise.serving.observer import Observer
+from turnwise_coordinator.batches import Batches
 from turnwise_coordinator.retention import RetentionSweep
+from turnwise_coordinator.samples import SampleSweep
+from turnwise_coordinator.schedules import ScheduleSweep
+from turnwise_coordinator.webhooks import Courier
 
 logger = logging.getLogger(__name__)
 
@@ -42,12 +46,20 @@ class Sweeper:
         observers: Observer,
         settings: ServiceSettings,
         retention: RetentionSweep,
+        samples: SampleSweep,
+        schedules: ScheduleSweep,
+        batches: Batches,
+        courier: Courier,
         *,
         version: str | None = None,
         paused: Callable[[], bool] = lambda: False,
     ) -> None:
         self._paused = paused
         self._retention = retention
+        self._samples = samples
+        self._schedules = schedules
+        self._batches = batches
+        self._courier = courier
         self._record = record
         self._bus = bus
         self._move = move
@@ -67,10 +79,11 @@ class Sweeper:
         self._thread = self._clock.start("turnwise-sweeper", self._work)
 
     def stop(self) -> None:
-        """End; returns when the pass that runs is over."""
+        """End; returns when the pass that runs is over, and the requests that it has begun."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join()
+        self._courier.stop()
 
     def sweep(self) -> None:
         """One pass; raises `EnvironmentFault` where database or broker are away."""
@@ -79,6 +92,7 @@ class Sweeper:
             self._observers.leases_expired(taken)
             for ask in taken:
                 self._dispatcher.publish(permit(ask))
+        self._record.count_left_usage()
         tell_let_go(self._record, self._bus, pinned=self._version is not None)
         for run_id in () if self._paused() else self._record.due_moves(version=self._version):
             self._make_move(run_id)
@@ -90,7 +104,10 @@ class Sweeper:
                 in_line = self._record.next_in_line(queue, _IN_LINE, version=self._version)[waiting:]
                 for ask in [*permits, *in_line]:
                     self._dispatcher.publish(permit(ask))
+        self._batches.sweep()
         self._retention.sweep()
+        self._samples.sweep()
+        self._courier.sweep()
 
     def _make_move(self, run_id: str) -> None:
         try:
@@ -104,11 +121,19 @@ class Sweeper:
             logger.exception("The run %s could not be moved", run_id, extra={"action": "move_failed", "run": run_id})
 
     def _work(self) -> None:
-        while not self._stopping.wait(self._interval):
-            try:
-                self.sweep()
-            except EnvironmentFault as error:
-                logger.warning("This sweep found something away: %s", error, extra={"action": "sweep_failed"})
-            except Exception:
-                # The sweeper is what repairs everything else, so nothing may end it.
-                logger.exception("A sweep failed", extra={"action": "sweep_crashed"})
+        """Sweep at intervals, and between sweeps whenever a tick of a schedule is due."""
+        next_sweep = self._clock.monotonic() + self._interval
+        while not self._stopping.wait(min(next_sweep - self._clock.monotonic(), self._schedules.seconds_left)):
+            self._guarded(self._schedules.sweep)
+            if self._clock.monotonic() >= next_sweep:
+                self._guarded(self.sweep)
+                next_sweep = self._clock.monotonic() + self._interval
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except EnvironmentFault as error:
+            logger.warning("This sweep found something away: %s", error, extra={"action": "sweep_failed"})
+        except Exception:
+            # The sweeper is what repairs everything else, so nothing may end it.
+            logger.exception("A sweep failed", extra={"action": "sweep_crashed"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
@@ -18,7 +19,10 @@ from turnwise.processes.metrics import Metrics, watch_record
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.authentication import AuthenticationRole
 from turnwise.record.store import Store
-from turnwise.serving.observer import NO_OBSERVERS, Observer
+from turnwise.serving.moves.first_moves import FirstMoves
+from turnwise.serving.moves.move import Mover
+from turnwise.serving.observer import NO_OBSERVERS, Observers
+from turnwise.serving.webhooks.addresses import AddressRules
 from turnwise_gateway.access import audit
 from turnwise_gateway.access.authentication import Door
 from turnwise_gateway.access.identity import AnyOf, Identity, Keys, SharedToken
@@ -26,6 +30,7 @@ from turnwise_gateway.access.open_requests import Admission
 from turnwise_gateway.access.rates import Rates
 from turnwise_gateway.access.refusals import RefusedChanges
 from turnwise_gateway.access.scopes import check_declared
+from turnwise_gateway.console import console, docs_page
 from turnwise_gateway.gateway import WholeGateway, check_keys_taken
 from turnwise_gateway.http.access_log import AccessLog
 from turnwise_gateway.http.body_limit import BodyLimit
@@ -35,8 +40,11 @@ from turnwise_gateway.http.problem import handle_problems
 from turnwise_gateway.http.request_id import RequestId
 from turnwise_gateway.http.request_metrics import Measured
 from turnwise_gateway.http.root_path import RootPath, check_root, without_root
+from turnwise_gateway.openai_door.errors import DoorErrors
 from turnwise_gateway.routes import (
     answers,
+    batch_ends,
+    batches,
     bulk,
     events,
     fleet,
@@ -44,14 +52,53 @@ from turnwise_gateway.routes import (
     health,
     inbox,
     keys,
+    log_page,
+    openai,
     pauses,
     runs,
+    schedules,
+    series,
     sessions,
+    sign_in,
     tenants,
     timeline,
     usage,
+    webhooks,
 )
 from turnwise_gateway.watching.watch import Watch
+
+# In this order a path is looked up.
+_ROUTERS = [
+    part.router
+    for part in (
+        console,  # first, as a page asks for many files
+        bulk,
+        batches,
+        batch_ends,
+        runs,
+        events,
+        timeline,
+        log_page,
+        answers,
+        inbox,
+        forks_and_retries,
+        sessions,
+        fleet,
+        series,
+        pauses,
+        schedules,
+        openai,
+        sign_in,
+        keys,
+        webhooks,
+        tenants,
+        usage,
+        audit,
+        health,
+        docs_page,
+    )
+]
+_ROUTES = [route for router in _ROUTERS for route in router.routes]
 
 
 def create_api(
@@ -60,7 +107,7 @@ def create_api(
     app: App,
     settings: ServiceSettings,
     metrics: Metrics | None = None,
-    observers: Observer = NO_OBSERVERS,
+    observers: Observers = NO_OBSERVERS,
 ) -> FastAPI:
     """The API over a store, a bus and an application.
 
@@ -76,23 +123,17 @@ def create_api(
         settings=settings,
         metrics=metrics,
         observers=observers,
+        first_moves=_first_moves(app, settings),
         watch=Watch(bus),
         admission=Admission(known_by),
+        webhook_rules=AddressRules(tuple(settings.webhook_allowed_networks), settings.webhook_allow_http),
     )
-
-    @asynccontextmanager
-    async def lifespan(_api: FastAPI) -> AsyncIterator[None]:
-        gateway.watch.open()
-        try:
-            yield
-        finally:
-            await gateway.watch.close()
-            await gateway.admission.close()
 
     api = FastAPI(
         title="Turnwise",
         version=__version__,
-        lifespan=lifespan,
+        lifespan=partial(_open, gateway),
+        docs_url=None,
         redoc_url=None,
         description=_DESCRIPTION,
         telemetry=_telemetry(settings.root_path),
@@ -101,38 +142,38 @@ def create_api(
     api.state.gateway = gateway
     handle_problems(api)
     _add_middleware(api, store.authentication, settings, known_by)
-    routers = [
-        part.router
-        for part in (
-            bulk,
-            runs,
-            events,
-            timeline,
-            answers,
-            inbox,
-            forks_and_retries,
-            sessions,
-            fleet,
-            pauses,
-            keys,
-            tenants,
-            usage,
-            audit,
-            health,
-        )
-    ]
-    routes = [route for router in routers for route in router.routes]
     # Around all others, which may refuse a request before it gets to a route.
-    api.add_middleware(Measured, routes=routes, metrics=metrics)
+    api.add_middleware(Measured, routes=_ROUTES, metrics=metrics)
     if settings.root_path:  # around even that: whatever looks at a path finds it as the routes have it
         api.add_middleware(RootPath, root=settings.root_path)
-    for router in routers:
+    for router in _ROUTERS:
         api.include_router(router)
-    check_declared(routes)
-    check_root([*api.routes, *routes], settings.root_path)
-    check_keys_taken(routes)
+    check_declared(_ROUTES)
+    check_root([*api.routes, *_ROUTES], settings.root_path)
+    check_keys_taken(_ROUTES)
     describe(api, guarded=settings.auth != "none")
     return api
+
+
+@asynccontextmanager
+async def _open(gateway: WholeGateway, _api: FastAPI) -> AsyncIterator[None]:
+    gateway.watch.open()
+    try:
+        yield
+    finally:
+        await gateway.watch.close()
+        await gateway.admission.close()
+
+
+def _first_moves(app: App, settings: ServiceSettings) -> FirstMoves:
+    mover = Mover(
+        app=app,
+        llm_queues=settings.llm_queues,
+        agent_queues=settings.agent_queues,
+        max_attempts=settings.max_attempts,
+        pinned=settings.pinned,
+    )
+    return FirstMoves(mover, allowed=settings.moves == "worker")
 
 
 _DESCRIPTION = "Durable conversations between LLM agents, tools and humans. Every error is an RFC 9457 problem."
@@ -160,6 +201,7 @@ def _add_middleware(
     api.add_middleware(Rates, settings=settings)
     api.add_middleware(Door, record=record, identity=known_by)
     api.add_middleware(PathCheck)
+    api.add_middleware(DoorErrors)
     api.add_middleware(AccessLog)
     api.add_middleware(RequestId)
 

@@ -7,7 +7,7 @@ import json
 import re
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from turnwise.base.json_bounds import fault_in
+from turnwise.messages.given_history import GivenMessage
 from turnwise.models.budget.budget import parse_usd
 from turnwise.record.tenants.caller import SCOPES, Scope
 from turnwise.record.tenants.tenant import TENANT_ID
@@ -40,13 +41,15 @@ def _money(value: Any) -> Any:
     return amount
 
 
-def _said(value: str) -> str:
+def said(value: str) -> str:
+    """The message; raises `ValueError` for an empty one."""
     if not value.strip():
         raise ValueError("the message is empty; say what the task is to work on")
     return value
 
 
-def _plain(value: str) -> str:
+def plain_text(value: str) -> str:
+    """The text; raises `ValueError` for one with control characters."""
     if _CONTROL.search(value):
         raise ValueError("control characters are not allowed here")
     return value
@@ -55,11 +58,11 @@ def _plain(value: str) -> str:
 # Letters, digits and a few signs: it is a part of paths and queries, and never one of dots alone.
 SESSION_ID = r"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"
 
-Tag = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_plain)]
+Tag = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(plain_text)]
 Money = Annotated[Decimal | None, BeforeValidator(_money, json_schema_input_type=str | None)]
 
 
-class _Body(BaseModel):
+class Body(BaseModel):
     """Exact: an unknown field, or a number given as text, is refused and not guessed at."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -68,14 +71,14 @@ class _Body(BaseModel):
     @classmethod
     def _within_bounds(cls, value: Any, info: ValidationInfo) -> Any:
         kind = cls.model_fields[str(info.field_name)].annotation
-        if isinstance(kind, type) and issubclass(kind, _Body):
+        if any(isinstance(one, type) and issubclass(one, Body) for one in (kind, *get_args(kind))):
             return value  # it names its own fields
         if (fault := fault_in(value)) is not None:
             raise PydanticCustomError("unwritable", "{fault}", {"fault": fault})
         return value
 
 
-class Limits(_Body):
+class Limits(Body):
     """The limits of a run; the server's default holds for one that is left out."""
 
     max_cost: Money = Field(None, description="US dollars, a decimal string.", examples=["0.50"])
@@ -85,13 +88,59 @@ class Limits(_Body):
         None, description="What the run does at a limit of cost or tokens, also its session's or tenant's."
     )
     deadline: float | None = Field(None, gt=0, le=_MAX_DEADLINE, description="Seconds from now.")
+    can_wait: float | None = Field(
+        None,
+        ge=0,
+        le=_MAX_DEADLINE,
+        description="Seconds that each call of a model may wait for a batch of its provider, at half the price; "
+        "0: none, whatever the task says.",
+    )
 
 
-class Submission(_Body):
+class EarlierMessage(Body):
+    """A message of a conversation that was held elsewhere."""
+
+    role: Literal["user", "assistant"]
+    content: Annotated[str, AfterValidator(said)] = Field(examples=["What may I do for you?"])
+
+    def given(self) -> GivenMessage:
+        """The message as the run keeps it."""
+        return GivenMessage(self.role, self.content)
+
+
+Events = Annotated[
+    list[Annotated[str, AfterValidator(plain_text), Field(min_length=1, max_length=100)]],
+    Field(min_length=1, max_length=50, description="Types of events, groups of them (`run.*`), or `*`."),
+]
+_URL = Field(min_length=1, max_length=2_048, examples=["https://example.com/turnwise"])
+_SECRET = Field(
+    None, min_length=1, max_length=200, description="`whsec_` and 24 to 64 bytes in base64; one is made if left out."
+)
+
+
+class RunWebhook(Body):
+    """A receiver of the events of one run."""
+
+    url: Annotated[str, AfterValidator(plain_text)] = _URL
+    events: Events | None = None
+    secret: str | None = _SECRET
+
+
+def _webhook_of(given: Any) -> Any:
+    return {"url": given} if isinstance(given, str) else given
+
+
+class Submission(Body):
     """A run to be made."""
 
     task: str = Field(min_length=1, max_length=200, examples=["support"])
-    message: Annotated[str, AfterValidator(_said)] = Field(examples=["I was charged twice for May."])
+    message: Annotated[str, AfterValidator(said)] = Field(examples=["I was charged twice for May."])
+    history: list[EarlierMessage] = Field(
+        [],
+        max_length=2_000,
+        description="Said before the message, elsewhere: the conversation of the task's agent begins with it, unless "
+        "the session has one already.",
+    )
     session_id: str | None = Field(
         None,
         pattern=SESSION_ID,
@@ -108,26 +157,40 @@ class Submission(_Body):
     priority: int = Field(0, ge=-100, le=100, description="Higher is sooner.")
     tags: list[Tag] = Field([], max_length=20)
     metadata: dict[str, Any] = Field({}, description="Anything of the client's own; kept and given back.")
+    webhook: Annotated[RunWebhook, BeforeValidator(_webhook_of, json_schema_input_type=RunWebhook | str)] | None = (
+        Field(
+            None, description="Where events of the run are sent; a URL is short for an object with no more than that."
+        )
+    )
 
     def digest(self) -> str:
         """The same for two bodies that mean the same."""
         # Left out where there is none, so that the digests of bodies from before there were any still hold.
         body = self.model_dump(mode="json")
-        for holder, name in ((body, "session_id"), (body, "version"), (body["limits"], "on_limit")):
+        for holder, name in (
+            (body, "session_id"),
+            (body, "version"),
+            (body, "webhook"),
+            (body["limits"], "on_limit"),
+            (body["limits"], "can_wait"),
+        ):
             if holder[name] is None:
                 del holder[name]
+        if not body["history"]:
+            del body["history"]
         text = json.dumps(body, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-class Fork(_Body):
+class Fork(Body):
     """A run to be made of another's past."""
 
     at: int = Field(ge=1, lt=2**31, description="An event of the run; what happened up to it is the fork's past, too.")
-    message: Annotated[str, AfterValidator(_said)] | None = Field(
-        None, description="Answers the question that is open there; before the run began: its first message."
+    message: Annotated[str, AfterValidator(said)] | None = Field(
+        None,
+        description="The answer of whoever is asked there; before the run began, its first message.",
     )
-    model: Annotated[str, AfterValidator(_plain)] | None = Field(
+    model: Annotated[str, AfterValidator(plain_text)] | None = Field(
         None, min_length=1, max_length=200, description="For all agents that have a model, in place of their own."
     )
     version: str | None = Field(
@@ -144,7 +207,7 @@ class Fork(_Body):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-class NewLimits(_Body):
+class NewLimits(Body):
     """Limits from now on; what is left out stays, but a deadline begins anew."""
 
     max_cost: Money = Field(None, description="US dollars, a decimal string.", examples=["0.50"])
@@ -152,35 +215,35 @@ class NewLimits(_Body):
     deadline: float | None = Field(None, gt=0, le=_MAX_DEADLINE, description="Seconds from now.")
 
 
-class Retry(_Body):
+class Retry(Body):
     """The terms on which a failed run continues."""
 
     limits: NewLimits = NewLimits()
 
 
-class OtherLimits(_Body):
+class OtherLimits(Body):
     """Limits in place of a run's own; what is left out stays."""
 
     max_cost: Money = Field(None, description="US dollars, a decimal string; 0 is no limit.", examples=["2.00"])
     max_tokens: int | None = Field(None, ge=0, lt=2**53, description="0 is no limit.")
 
 
-class RunChange(_Body):
+class RunChange(Body):
     """The settings that may be changed of a run that has not ended."""
 
     limits: OtherLimits
 
 
-class HumanText(_Body):
+class HumanText(Body):
     """A human's answer; an empty text takes the default answer of a question addressed to User."""
 
     text: str = Field(examples=["yes, go on"])
-    question: Annotated[str, AfterValidator(_plain)] | None = Field(
+    question: Annotated[str, AfterValidator(plain_text)] | None = Field(
         None, min_length=1, max_length=300, description="May be left out if exactly one question is open."
     )
 
 
-class Resolved(_Body):
+class Resolved(Body):
     """A person's decision on a parked ask."""
 
     outcome: Literal["happened", "again", "fail"]
@@ -197,10 +260,10 @@ _MAX_LIFETIME = 3_653 * 86_400.0
 _MAX_OVERLAP = 90 * 86_400.0
 
 
-class KeyRequest(_Body):
+class KeyRequest(Body):
     """A key to be made."""
 
-    name: Annotated[str, AfterValidator(_plain)] = Field(
+    name: Annotated[str, AfterValidator(plain_text)] = Field(
         min_length=1, max_length=100, description="What it is for.", examples=["the shop's backend"]
     )
     scopes: list[Scope] = Field(min_length=1, max_length=len(SCOPES), examples=[["runs:read", "runs:write"]])
@@ -210,7 +273,7 @@ class KeyRequest(_Body):
     )
 
 
-class Rotation(_Body):
+class Rotation(Body):
     """The terms on which a key is replaced."""
 
     overlap: float = Field(
@@ -222,17 +285,18 @@ class Rotation(_Body):
 Time = Annotated[datetime | None, Field(strict=False)]
 
 
-class RunSelection(_Body):
+class RunSelection(Body):
     """A selection of runs; each condition that is given has to hold, and at least one has to be given."""
 
     status: Literal["queued", "running", "waiting", "completed", "failed", "cancelled"] | None = None
-    task: Annotated[str, AfterValidator(_plain)] | None = Field(None, min_length=1, max_length=200)
+    task: Annotated[str, AfterValidator(plain_text)] | None = Field(None, min_length=1, max_length=200)
     tag: Tag | None = None
-    session: Annotated[str, AfterValidator(_plain)] | None = Field(None, min_length=1, max_length=200)
+    session: Annotated[str, AfterValidator(plain_text)] | None = Field(None, min_length=1, max_length=200)
+    batch: Annotated[str, AfterValidator(plain_text)] | None = Field(None, min_length=1, max_length=200)
     created_after: Time = None
     created_before: Time = None
     finished_after: Time = None
-    error: list[Annotated[str, AfterValidator(_plain), Field(min_length=1, max_length=100)]] | None = Field(
+    error: list[Annotated[str, AfterValidator(plain_text), Field(min_length=1, max_length=100)]] | None = Field(
         None,
         min_length=1,
         max_length=20,
@@ -251,7 +315,7 @@ class RunSelection(_Body):
         return self
 
 
-class BulkCancel(_Body):
+class BulkCancel(Body):
     """A page of the runs that match."""
 
     filter: RunSelection
@@ -268,10 +332,10 @@ class BulkRetry(BulkCancel):
     limits: NewLimits = NewLimits()
 
 
-class PauseRequest(_Body):
+class PauseRequest(Body):
     """The reason of a pause."""
 
-    reason: Annotated[str, AfterValidator(_plain)] | None = Field(
+    reason: Annotated[str, AfterValidator(plain_text)] | None = Field(
         None,
         min_length=1,
         max_length=300,
@@ -280,7 +344,7 @@ class PauseRequest(_Body):
     )
 
 
-class TenantChange(_Body):
+class TenantChange(Body):
     """A tenant's own limits, in place of the installation's settings; these hold for what is left out."""
 
     day_max_cost: Money = Field(None, description="US dollars, a decimal string; 0 is no limit.", examples=["5.00"])
@@ -289,3 +353,27 @@ class TenantChange(_Body):
     month_max_tokens: int | None = Field(None, ge=0, lt=2**53, description="0 is no limit.")
     requests_per_minute: int | None = Field(None, ge=0, lt=2**31, description="Of all its callers; 0 is no limit.")
     max_unfinished_runs: int | None = Field(None, ge=0, lt=2**31, description="At a time; 0 is no limit.")
+
+
+class WebhookRequest(RunWebhook):
+    """A receiver of the events of all runs."""
+
+    description: Annotated[str, AfterValidator(plain_text)] = Field("", max_length=300, examples=["the shop's backend"])
+
+
+class WebhookChange(Body):
+    """The parts of a receiver that are changed; what is left out stays."""
+
+    url: Annotated[str, AfterValidator(plain_text)] | None = Field(None, min_length=1, max_length=2_048)
+    events: Events | None = None
+    description: Annotated[str, AfterValidator(plain_text)] | None = Field(None, max_length=300)
+    active: bool | None = Field(None, description="Whether anything is sent to it.")
+
+
+class WebhookRotation(Body):
+    """The terms on which a secret is replaced."""
+
+    overlap: float = Field(
+        86_400.0, ge=0, le=_MAX_OVERLAP, description="Seconds for which the old secret signs as well."
+    )
+    secret: str | None = _SECRET

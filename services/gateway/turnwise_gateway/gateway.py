@@ -20,7 +20,9 @@ from turnwise.record.runs.idempotency import Once
 from turnwise.record.runs.wait_facts import Situation
 from turnwise.record.tenants.caller import Caller, Deed
 from turnwise.record.tenants.reach import EVERY_TENANT, OneTenant, Reach
-from turnwise.serving.observer import Observer
+from turnwise.serving.moves.first_moves import FirstMoves
+from turnwise.serving.observer import Observers
+from turnwise.serving.webhooks.addresses import AddressRules
 from turnwise_gateway.access.open_requests import Admission
 from turnwise_gateway.access.refusals import deed_in
 from turnwise_gateway.access.scopes import caller_of, is_operator, require_operator
@@ -58,9 +60,11 @@ class Equipment:
     app: App
     settings: ServiceSettings
     metrics: Metrics
-    observers: Observer
+    observers: Observers
+    first_moves: FirstMoves
     watch: Watch
     admission: Admission
+    webhook_rules: AddressRules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +120,11 @@ def _equipment(whole: WholeGateway) -> dict[str, Any]:
 def _for_anyone(request: Request) -> OpenGateway:
     whole = _whole(request)
     return OpenGateway(metrics=whole.metrics, check_schema=whole.records.check_schema)
+
+
+async def _who(request: Request) -> Caller:
+    # Not `caller_of` itself: FastAPI hands a plain function to a thread, which costs more than all that it does.
+    return caller_of(request)
 
 
 async def _of_caller(request: Request) -> Gateway:
@@ -193,4 +202,4 @@ Administered = Annotated[Administration, Depends(_of_administrator)]
 Operated = Annotated[Operation, Depends(_of_operator)]
 # Without the record, for routes that are open to all.
 OpenToAll = Annotated[OpenGateway, Depends(_for_anyone)]
-Who = Annotated[Caller, Depends(caller_of)]
+Who = Annotated[Caller, Depends(_who)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import signal
 import socket
 import threading
@@ -13,12 +12,12 @@ from types import TracebackType
 import uvicorn
 from fastapi import FastAPI
 
-from turnwise.errors import AddressInUseError, ConfigurationError
+from turnwise.base.listening import base_url, listen
 from turnwise_gateway.gateway import WholeGateway
 
 # Seconds that requests in flight get to end once the server is told to stop.
 _GRACE = 10
-_BACKLOG = 2_048
+_SETTING = "TURNWISE_BIND"
 
 
 class GatewayServer(uvicorn.Server):
@@ -55,7 +54,7 @@ def serve(api: FastAPI, host: str, port: int, on_ready: Callable[[str], None] | 
 
     Raises `AddressInUseError` for a busy port and `ConfigurationError` for an address that is not this machine's.
     """
-    listener = listen(host, port)
+    listener = listen(host, port, _SETTING)
     if on_ready is not None:
         on_ready(base_url(listener))
     # uvicorn raises the signal once more after it has stopped; here both mean: done, clean up.
@@ -71,7 +70,7 @@ class GatewayThread:
     """An API served by a thread, from `with` to its end; port 0 takes a free one."""
 
     def __init__(self, api: FastAPI, host: str = "127.0.0.1", port: int = 0) -> None:
-        self._listener = listen(host, port)
+        self._listener = listen(host, port, _SETTING)
         self._server = GatewayServer(api)
         self._thread = threading.Thread(
             target=self._server.run, args=([self._listener],), name="turnwise-gateway", daemon=True
@@ -99,29 +98,3 @@ class GatewayThread:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.stop()
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """An open port; see `serve` for what it raises."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen(_BACKLOG)
-    except OSError as error:
-        listener.close()
-        if error.errno == errno.EADDRINUSE:
-            raise AddressInUseError(
-                f"{host}:{port} is in use by another process; stop that one, or set TURNWISE_BIND to a free port"
-            ) from error
-        raise ConfigurationError(
-            f"cannot listen on {host}:{port}: {error.strerror}; set TURNWISE_BIND to an address of this machine"
-        ) from error
-    return listener
-
-
-def base_url(listener: socket.socket) -> str:
-    """The address of an open port as a URL."""
-    host, port = listener.getsockname()[:2]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"

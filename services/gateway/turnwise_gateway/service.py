@@ -7,9 +7,8 @@ from collections.abc import Callable
 from turnwise.base.garbage import keep_memory_tidy
 from turnwise.observability.telemetry.export import start_exporting
 from turnwise.processes.bootstrap import open_parts
-from turnwise.processes.observers.notices import CommitNotices
 from turnwise.processes.settings import ServiceSettings
-from turnwise.serving.observer import Observers
+from turnwise.serving.watches import hear_watches
 from turnwise_gateway.api import create_api
 from turnwise_gateway.server import serve
 
@@ -23,9 +22,8 @@ def run(settings: ServiceSettings, on_ready: Callable[[str], None] | None = None
     telemetry = start_exporting("turnwise-gateway")
     parts = open_parts(settings)
     try:
-        observers = Observers(parts.observers, CommitNotices(parts.bus))
-        parts.store.call_after_commit(observers.events_stored)
-        api = create_api(parts.store, parts.bus, parts.app, settings, parts.metrics, observers)
+        hear_watches(parts.bus, parts.observers)
+        api = create_api(parts.store, parts.bus, parts.app, settings, parts.metrics, parts.observers)
         keep_memory_tidy()
         serve(api, *settings.bind_address, on_ready)
     finally:

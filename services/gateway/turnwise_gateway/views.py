@@ -11,7 +11,18 @@ from typing import cast
 
 from turnwise.api.details import EventDetail
 from turnwise.api.events import EventView
-from turnwise.api.runs import FrameView, LimitsView, LinksView, ResultView, RunUsageView, RunView, RunWithTree
+from turnwise.api.runs import (
+    FrameView,
+    LimitsView,
+    LinksView,
+    ResultView,
+    RunOutlineView,
+    RunUsageView,
+    RunView,
+    RunWithTree,
+)
+from turnwise.messages.given_history import history_of, without_history
+from turnwise.record.runs.outlines import RunOutline
 from turnwise.record.runs.records import EventRecord, FrameRecord, Json, RunRecord
 from turnwise.record.runs.wait_facts import Situation
 from turnwise.serving.stop_reason import stop_reason
@@ -25,7 +36,8 @@ def when(at: float) -> datetime:
     return datetime.fromtimestamp(at, UTC)
 
 
-def _maybe(at: float | None) -> datetime | None:
+def when_known(at: float | None) -> datetime | None:
+    """Seconds since the epoch as a time, if they are known."""
     return None if at is None else when(at)
 
 
@@ -41,7 +53,25 @@ def run_view(now: Situation) -> RunView:
 
 def run_with_tree(now: Situation, frames: list[FrameRecord]) -> RunWithTree:
     """A run as the API shows it alone."""
-    return RunWithTree.model_validate(_fields(now) | {"tree": _tree(frames)})
+    return RunWithTree.model_validate(_fields(now) | {"tree": _tree(frames), "history": _history(now.run)})
+
+
+def _history(run: RunRecord) -> list[Json]:
+    return [readable(message._asdict()) for message in history_of(run.message)]
+
+
+def outline_view(run: RunOutline) -> RunOutlineView:
+    """A run without its contents."""
+    names = ("id", "task", "version", "status", "status_code", "priority", "waits_for", "error_kind", "error_code")
+    return RunOutlineView(
+        **{name: getattr(run, name) for name in names},
+        created_at=when(run.created_at),
+        started_at=when_known(run.started_at),
+        finished_at=when_known(run.finished_at),
+        cancel_requested_at=when_known(run.cancel_requested_at),
+        limits=_limits(run),
+        usage=_usage(run),
+    )
 
 
 def fresh(run: RunRecord) -> Situation:
@@ -59,21 +89,22 @@ def _fields(now: Situation) -> Json:
         "status": run.status,
         "status_code": run.status_code,
         "session_id": run.session_id,
+        "batch_id": run.batch_id,
         "forked_from": None if run.forked_from is None else run.forked_from.as_json(),
         "model": run.model,
-        "message": readable(run.message),
+        "message": readable(without_history(run.message)),
         "priority": run.priority,
         "tags": run.tags,
         "metadata": readable(run.metadata),
         "created_at": when(run.created_at),
-        "started_at": _maybe(run.started_at),
-        "finished_at": _maybe(run.finished_at),
-        "cancel_requested_at": _maybe(run.cancel_requested_at),
+        "started_at": when_known(run.started_at),
+        "finished_at": when_known(run.finished_at),
+        "cancel_requested_at": when_known(run.cancel_requested_at),
         "limits": _limits(run),
         "usage": _usage(run),
         "waiting_for": _waiting_for(now),
         "stopped": stopped.as_json() if (stopped := stop_reason(now)) is not None else None,
-        "result": _result(run),
+        "result": result_view(run),
         "error": None if run.error is None else readable(run.error.as_json()),
         "last_event": run.last_seq,
         "links": LinksView(
@@ -94,7 +125,7 @@ def _waiting_for(now: Situation) -> Json | None:
     if why is None:
         return None
     found = why.as_json()
-    times = {name: rfc3339(found[name]) for name in ("since", "due_at") if found.get(name) is not None}
+    times = {name: rfc3339(found[name]) for name in ("since", "due_at", "submitted_at") if found.get(name) is not None}
     return readable(found | times)
 
 
@@ -103,17 +134,18 @@ def rfc3339(at: float) -> str:
     return when(at).isoformat().replace("+00:00", "Z")
 
 
-def _limits(run: RunRecord) -> LimitsView:
+def _limits(run: RunRecord | RunOutline) -> LimitsView:
     return LimitsView(
         max_cost=None if run.max_cost is None else money(run.max_cost),
         max_tokens=run.max_tokens,
         turns=run.turns,
         deadline=None if run.deadline_at is None else round(run.deadline_at - run.created_at, 3),
         on_limit=run.on_limit,
+        can_wait=run.can_wait,
     )
 
 
-def _usage(run: RunRecord) -> RunUsageView:
+def _usage(run: RunRecord | RunOutline) -> RunUsageView:
     return RunUsageView(
         prompt_tokens=run.prompt_tokens,
         cached_tokens=run.cached_tokens,
@@ -126,7 +158,8 @@ def _usage(run: RunRecord) -> RunUsageView:
     )
 
 
-def _result(run: RunRecord) -> ResultView | None:
+def result_view(run: RunRecord) -> ResultView | None:
+    """The result of a run, None without one."""
     if run.result is None:
         return None
     document = readable(run.result)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from turnwise.base.cancellation import Cancellation, Cause
 from turnwise.base.clock import Thread
@@ -51,20 +50,24 @@ class InFlight:
         if self._subscription is not None:
             self._subscription.close()
 
-    @contextmanager
-    def work(self, claim: Claim) -> Iterator[Cancellation]:
+    def work(self, claim: Claim) -> _ClaimWork:
         """The time in which the claim is worked on, and what cuts it short; the run's deadline does, too."""
+        return _ClaimWork(self, claim)
+
+    def begin(self, claim: Claim) -> Cancellation:
+        """Note that the claim is worked on, and return what cancels that."""
         due, run = None, claim.run
         if run.deadline_at is not None and claim.ask.claimed_at is not None:
             due = max(0.0, run.deadline_at - claim.ask.claimed_at)
         cancellation = Cancellation(seconds=due, clock=self._clock)
         with self._lock:
             self._works[cancellation] = (claim, self._clock.monotonic())
-        try:
-            yield cancellation
-        finally:
-            with self._lock:
-                del self._works[cancellation]
+        return cancellation
+
+    def end(self, cancellation: Cancellation) -> None:
+        """Note that the work under this cancellation is over."""
+        with self._lock:
+            del self._works[cancellation]
 
     def cut(self) -> int:
         """Cancelled all that is worked on now, so that it is released; how much that was."""
@@ -114,3 +117,20 @@ class InFlight:
             except Exception:
                 # The thread has to live as long as the process, or cancelled work would continue to its end.
                 logger.exception("A look at what is wanted failed", extra={"action": "look_crashed"})
+
+
+class _ClaimWork:
+    """A class, because this is around every answer, and a generator's block costs four times as much."""
+
+    __slots__ = ("_cancellation", "_claim", "_in_flight")
+
+    def __init__(self, in_flight: InFlight, claim: Claim) -> None:
+        self._in_flight = in_flight
+        self._claim = claim
+
+    def __enter__(self) -> Cancellation:
+        self._cancellation = self._in_flight.begin(self._claim)
+        return self._cancellation
+
+    def __exit__(self, *_: object) -> None:
+        self._in_flight.end(self._cancellation)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from turnwise.app import App
 from turnwise.base.cancellation import Cause
 from turnwise.bus.base import Bus
-from turnwise.bus.envelope import AskEnvelope
+from turnwise.bus.envelope import Announcement, AskEnvelope
 from turnwise.errors import (
     DatabaseUnavailableError,
     EnvironmentFault,
@@ -35,6 +35,7 @@ from turnwise.serving.moves.moved import Moved
 from turnwise.serving.moves.permits import permit
 from turnwise.serving.moves.versions import taken_over
 from turnwise.serving.observer import Observers
+from turnwise_responders.batch_rounds import BatchRounds
 from turnwise_responders.carrying import RunCarrier
 from turnwise_responders.claimed_asks import Holdings
 from turnwise_responders.in_flight import InFlight
@@ -72,7 +73,7 @@ class Responders:
         self._clock = store.clock
         self.watched = WatchedRuns(self._clock)
         self._streaming = Streaming(bus, self.watched, self._clock)
-        self._in_flight = InFlight(record, bus, self.watched.heard)
+        self._in_flight = InFlight(record, bus, self._watch_announced)
         self._observers = observers
         self._dispatcher = Dispatcher(bus)
         self._mover = (
@@ -107,13 +108,22 @@ class Responders:
         )
         leased = LeasedRecord(record, self._incarnation, self._until_back)
         spending = spending_of(settings, ServedProviders(record, self._wake_next))
-        self._answering = Answering(record, app, spending, leased, at_once=settings.concurrency)
+        self._answering = Answering(
+            record, app, spending, leased, at_once=settings.concurrency, collects=settings.provider_batches
+        )
+        seen = self._answering.collected_from
+        self.batches = BatchRounds(record, app, self._dispatcher, settings, self._incarnation.current, seen, observers)
 
     def start(self) -> None:
         """Register this process as a holder of leases; call it after a fork."""
         self._incarnation.start()
         self._in_flight.start()
         self._streaming.start()
+        self.batches.start()
+
+    def _watch_announced(self, notice: Announcement) -> None:
+        self.watched.heard(notice)
+        self._observers.watch_announced(notice)
 
     def drain(self) -> None:
         """Claim nothing more; after the time that answers may still take, cancel them and release them.
@@ -134,6 +144,7 @@ class Responders:
     def stop(self) -> None:
         """Sign off. Answers that are being worked on should have ended before."""
         self._stopping.set()
+        self.batches.stop()
         self._in_flight.stop()
         self._streaming.stop()
         self._incarnation.stop()
@@ -172,7 +183,7 @@ class Responders:
         with self._holdings.claim(queue, worker, self._version) as claim:
             if claim is None:
                 return False
-            carrier = RunCarrier(self._record, worker, self._takes, self._slice_seconds)
+            carrier = RunCarrier(self._record, worker, self._queues, self._takes, self._slice_seconds)
             following = self._claimed(claim, carrier)
         while following is not None:
             with self._holdings.carry(following):
@@ -226,13 +237,16 @@ class Responders:
             if self._until_back(claim, lambda: self._record.park(claim, parking)):
                 self._observers.ask_parked(claim, parking)
         else:
-            return self._keep(claim, replace(outcome, traceparent=current_traceparent()), carrier, started)
+            traceparent = current_traceparent()
+            reply = outcome if traceparent is None else replace(outcome, traceparent=traceparent)
+            return self._keep(claim, reply, carrier, started)
         return None
 
     def _keep(self, claim: Claim, reply: Reply, carrier: RunCarrier, started: float) -> Claim | None:
         """Write the reply, and tell what follows from it; `started` is when the responder was called."""
         answered = self._clock.monotonic()
-        reply = replace(reply, version=taken_over(claim.run, self._app))
+        if (version := taken_over(claim.run, self._app)) is not None:
+            reply = replace(reply, version=version)
         moves: list[Moved] = []
         accepted = self._write(claim, reply, carrier, moves)
         if accepted is None:
@@ -313,7 +327,7 @@ class Responders:
 
             def move(tx: RunTransaction) -> None:
                 with self._observers.around_move(claim.run.id):
-                    moves.append(mover.move(tx, carrier if may else None))
+                    moves[:] = [mover.move(tx, carrier if may else None)]
 
             accepted = self._record.reply(claim, reply, move)
             taken += [moved.claim for moved in moves if moved.claim is not None]

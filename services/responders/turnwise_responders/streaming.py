@@ -6,7 +6,7 @@ import logging
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Self
 
 from turnwise.base.clock import Clock, Thread
 from turnwise.bus.base import Bus
@@ -42,6 +42,12 @@ class AnswerText:
         self._written = 0
         self._pending: list[str] = []
         self.streamed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._streaming.ended(self)
 
     def __call__(self, piece: str) -> None:
         self._streaming.written(self, piece)
@@ -109,17 +115,16 @@ class Streaming:
         if self._thread is not None:
             self._thread.join()
 
-    @contextmanager
-    def answer(self, claim: Claim) -> Iterator[AnswerText]:
+    def answer(self, claim: Claim) -> AnswerText:
         """The text of the claim's answer; what is pending when the block ends is sent at once."""
         # Above that of every earlier try, whether its worker was lost or it was deferred.
         attempt = max(1, claim.ask.attempts) + claim.ask.deferrals
-        text = AnswerText(self, claim.run.id, claim.ask.id, attempt)
-        try:
-            yield text
-        finally:
-            if text.streamed:
-                self._send_safely(text)
+        return AnswerText(self, claim.run.id, claim.ask.id, attempt)
+
+    def ended(self, text: AnswerText) -> None:
+        """Send what is pending of an answer that is complete."""
+        if text.streamed:
+            self._send_safely(text)
 
     def wanted(self, run: str) -> bool:
         """Return whether someone watches the run now."""

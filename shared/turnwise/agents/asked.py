@@ -10,7 +10,7 @@ from turnwise.agents.tools import answering, dispatch
 from turnwise.agents.tools.handler_lookup import is_function
 from turnwise.agents.tools.reading import as_document
 from turnwise.base.call_context import CallContext
-from turnwise.base.sync_async import Effect, Steps
+from turnwise.base.sync_async import Effect, Steps, one_call
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.messages.tool_message import ToolMessage
@@ -23,7 +23,12 @@ def asked_handlers(agent: ChatAgent, message: str | ChatDocument | None) -> Step
     """Return what the agent says as AGENT in a task, whoever wrote its `agent_response`."""
     sync, twin = agent.agent_response, agent.agent_response_async
     if is_function(sync, answering.agent_response) and is_function(twin, answering.agent_response_async):
-        return None if message is None else (yield from dispatch.answer(agent, as_document(message)))
+        return dispatch.answer(agent, None if message is None else as_document(message))
+    return _own_handlers(agent, message)
+
+
+def _own_handlers(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDocument | None]:
+    sync, twin = agent.agent_response, agent.agent_response_async
     call = Effect(sync=lambda: sync(message), awaited=lambda: twin(message))
     if agent.inherits("agent_response") and agent.inherits("agent_response_async"):  # it is set on this one agent
         value: ChatDocument | None = yield call
@@ -39,16 +44,16 @@ def asked_model(agent: ChatAgent, message: ChatDocument | None, call: CallContex
     """Return what the agent says as LLM in a task, whoever wrote its `llm_response`."""
     sync, twin = agent.llm_response, agent.llm_response_async
     if is_function(sync, responders.llm_response) and is_function(twin, responders.llm_response_async):
-        return (yield from model_turn.answer(agent, message, call))
-    return (yield Effect(sync=lambda: sync(message), awaited=lambda: twin(message)))
+        return model_turn.answer(agent, message, call)
+    return one_call(Effect(sync=lambda: sync(message), awaited=lambda: twin(message)))
 
 
 def asked_human(agent: ChatAgent, message: ChatDocument | None) -> Steps[Any]:
     """Return what the agent says as USER in a task, whoever wrote its `user_response`."""
     sync, twin = agent.user_response, agent.user_response_async
     if is_function(sync, responders.user_response) and is_function(twin, responders.user_response_async):
-        return (yield from answer_of_human(agent, message))
-    return (yield Effect(sync=lambda: sync(message), awaited=lambda: twin(message)))
+        return answer_of_human(agent, message)
+    return one_call(Effect(sync=lambda: sync(message), awaited=lambda: twin(message)))
 
 
 def said(agent: ChatAgent, entity: Entity, value: Any) -> ChatDocument | None:

@@ -15,6 +15,15 @@ from turnwise.agents.tools.handler_lookup import brought_handler, method_named
 from turnwise.messages.toolset import AgentFacts
 from turnwise.models.base import LLMMessage, Role
 
+# The methods that decide what AGENT answers to a message without a tool of its own.
+_HANDLING = (
+    "handle_message_fallback",
+    "agent_response",
+    "agent_response_async",
+    "handle_message",
+    "handle_message_async",
+)
+
 
 class ChatAgent(Agent):
     """A model with tools and a history.
@@ -29,8 +38,9 @@ class ChatAgent(Agent):
     they are data. `State`, a pydantic model whose value is `self.state`, begins afresh with the conversation.
     """
 
-    # True if the application's own code answers as LLM. Set once for a class, because each move asks.
+    # True if the application's own code answers as LLM, or as AGENT. Set once for a class, because each move asks.
     _own_llm: ClassVar[bool] = False
+    _own_handling: ClassVar[bool] = False
 
     def __init__(self, config: ChatAgentConfig | None = None, task: Sequence[LLMMessage] | None = None) -> None:
         super().__init__(_with_task(config, task) if task else config)
@@ -42,6 +52,7 @@ class ChatAgent(Agent):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._own_llm = not (cls.inherits("llm_response") and cls.inherits("llm_response_async"))
+        cls._own_handling = any(getattr(cls, name) is not getattr(ChatAgent, name) for name in _HANDLING)
 
     @classmethod
     def inherits(cls, name: str) -> bool:
@@ -203,16 +214,11 @@ class ChatAgent(Agent):
 
     def is_silent(self) -> bool:
         """Return whether AGENT certainly answers nothing to a message without a tool that it handles."""
-        mine = type(self)
         return (
-            self.config.handle_llm_no_tool is None
+            not self._own_handling
+            and self.config.handle_llm_no_tool is None
             and self.answer_format is None
-            and self.toolbox.fallback is None
-            and mine.handle_message_fallback is ChatAgent.handle_message_fallback
-            and mine.agent_response is ChatAgent.agent_response
-            and mine.agent_response_async is ChatAgent.agent_response_async
-            and mine.handle_message is ChatAgent.handle_message
-            and mine.handle_message_async is ChatAgent.handle_message_async
+            and (not self.toolbox.fallback_of or self.toolbox.fallback is None)
         )
 
 

@@ -62,7 +62,9 @@ class GlobalStateKept:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bound.__exit__()
+        bound = self._bound
+        del self._bound  # it holds this object, and would keep both for the garbage collector
+        bound.__exit__()
 
     def instance(self, kind: type[GlobalState]) -> GlobalState:
         """Return the copy of the class's instance."""

@@ -53,4 +53,9 @@ class AgentMemory(BaseModel):
 
     def dump(self) -> dict[str, Any]:
         """Return what differs from a fresh record, as JSON-able data."""
+        if vars(self) == _FRESH:  # as of most agents after most turns
+            return {}
         return self.model_dump(mode="json", exclude_defaults=True)
+
+
+_FRESH = dict(vars(AgentMemory()))

@@ -15,13 +15,13 @@ from turnwise.agents.retries import Failure, call_retries, waiting, within
 from turnwise.agents.tools.reading import found_in
 from turnwise.agents.tools.tool_choice import tool_choice
 from turnwise.base.call_context import CallContext
-from turnwise.base.sync_async import Steps
+from turnwise.base.sync_async import Steps, one_call
 from turnwise.errors import ConfigurationError, ModelRefusedError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.messages.tool_parsing import call_fault, unknown
 from turnwise.models.answer_check import taken
-from turnwise.models.asking import asked
+from turnwise.models.asking import asked_by_name
 from turnwise.models.base import LLMMessage, LLMResponse, OpenAIToolCall, Role, TokenSink, ToolChoice
 from turnwise.models.budget.gate import Hold, failed
 from turnwise.models.language_model import LanguageModel
@@ -75,9 +75,11 @@ def _asked(
                 raise
         else:
             agent.add_usage(response.usage)
+            if not response.refused:
+                return response, showing
             refusal = ModelRefusedError(response.message or "the provider's filter took the answer")
-            wait = _wait_after(agent, call, refusal, before) if response.refused else None
-            if wait is None:  # also a refusal, if it is the last word
+            wait = _wait_after(agent, call, refusal, before)
+            if wait is None:  # the refusal is the last word
                 return response, showing
             showing.cancelled()
         yield waiting(wait)
@@ -112,12 +114,20 @@ def _called(
     sink: TokenSink | None,
 ) -> Steps[LLMResponse]:
     """Call the model within what was reserved, and let its run count what it used."""
-    steps = asked(model, sent.messages, hold.max_tokens, tools, sink)
+    limit = agent.config.answer_timeout
     try:
         with chatting(agent, model, sent, hold.max_tokens) as spot:
-            response = yield from within(
-                call, agent.config.answer_timeout, f"an answer of agent {agent.config.name!r}", steps
-            )
+            plain = model.answering(sent.messages, hold.max_tokens, tools, sink)
+            if plain is not None and limit is None:
+                # Not as further steps: a generator more for each call that is under way.
+                response = yield plain
+            else:
+                steps = (
+                    one_call(plain)
+                    if plain is not None
+                    else asked_by_name(model, sent.messages, hold.max_tokens, tools, sink)
+                )
+                response = yield from within(call, limit, f"an answer of agent {agent.config.name!r}", steps)
             process_totals.add(model.config.chat_model, response.usage)
             response = taken(response)
             if doubt := doubt_about(response.usage):
@@ -192,17 +202,19 @@ def _prepare(agent: ChatAgent, message: ChatDocument | None) -> bool:
         agent.history.messages.begin_with(agent.system_and_tools_message())
     if message is None:
         return True
-    if message.id() == agent.message_history[-1].chat_document_id:
+    history = agent.history.messages
+    if message.id() == history[-1].chat_document_id:
         return True
     open_calls = agent.record.open_calls
-    last = agent.message_history[-1].function_call
+    last = history[-1].function_call
     added = ChatDocument.to_LLMMessage(message, open_calls, last.name if last is not None else None)
     if not any(m.content.strip() or m.files or m.role == Role.TOOL for m in added):
         return False
     if retains(agent.toolbox.sets):
         added = marked(added, message, agent.toolbox.sets, open_calls)
-    agent.message_history.extend(_with_every_call_answered(agent, added, open_calls) if open_calls else added)
-    agent.record.open_calls = []
+    history.extend(_with_every_call_answered(agent, added, open_calls) if open_calls else added)
+    if open_calls:
+        agent.record.open_calls = []
     return True
 
 
@@ -235,20 +247,22 @@ def _taken_in(agent: ChatAgent, response: LLMResponse, message: ChatDocument | N
     doc = ChatDocument.from_LLMResponse(
         response, recognize_recipient_in_content=agent.config.recognize_recipient_in_content
     )
-    agent.record.open_calls = list(response.oai_tool_calls or [])
-    agent.record.mending = ""
-    meta = doc.metadata
-    meta.agent_id = agent.id
-    said = LLMMessage(
+    record, calls = agent.record, response.oai_tool_calls or []
+    if calls or record.open_calls:
+        record.open_calls = list(calls)
+    if record.mending:
+        record.mending = ""
+    meta, history = doc.metadata, agent.history.messages
+    meta.fill(agent_id=agent.id, msg_idx=len(history))
+    said = LLMMessage.made(
         role=Role.ASSISTANT,
         content=doc.content,
         tool_calls=response.oai_tool_calls or None,
         function_call=response.function_call,
         chat_document_id=meta.id,
     )
-    agent.message_history.append(said)
-    meta.msg_idx = len(agent.message_history) - 1
-    if message is not None:
+    history.append(said)
+    if message is not None and message.metadata.tool_ids:
         meta.tool_ids = list(message.metadata.tool_ids)
     assert meta.sender is Entity.LLM
     agent.history.ends_with(doc)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from functools import lru_cache
 
+from turnwise.agents.agent import Agent
 from turnwise.agents.attributes.snapshot import Snapshot
 from turnwise.agents.attributes.template import Template
 from turnwise.agents.chat_agent import ChatAgent
 from turnwise.agents.config import ChatAgentConfig
+from turnwise.base.copies import bare_copy, copies_plainly
 from turnwise.errors import AttributeNotSavedError
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.toolset import AgentFacts
 from turnwise.models.language_model import LanguageModel
 
 # Of Turnwise's own attributes, those that programs set as they please.
@@ -27,6 +31,27 @@ class AgentTemplate(Template):
         self.agent = agent
         self.settings = Template(agent.config, _OF_ITS_MODEL, tools)
         self._model_settings = dict(vars(agent.config.llm)) if agent.config.llm is not None else {}
+        kind = self.kind
+        self._own_facts = (
+            kind.facts is not ChatAgent.facts or kind.is_silent is not ChatAgent.is_silent or kind.llm is not Agent.llm
+        )
+        self._facts: AgentFacts | None = None
+        self._copies_plainly = not self.looked_up_otherwise and copies_plainly(kind, Agent.__reduce_ex__)
+
+    def copied(self) -> ChatAgent:
+        """Return a shallow copy of the agent, whose history is the agent's own object until it is given another."""
+        return bare_copy(self.agent) if self._copies_plainly else copy(self.agent)
+
+    def facts(self) -> AgentFacts | None:
+        """Return the agent as the rules of a task see it, with its present tools, before anything of it is saved.
+
+        None of an agent whose class has its own say in that, for which its attributes may count.
+        """
+        if self._own_facts:
+            return None
+        if self._facts is None or self._facts.tools is not self.agent.toolbox.sets:
+            self._facts = self.agent.facts()
+        return self._facts
 
     def check_shared(self, agent: ChatAgent, model: LanguageModel | None) -> None:
         """Raise `AttributeNotSavedError` if a turn of `agent`, begun with `model`, has changed it or its callbacks.

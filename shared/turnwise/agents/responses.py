@@ -45,7 +45,11 @@ def response_template(
     - `tainted`: it hands on what a human typed (see `Trust` in the docs).
     - `files`: what else is attached to it; a model is sent what is a `FileAttachment`.
     """
-    return ChatDocument(
+    more = oai_tool_calls or oai_tool_id2result or function_call or recipient or tainted or oai_tool_choice != "auto"
+    # In a text alone, which most handlers return, there is nothing to validate.
+    plain = type(content) is str and not more
+    document, metadata = (ChatDocument.made, ChatDocMetaData.made) if plain else (ChatDocument, ChatDocMetaData)
+    return document(
         content=content or "",
         content_any=content_any if content_any is not None else (content or None),
         tool_messages=list(tool_messages),
@@ -54,7 +58,7 @@ def response_template(
         oai_tool_choice=oai_tool_choice,
         oai_tool_id2result=oai_tool_id2result,
         function_call=function_call,
-        metadata=ChatDocMetaData(
+        metadata=metadata(
             source=e,
             sender=e,
             agent_id=agent.id,

@@ -99,8 +99,10 @@ async def _pause(seconds: float) -> None:
 
 def within(call: CallContext, seconds: float | None, what: str, steps: Steps[T]) -> Steps[T]:
     """Go through the steps, cancelled after so many seconds (None: never); `what` says for the error what was late."""
-    if seconds is None:
-        return (yield from steps)
+    return steps if seconds is None else _limited(call, seconds, what, steps)
+
+
+def _limited(call: CallContext, seconds: float, what: str, steps: Steps[T]) -> Steps[T]:
     awaited = yield AWAITED
     token = Cancellation(parent=call[CANCELLATION], seconds=seconds, late=Cause.TIMEOUT, what=what)
     with token.opened() if awaited else token.open():

@@ -14,6 +14,20 @@ from turnwise.api.view import View
 Scope = Literal["runs:read", "runs:write", "admin"]
 
 
+class CallerView(View):
+    """The caller as the server knows him."""
+
+    name: str = Field(description="As the audit log calls him.", examples=["key:3f9a0c51b2de"])
+    tenant: str
+    scopes: list[Annotated[Scope, OpenValues()]]
+    operator: bool = Field(description="Whether he administers all tenants.")
+    expires_at: datetime | None = Field(description="When the key or token ends; null: it has no end.")
+    authentication: Annotated[Literal["none", "token", "keys"], OpenValues()] = Field(
+        description="How the server knows its callers; none: everyone on its machine may do everything."
+    )
+    by_cookie: bool = Field(description="Whether the request came with a browser's sign-in.")
+
+
 class KeyView(View):
     """A key, without its secret. It works until it is revoked or expires."""
 
@@ -56,6 +70,21 @@ class TenantView(View):
     updated_at: datetime | None = Field(description="When it was given limits of its own; null if it never was.")
 
 
+class TenantUseView(View):
+    """Spending that counts for the limits of the present day and month (UTC)."""
+
+    day_cost: str
+    day_tokens: int
+    month_cost: str
+    month_tokens: int
+
+
+class TenantWithUse(TenantView):
+    """A tenant with what it has used of its limits."""
+
+    used: TenantUseView
+
+
 class UsageRowView(UsageView):
     """The use of one model for runs of one task in one day."""
 
@@ -72,6 +101,22 @@ class UsageReport(View):
     last: date
     total: UsageView
     items: list[UsageRowView]
+
+
+class SpenderView(UsageView):
+    """The use of one task, model or tenant; without a name where a model is not known."""
+
+    name: str
+
+
+class SpendersView(View):
+    """The tasks, models or tenants that cost the most between two days (UTC), both included."""
+
+    by: Annotated[Literal["task", "model", "tenant"], OpenValues()]
+    tenant: str | None = Field(description="null: all tenants together.")
+    first: date
+    last: date
+    items: list[SpenderView]
 
 
 class AuditView(View):

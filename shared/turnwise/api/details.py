@@ -28,6 +28,7 @@ WaitKind = Literal[
     "retry",
     "outage",
     "provider",
+    "provider_batch",
     "budget",
     "parked",
     "version",
@@ -90,6 +91,9 @@ class WaitingFor(TypedDict, total=False):
     sentence: Required[str]
     since: Annotated[str | None, _TIME]
     due_at: Annotated[str | None, _TIME]
+    submitted_at: Annotated[str | None, _TIME]
+    tries: int
+    last_error: str | None
     reason: str | None
     coordinators: int
     run: str
@@ -130,6 +134,7 @@ class EventDetail(TypedDict, total=False):
     model: str | None
     to: int
     again: bool
+    given: bool
     error: ErrorDetail | None
     status: str | None
     waited_for: dict[str, Any]

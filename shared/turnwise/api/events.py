@@ -27,6 +27,14 @@ class EventView(View):
     data: Annotated[EventDetail, AsGiven()] | None = None
 
 
+class EventPage(View):
+    """A part of a run's events, in order; `last_event` is the number of the last one that the run has."""
+
+    run: str
+    items: list[EventView]
+    last_event: int
+
+
 class DeltaView(View):
     """A piece of an answer that is being written: `llm.delta`. It has no number, and may be lost.
 

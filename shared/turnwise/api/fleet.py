@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from turnwise.api.open_values import OpenValues
 from turnwise.api.view import View
@@ -16,11 +16,17 @@ PauseKind = Literal["queue", "task", "tenant"]
 class TaskView(View):
     """A task that runs can be made of, with the paths of all tasks in its tree."""
 
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
     name: str
     application: str
     version: str
     paths: list[str]
     keeps_conversation: bool = Field(description="Whether a run of a session goes on with the one before it.")
+    # A gateway from before descriptions does not send it.
+    description: Annotated[str, Field(json_schema_extra=lambda schema: schema.pop("default", None))] = Field(
+        "", description="What the application says about it; empty where it says nothing."
+    )
 
 
 class WorkerView(View):

@@ -57,6 +57,15 @@ class ParkedView(View):
     error: Annotated[ErrorDetail, AsGiven()] | None = None
 
 
+class InboxCountView(View):
+    """The number of open questions and of parked asks; both counts and `latest_at` stay the same while no item comes
+    or goes."""
+
+    questions: int
+    parked: int
+    latest_at: datetime | None = Field(description="When the latest of them came; null if there is none.")
+
+
 Item = Annotated[QuestionView | ParkedView, Field(discriminator="kind")]
 
 

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 from turnwise.api.details import AsGiven, ErrorDetail, ForkedFrom, WaitingFor
 from turnwise.api.open_values import OpenValues
 from turnwise.api.view import View
+from turnwise.api.webhooks import RunWebhookView
 
 Status = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
 
@@ -22,6 +23,9 @@ class LimitsView(View):
     turns: int | None
     deadline: float | None = Field(description="Seconds from the acceptance.")
     on_limit: str | None = Field(description="end or wait; null: as the server is set.")
+    can_wait: float | None = Field(
+        None, description="Seconds that calls of models may wait for a batch of their provider; null: as the tasks say."
+    )
 
 
 class UsageView(View):
@@ -55,7 +59,7 @@ class StoppedView(View):
     """The limit that ended a run: no one knows whether its work is done."""
 
     limit: Annotated[Literal["cost", "tokens", "turns", "max_turns", "time", "stalled_steps"], OpenValues()]
-    scope: str = Field(description="Whose limit it is: run, session, tenant_day or tenant_month.")
+    scope: str = Field(description="Whose limit it is: run, batch, session, tenant_day or tenant_month.")
     value: str | float | None = Field(description="Of cost a decimal string; a number of tokens, turns or seconds.")
     used: str | float | None = Field(description="Of it, for cost and tokens.")
     why: str | None = Field(description="Why a call was refused, for instance because its model has no known price.")
@@ -94,6 +98,7 @@ class RunView(View):
     status: Annotated[Status, OpenValues()]
     status_code: str | None = Field(description="How the root task ended.")
     session_id: str | None
+    batch_id: str | None = Field(None, description="The batch that it is a run of.")
     forked_from: Annotated[ForkedFrom, AsGiven()] | None = Field(
         description="Of a fork: the other `run`, and the event `at` it."
     )
@@ -118,12 +123,43 @@ class RunView(View):
     error: Annotated[ErrorDetail, AsGiven()] | None
     last_event: int
     links: LinksView
+    webhook: RunWebhookView | None = Field(
+        None, description="Of a run that was just submitted with one: its webhook with the secret."
+    )
+
+
+class GivenMessageView(View):
+    """A message of a conversation that was held before the run, elsewhere."""
+
+    role: str = Field(examples=["user"])
+    content: str
 
 
 class RunWithTree(RunView):
     """A run with the tasks that are open now; none before it began and after it ended."""
 
     tree: FrameView | None
+    history: list[GivenMessageView] = Field([], description="What the run was given as said before its message.")
+
+
+class RunOutlineView(View):
+    """A run as an administrator sees it: what became of it and what it cost, and nothing that anyone wrote."""
+
+    id: str
+    task: str
+    version: str
+    status: Annotated[Status, OpenValues()]
+    status_code: str | None
+    priority: int
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    cancel_requested_at: datetime | None
+    limits: LimitsView
+    usage: RunUsageView
+    waits_for: str | None = Field(description="The `kind` of what a run that waits is waiting for.")
+    error_kind: str | None = Field(description="Of a run that failed, such as unavailable or timeout.")
+    error_code: str | None
 
 
 class Refusal(View):

@@ -10,13 +10,14 @@ from pydantic import Field
 from turnwise.api.open_values import OpenValues
 from turnwise.api.view import View
 
-# queue, provider, outage, budget, retry, human, parked, session, paused: a wait, for what the name says.
+# queue, provider, batch, outage, budget, retry, human, parked, session, paused: a wait, for what the name says.
 # model, tool, worker: the work of one attempt, and what its worker did beside these.
 # lost: work that was thrown away, because its worker died or had to end. move: a coordinator's part.
 # over: between an end and a retry. unknown: a program that kept no times recorded it.
 Kind = Literal[
     "queue",
     "provider",
+    "batch",
     "outage",
     "budget",
     "retry",

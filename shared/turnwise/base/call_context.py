@@ -7,7 +7,8 @@ as well, the only one for all of its parts. A plain thread has none of it, unles
 
 from __future__ import annotations
 
-from contextvars import ContextVar
+from collections.abc import Mapping
+from contextvars import ContextVar, Token
 from typing import Any, Generic, TypeVar
 
 from turnwise.base.contextual import Bound
@@ -40,6 +41,10 @@ class CallContext:
         """Return the same context with another value of one part."""
         return CallContext({**self._parts, part: value})
 
+    def having(self, parts: Mapping[CallPart[Any], Any]) -> CallContext:
+        """Return the same context with other values of several parts."""
+        return CallContext({**self._parts, **parts})
+
     def open(self) -> Bound[CallContext]:
         """Make it the current one until the block is left."""
         return Bound(_current, self)
@@ -51,6 +56,16 @@ _current: ContextVar[CallContext] = ContextVar("turnwise_call", default=CallCont
 def current_call() -> CallContext:
     """Return the context of the call that is being made here; outside of any, one without a part."""
     return _current.get()
+
+
+def enter(call: CallContext) -> Token[CallContext]:
+    """Make it the current one until `leave` is given the token; for blocks that are objects of their own."""
+    return _current.set(call)
+
+
+def leave(outer: Token[CallContext]) -> None:
+    """Make the context current again that was so before `enter`."""
+    _current.reset(outer)
 
 
 def under(part: CallPart[T], value: T) -> Bound[CallContext]:

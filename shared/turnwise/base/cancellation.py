@@ -8,15 +8,15 @@ how it is woken. The innermost open token is the current one; it is cancelled wi
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import Enum
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from turnwise.base.call_context import CallContext, CallPart, current_call
+from turnwise.base.call_context import CallContext, CallPart, current_call, enter, leave
 from turnwise.base.clock import SYSTEM_CLOCK, Clock
-from turnwise.base.deadlines import DeadlineWatch
+from turnwise.base.deadlines import DeadlineWatch, DueCall
 from turnwise.errors import CallCancelledError, CallTimeoutError
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ class Cancellation:
     @property
     def cause(self) -> Cause | None:
         """Return why it was cancelled, itself or with one around it; None if it was not."""
+        if self._cause is None and self._due is None and self.parent is None:
+            return None  # as nearly always
         origin = self.origin
         return origin._cause if origin is not None else None
 
@@ -90,30 +92,17 @@ class Cancellation:
 
     def check(self) -> None:
         """Raise `CallCancelledError` if it was cancelled."""
-        origin = self.origin
-        if origin is not None:
+        if self.cause is not None:
+            origin = self.origin
+            assert origin is not None, "it has a cause"
             raise origin._error()
 
-    @contextmanager
-    def on_cancel(self, callback: Callable[[], object]) -> Iterator[None]:
+    def on_cancel(self, callback: Callable[[], object]) -> _OnCancel:
         """Call `callback` if it is cancelled during the block (at once if it was before), on any thread.
 
         The callback has to be quick, and may not raise.
         """
-        key = object()
-        with self._lock:
-            self._callbacks[key] = callback
-        try:
-            if self.origin is not None:
-                callback()
-            if self.parent is not None:
-                with self.parent.on_cancel(callback):
-                    yield
-            else:
-                yield
-        finally:
-            with self._lock:
-                self._callbacks.pop(key, None)
+        return _OnCancel(self, callback)
 
     def open(self, call: CallContext | None = None) -> _Open:
         """Make it the current one for the block; raises `CallCancelledError` instead if it was cancelled already.
@@ -133,8 +122,11 @@ class Cancellation:
             woken.wait(seconds)
         self.check()
 
-    def _watched(self) -> _Watching:
-        return _Watching(self)
+    def _watched(self) -> DueCall | None:
+        """Have its deadline watched for, if it has one; whoever asked for it withdraws it."""
+        if self._due is None:
+            return None
+        return DeadlineWatch.of(self._clock).add(self._due, partial(self.cancel, self._late))
 
     def _error(self) -> CallCancelledError:
         cause = self._cause
@@ -152,29 +144,36 @@ _WHY = {
 }
 
 
-class _Watching:
-    """The time in which a deadline is watched for; costs nothing where there is none."""
+class _OnCancel:
+    """The block in which a callback is called if a token, or one around it, is cancelled."""
 
-    __slots__ = ("_entry", "_token")
+    __slots__ = ("_callback", "_outer", "_token")
 
-    def __init__(self, token: Cancellation) -> None:
+    def __init__(self, token: Cancellation, callback: Callable[[], object]) -> None:
         self._token = token
+        self._callback = callback
+        self._outer = None if token.parent is None else _OnCancel(token.parent, callback)
 
     def __enter__(self) -> None:
         token = self._token
-        if token._due is not None:
-            late = token._late
-            self._entry = DeadlineWatch.of(token._clock).add(token._due, lambda: token.cancel(late))
+        with token._lock:
+            token._callbacks[self] = self._callback
+        if token.origin is not None:
+            self._callback()
+        if self._outer is not None:
+            self._outer.__enter__()
 
     def __exit__(self, *_: object) -> None:
-        if self._token._due is not None:
-            self._entry.withdraw()
+        if self._outer is not None:
+            self._outer.__exit__()
+        with self._token._lock:
+            self._token._callbacks.pop(self, None)
 
 
 class _Open:
     """The block in which a token is the current one."""
 
-    __slots__ = ("_bound", "_call", "_token", "_watching")
+    __slots__ = ("_call", "_outer", "_token", "_watched")
 
     def __init__(self, token: Cancellation, call: CallContext | None) -> None:
         self._token = token
@@ -183,14 +182,13 @@ class _Open:
     def __enter__(self) -> None:
         token = self._token
         token.check()
-        self._watching = token._watched()
-        self._watching.__enter__()
-        self._bound = _context(token, self._call).open()
-        self._bound.__enter__()
+        self._watched = token._watched() if token._due is not None else None
+        self._outer = enter(_context(token, self._call))
 
     def __exit__(self, *_: object) -> None:
-        self._bound.__exit__()
-        self._watching.__exit__()
+        leave(self._outer)
+        if self._watched is not None:
+            self._watched.withdraw()
 
 
 class _Opened:
@@ -198,6 +196,19 @@ class _Opened:
 
     A plain block, because logic that is driven either way (see `sync_async`) has no `async with`.
     """
+
+    __slots__ = (
+        "_before",
+        "_call",
+        "_cancellation",
+        "_interruption",
+        "_left",
+        "_loop",
+        "_outer",
+        "_struck",
+        "_task",
+        "_watched",
+    )
 
     def __init__(self, token: Cancellation, call: CallContext | None) -> None:
         self._cancellation = token
@@ -213,24 +224,37 @@ class _Opened:
         assert task is not None, "asynchronous calls are made in a task"
         self._task, self._loop = task, asyncio.get_running_loop()
         self._before, self._interruption = task.cancelling(), asyncio.CancelledError
-        self._bound = _context(cancellation, self._call).open()
-        self._bound.__enter__()
-        self._watching = cancellation._watched()
-        self._watching.__enter__()
-        self._registered = cancellation.on_cancel(lambda: self._loop.call_soon_threadsafe(self._strike))
-        self._registered.__enter__()
+        self._outer = enter(_context(cancellation, self._call))
+        self._watched = cancellation._watched()
+        # As `on_cancel` does it, without more objects: very many blocks may be open at once.
+        token: Cancellation | None = cancellation
+        while token is not None:
+            with token._lock:
+                token._callbacks[self] = self
+            token = token.parent
+        if cancellation.cause is not None:
+            self()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._left = True
-        self._registered.__exit__(None, None, None)
-        self._watching.__exit__()
-        self._bound.__exit__()
+        token: Cancellation | None = self._cancellation
+        while token is not None:
+            with token._lock:
+                token._callbacks.pop(self, None)
+            token = token.parent
+        if self._watched is not None:
+            self._watched.withdraw()
+        leave(self._outer)
         if self._struck and self._task.uncancel() <= self._before and isinstance(error, self._interruption):
             origin = self._cancellation.origin
             assert origin is not None
             raise origin._error() from None
+
+    def __call__(self) -> None:
+        """It was cancelled."""
+        self._loop.call_soon_threadsafe(self._strike)
 
     def _strike(self) -> None:
         # On the loop's own thread, so the block is either left or not.

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
+from struct import Struct
 
 from turnwise.base.contextual import Bound
 
@@ -15,10 +16,10 @@ _source: ContextVar[Callable[[], str] | None] = ContextVar("turnwise_id_source",
 _lock = threading.Lock()
 _last_ms = 0
 _counter = 0
-# Random bytes not used yet: one system call serves many ids, and each call would hand the interpreter's lock over.
-_random = bytearray()
-_CHUNK = 4_096
-# A child must not continue with the bytes of its parent.
+# Random numbers not used yet: one system call serves many ids, and each call would hand the interpreter's lock over.
+_random: list[int] = []
+_CHUNK = Struct("512Q")
+# A child must not continue with the numbers of its parent.
 os.register_at_fork(after_in_child=_random.clear)
 
 
@@ -42,10 +43,8 @@ def uuid7() -> str:
                 _last_ms, _counter = _last_ms + 1, 0
         ms, count = _last_ms, _counter
         if not _random:
-            _random.extend(os.urandom(_CHUNK))
-        taken = bytes(_random[-8:])
-        del _random[-8:]
-    rest = int.from_bytes(taken, "big") & ((1 << 62) - 1)
+            _random.extend(_CHUNK.unpack(os.urandom(_CHUNK.size)))
+        rest = _random.pop() >> 2  # 62 bits
     value = (ms << 80) | (0x7 << 76) | (count << 64) | (0b10 << 62) | rest
     return f"{value:032x}"
 

@@ -34,7 +34,9 @@ def fault_in(value: Any, max_depth: int = MAX_DEPTH) -> str | None:
         inner: list[Any] = []
         for item in level:
             kind = type(item)
-            if (kind is str and item.isascii()) or kind is bool or item is None:
+            if (kind is str and item.isascii()) or (kind is int and -MAX_NUMBER < item < MAX_NUMBER):
+                continue
+            if kind is bool or item is None:
                 continue
             if (fault := _opened(item, kind, inner)) is not None:
                 return fault

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
 from types import coroutine
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -21,7 +21,17 @@ class Effect(NamedTuple):
     awaited: Callable[[], Awaitable[Any]] | None = None
 
 
-Steps = Generator[Effect, Any, T]
+class Callout(Protocol):
+    """An `Effect`, or a call with these two as methods, which is one object where an effect of closures is ten."""
+
+    @property
+    def sync(self) -> Callable[[], Any]: ...
+
+    @property
+    def awaited(self) -> Callable[[], Awaitable[Any]] | None: ...
+
+
+Steps = Generator[Callout, Any, T]
 
 
 async def _true() -> bool:
@@ -68,9 +78,19 @@ def breath() -> Generator[None, None, None]:
     yield
 
 
+def one_call(call: Callout) -> Steps[Any]:
+    """Return what the call returns."""
+    return (yield call)
+
+
+def is_unfinished(value: Any) -> bool:
+    """Return whether the value has to be awaited."""
+    return hasattr(type(value), "__await__")
+
+
 def finished(value: Any) -> Steps[Any]:
     """Return what is behind a value that has to be awaited; any other value itself."""
-    if not hasattr(type(value), "__await__"):
+    if not is_unfinished(value):
         return value
 
     async def awaited() -> Any:

@@ -143,6 +143,15 @@ class OutageWait(_Wait):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ProviderBatchWait(_Wait):
+    """A model's call waits for a batch of its provider, at most until `due_at`; then it is made directly."""
+
+    kind: ClassVar[str] = "provider_batch"
+    model: str
+    due_at: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class UpgradeWait(_Wait):
     """Only a newer Turnwise can continue: it has written a `state` of that version, this one reads up to `known`."""
 
@@ -164,7 +173,7 @@ class UnknownWait(JsonValue):
         return dict(self.found)
 
 
-DeferralWait: TypeAlias = BudgetWait | DatabaseWait | ProviderLimitWait | RetryWait | OutageWait
+DeferralWait: TypeAlias = BudgetWait | DatabaseWait | ProviderLimitWait | RetryWait | OutageWait | ProviderBatchWait
 RunWait: TypeAlias = (
     ResponderWait | HumanWait | SessionWait | PauseWait | ParkedWait | DeferralWait | UpgradeWait | UnknownWait
 )
@@ -180,6 +189,7 @@ _KINDS: dict[str, type[_Wait]] = {
         DatabaseWait,
         RetryWait,
         OutageWait,
+        ProviderBatchWait,
         UpgradeWait,
     )
 }

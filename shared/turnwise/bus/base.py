@@ -50,8 +50,8 @@ class Bus(Protocol):
     def listen(self, callback: OnNotice, *, as_worker: bool = False) -> Subscription:
         """Call `callback` with every notice, on a thread of its own that reconnects by itself.
 
-        With `as_worker` only the notices that workers need are sent here: cancellations, and which runs are watched.
-        That spares them the notices of every turn. Other listeners do not get the announcements of watched runs.
+        With `as_worker` only the notices that processes need which serve runs are sent here: cancellations, and which
+        runs are watched. Other listeners do not get the announcements of watched runs.
         Returns at once. A callback that raises is logged, and listening continues.
         """
         ...

@@ -32,6 +32,13 @@ class Delivery:
             self._notices.append(notice)
             self._changed.notify()
 
+    def hand_over(self, notice: Notice) -> None:
+        """Call the callback with the notice now, on this thread, whatever is queued; returns when it has it."""
+        try:
+            self._callback(notice)
+        except Exception:
+            logger.exception("A listener failed on a notice", extra={"action": "listener_failed"})
+
     def close(self) -> None:
         """End without what is still queued: no one needs it then. Returns when the callback runs no more."""
         with self._changed:
@@ -49,7 +56,4 @@ class Delivery:
 
     def _run(self) -> None:
         while (notice := self._next()) is not None:
-            try:
-                self._callback(notice)
-            except Exception:
-                logger.exception("A listener failed on a notice", extra={"action": "listener_failed"})
+            self.hand_over(notice)

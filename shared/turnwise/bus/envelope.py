@@ -2,10 +2,11 @@
 
 AskEnvelope     to one work queue     someone is asked; a permit to claim one ask of that queue
 MoveEnvelope    to `coordinator`      a run may be able to move
-RunNotice       to every listener     a run's record has got an event with this number
+RunNotice       to one listener       a run that it watches has got an event with this number
 CancelNotice    to every listener     a run was cancelled: stop what you do for it
-WatchNotice     to every worker       these runs are watched by that listener for the next seconds
-TextWatchNotice to every worker       the same, and their text is wanted also where a model's settings leave that open
+RunWatchNotice  to every server       the events of these runs are told to that listener for the next seconds
+WatchNotice     to every server       the same, and their text
+TextWatchNotice to every server       the same, and their text also where a model's settings leave that open
 TextNotice      to one listener       pieces of text of answers that are still being written
 TokenNotice     within a TextNotice   one of these pieces; earlier versions send it to every listener
 """
@@ -109,8 +110,14 @@ class Announcement(_Wire):
     seconds: float = Field(gt=0, le=60)
 
 
+class RunWatchNotice(Announcement):
+    """The events of these runs are wanted at the address `listener`, and not their text."""
+
+    kind: Literal["watch.run"] = "watch.run"
+
+
 class WatchNotice(Announcement):
-    """The text of these runs is wanted at the address `listener`, of models that stream."""
+    """The events of these runs are wanted at the address `listener`, and the text of models that stream."""
 
     kind: Literal["watch"] = "watch"
 
@@ -125,7 +132,7 @@ class TextWatchNotice(Announcement):
 
 
 Work = AskEnvelope | MoveEnvelope
-Notice = RunNotice | CancelNotice | TokenNotice | TextNotice | WatchNotice | TextWatchNotice
+Notice = RunNotice | CancelNotice | TokenNotice | TextNotice | RunWatchNotice | WatchNotice | TextWatchNotice
 Envelope = Work | Notice
 
 _ENVELOPE: TypeAdapter[Envelope] = TypeAdapter(Annotated[Envelope, Field(discriminator="kind")])

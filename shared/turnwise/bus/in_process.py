@@ -37,12 +37,18 @@ class InProcessBus:
         self._put(COORDINATOR_QUEUE, MoveEnvelope(run=run))
 
     def notify(self, notice: Notice) -> None:
-        """Hand the notice to the thread of every listener that it is for."""
+        """Hand the notice to the thread of every listener that it is for.
+
+        An announcement is known to all workers when this returns: the run that it is of begins right after it, and on
+        a busy machine would be answered before the listeners' threads have had their turn.
+        """
         with self._changed:
             listeners = list(self._listeners)
         for listener in listeners:
-            if isinstance(notice, CancelNotice) or isinstance(notice, Announcement) == listener.as_worker:
+            if isinstance(notice, CancelNotice):
                 listener.put(notice)
+            elif isinstance(notice, Announcement) == listener.as_worker:
+                (listener.hand_over if listener.as_worker else listener.put)(notice)
 
     def tell(self, listener: str, notice: Notice) -> None:
         """Hand the notice to that listener's thread."""
@@ -157,6 +163,7 @@ class _Listener:
         self._forget = forget
         self._delivery = Delivery(callback)
         self.put = self._delivery.put
+        self.hand_over = self._delivery.hand_over
 
     def wait_ready(self, timeout: float) -> bool:
         """Always ready."""

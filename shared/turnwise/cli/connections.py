@@ -15,11 +15,22 @@ if TYPE_CHECKING:
     from turnwise.record.store import Store
 
 
+# Where `turnwise up` and a gateway listen unless they are told otherwise.
+LOCAL_GATEWAY = "http://127.0.0.1:8080"
+# How often a request is sent again that the gateway did not answer: a proxy or a database may be away for a moment.
+_RETRIES = 2
+
+
 def connect(url: str) -> Client:
-    """A client of the gateway at `url`, with the key in TURNWISE_API_KEY, or else the token in TURNWISE_AUTH_TOKEN."""
+    """A client of the gateway at `url`, with the key of the environment."""
     from turnwise.client import Client
 
-    return Client(url, os.environ.get("TURNWISE_API_KEY") or os.environ.get("TURNWISE_AUTH_TOKEN") or None)
+    return Client(url, key_of_environment(), retries=_RETRIES)
+
+
+def key_of_environment() -> str | None:
+    """Return the key in TURNWISE_API_KEY, or else the token in TURNWISE_AUTH_TOKEN."""
+    return os.environ.get("TURNWISE_API_KEY") or os.environ.get("TURNWISE_AUTH_TOKEN") or None
 
 
 @contextmanager

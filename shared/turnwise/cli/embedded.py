@@ -19,7 +19,6 @@ from turnwise.errors import ConfigurationError, DatabaseUnavailableError
 from turnwise.observability.telemetry.export import start_exporting
 from turnwise.processes.metrics import Metrics, watch_database, watch_process
 from turnwise.processes.observers import observers_of
-from turnwise.processes.observers.notices import CommitNotices
 from turnwise.processes.service_loading import load_service
 from turnwise.record.database.database import Database
 from turnwise.record.database.file_lock import EmbeddedLock
@@ -111,7 +110,7 @@ class EmbeddedServer:
         metrics.expect_tasks(self._app.tasks)
         watch_process(metrics.registry)
         watch_database(metrics, store.database.pool)
-        observers = observers_of(self._app, bus, metrics, CommitNotices(bus), *self._more_observers)
+        observers = observers_of(self._app, bus, metrics, *self._more_observers)
         store.call_after_commit(observers.events_stored)
         parts = (store, bus, self._app, settings)
         # The port is taken before there are tables: if it is busy, nothing has been written. It is served after.

@@ -21,6 +21,7 @@ NEEDS_A_HAND = 4
 _EXTRAS = {
     **dict.fromkeys(("sqlalchemy", "alembic", "psycopg", "celery", "kombu", "redis", "fastapi", "uvicorn"), "all"),
     "libcst": "port",
+    **dict.fromkeys(("mcp", "mcp_types"), "mcp"),
 }
 
 

@@ -8,18 +8,25 @@ from typing import Annotated
 import typer
 
 from turnwise.cli.commands import (
+    batch,
+    batches,
     demo,
     doctor,
+    init,
     keys,
     lists,
+    mcp,
     pauses,
     port,
     record,
     replay,
     retry_and_fork,
     runs,
+    schedules,
     services,
     tenants,
+    top,
+    webhooks,
 )
 from turnwise.cli.group import Commands
 
@@ -28,7 +35,6 @@ app = typer.Typer(
     cls=Commands,
     help="Durable conversations between LLM agents, tools and humans. Begin with: turnwise demo",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="markdown",
     # An error that Turnwise foresees is one line (see `Commands`); any other keeps Python's own traceback.
     pretty_exceptions_enable=False,
@@ -53,17 +59,24 @@ def turnwise(
 
 
 demo.register(app)
+init.register(app)
 services.register(app)
+mcp.register(app)
 doctor.register(app)
 record.register(app)
 replay.register(app)
 port.register(app)
 runs.register(app)
+batch.register(app)
+batches.register(app)
 retry_and_fork.register(app)
 lists.register(app)
+top.register(app)
+schedules.register(app)
 pauses.register(app)
 keys.register(app)
 tenants.register(app)
+webhooks.register(app)
 
 
 def main() -> None:

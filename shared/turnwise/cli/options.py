@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from turnwise.cli.completion import complete_run
+from turnwise.cli.connections import LOCAL_GATEWAY
 from turnwise.models.budget.budget import parse_usd
 
-DEFAULT_URL = "http://127.0.0.1:8080"
+DEFAULT_URL = LOCAL_GATEWAY
 
 AppOption = Annotated[
     str | None, typer.Option("--app", metavar="MODULE:NAME", help="The application; default: TURNWISE_APP.")
@@ -18,7 +20,7 @@ DatabaseOption = Annotated[
     str | None, typer.Option("--database", metavar="URL", help="Default: TURNWISE_DATABASE_URL.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.", autocompletion=complete_run)]
 SessionOption = Annotated[
     str | None, typer.Option("--session", metavar="ID", help="Continue the conversation of this session.")
 ]

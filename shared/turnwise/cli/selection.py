@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from turnwise.base.text import visible
+from turnwise.cli.completion import complete_status, complete_task
 from turnwise.cli.options import seconds
 from turnwise.cli.text.messages import as_json as json_of
 
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-StatusOption = Annotated[str | None, typer.Option("--status", help="Only runs of that status.")]
-TaskOption = Annotated[str | None, typer.Option("--task", help="Only runs of that task.")]
+StatusOption = Annotated[
+    str | None, typer.Option("--status", help="Only runs of that status.", autocompletion=complete_status)
+]
+TaskOption = Annotated[str | None, typer.Option("--task", help="Only runs of that task.", autocompletion=complete_task)]
 TagOption = Annotated[str | None, typer.Option("--tag", help="Only runs with that tag.")]
 SessionFilter = Annotated[str | None, typer.Option("--session", metavar="ID", help="Only runs of that session.")]
 OlderThan = Annotated[

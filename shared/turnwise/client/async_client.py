@@ -8,9 +8,12 @@ import httpx2
 
 from turnwise.client.awaited import Awaited, carried, paged, streamed
 from turnwise.client.operations import access as _access
+from turnwise.client.operations import batches as _batches
 from turnwise.client.operations import fleet as _fleet
 from turnwise.client.operations import people as _people
 from turnwise.client.operations import runs as _runs
+from turnwise.client.operations import schedules as _schedules
+from turnwise.client.operations import webhooks as _webhooks
 
 
 class AsyncClient(Awaited):
@@ -44,8 +47,10 @@ class AsyncClient(Awaited):
     runs = carried(_runs.runs)
     all_runs = paged(_runs.runs)
     events = streamed(_runs.events)
+    history = carried(_runs.history)
     transcript = carried(_runs.transcript)
     timeline = carried(_runs.timeline)
+    log_page = carried(_runs.log_page)
     cancel = carried(_runs.cancel)
     retry = carried(_runs.retry)
     cancel_runs = carried(_runs.cancel_runs)
@@ -53,15 +58,57 @@ class AsyncClient(Awaited):
     fork = carried(_runs.fork)
     change_limits = carried(_runs.change_limits)
 
+    submit_batch = carried(_batches.submit_batch)
+    open_batch = carried(_batches.open_batch)
+    add_batch_items = carried(_batches.add_batch_items)
+    seal_batch = carried(_batches.seal_batch)
+    batch = carried(_batches.batch)
+    batches = carried(_batches.batches)
+    all_batches = paged(_batches.batches)
+    batch_results = carried(_batches.batch_results)
+    all_batch_results = paged(_batches.batch_results)
+    cancel_batch = carried(_batches.cancel_batch)
+    retry_batch = carried(_batches.retry_batch)
+
+    create_webhook = carried(_webhooks.create_webhook)
+    webhooks = carried(_webhooks.webhooks)
+    webhook = carried(_webhooks.webhook)
+    change_webhook = carried(_webhooks.change_webhook)
+    delete_webhook = carried(_webhooks.delete_webhook)
+    rotate_webhook = carried(_webhooks.rotate_webhook)
+    test_webhook = carried(_webhooks.test_webhook)
+    deliveries = carried(_webhooks.deliveries)
+    run_deliveries = carried(_webhooks.run_deliveries)
+    replay_deliveries = carried(_webhooks.replay_deliveries)
+    replay_delivery = carried(_webhooks.replay_delivery)
+
     answer = carried(_people.answer)
     inbox = carried(_people.inbox)
+    inbox_page = carried(_people.inbox_page)
+    all_inbox = paged(_people.inbox_page)
+    inbox_count = carried(_people.inbox_count)
     resolve = carried(_people.resolve)
     session = carried(_people.session)
     delete_session = carried(_people.delete_session)
 
+    create_schedule = carried(_schedules.create_schedule)
+    schedules = carried(_schedules.schedules)
+    all_schedules = paged(_schedules.schedules)
+    schedule = carried(_schedules.schedule)
+    change_schedule = carried(_schedules.change_schedule)
+    remove_schedule = carried(_schedules.remove_schedule)
+    pause_schedule = carried(_schedules.pause_schedule)
+    resume_schedule = carried(_schedules.resume_schedule)
+    trigger_schedule = carried(_schedules.trigger_schedule)
+    ticks = carried(_schedules.ticks)
+    all_ticks = paged(_schedules.ticks)
+
     tasks = carried(_fleet.tasks)
+    task = carried(_fleet.task)
     workers = carried(_fleet.workers)
     queues = carried(_fleet.queues)
+    providers = carried(_fleet.providers)
+    series = carried(_fleet.series)
     pauses = carried(_fleet.pauses)
     pause = carried(_fleet.pause)
     resume = carried(_fleet.resume)
@@ -69,6 +116,7 @@ class AsyncClient(Awaited):
     ready = carried(_fleet.ready)
     metrics = carried(_fleet.metrics)
 
+    caller = carried(_access.caller)
     create_key = carried(_access.create_key)
     keys = carried(_access.keys)
     all_keys = paged(_access.keys)
@@ -78,7 +126,10 @@ class AsyncClient(Awaited):
     all_tenants = paged(_access.tenants)
     tenant = carried(_access.tenant)
     set_tenant = carried(_access.set_tenant)
+    outlines = carried(_access.outlines)
+    all_outlines = paged(_access.outlines)
     usage = carried(_access.usage)
+    spenders = carried(_access.spenders)
     audit = carried(_access.audit)
     all_audit = paged(_access.audit)
 

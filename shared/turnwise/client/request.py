@@ -37,6 +37,7 @@ class Request(Generic[T]):
     body: Json | None = None
     idempotency_key: str | None = None
     seconds: float = ANSWER_SECONDS
+    cursor_param: str = "cursor"
 
     @property
     def takes_key(self) -> bool:
@@ -50,7 +51,7 @@ class Request(Generic[T]):
 
     def following(self, cursor: str) -> Request[T]:
         """Return the request for the page that begins at the cursor."""
-        return replace(self, params={**self.params, "cursor": cursor})
+        return replace(self, params={**self.params, self.cursor_param: cursor})
 
 
 def path_of(*parts: str) -> str:

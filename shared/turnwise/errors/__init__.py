@@ -12,9 +12,13 @@ TurnwiseError
 │   ├── AbsentAttributeError      ... or its use as an attribute
 │   ├── InvalidRequestError       an argument or a request body that cannot be accepted
 │   │   ├── RequestTooLargeError  ... because of its size
+│   │   ├── InvalidScheduleError  ... because it asks for times that there are not, such as a minute 61
 │   │   ├── UnknownPriceError     ... because it names a model without a price, under a limit of cost
-│   │   └── UnwritableError       ... because no database can keep it
+│   │   ├── UnwritableError       ... because no database can keep it
+│   │   └── InvalidWebhookError   ... because of the URL, the types of events or the secret of a webhook
+│   │       └── ForbiddenAddressError  ... whose host has an address that nothing may be sent to
 │   ├── PortingError              a program's file cannot be read, parsed or replaced
+│   ├── ProjectError              a new project cannot have that name, or cannot be written there
 │   ├── NotFoundError             no such run, question, ...
 │   ├── ConflictError             the thing exists, but not in a state that allows this
 │   │   └── RepeatedRequestError  ... because the same request was done before
@@ -32,7 +36,8 @@ TurnwiseError
 │   │   └── ToolOutcomeUnknownError  ... or went away during a call, which may have been carried out
 │   ├── IssuerUnavailableError    the issuer of tokens (OpenID Connect) does not tell its keys
 │   ├── AddressInUseError
-│   └── AlreadyServedError        another embedded server holds the database file
+│   ├── AlreadyServedError        another embedded server holds the database file
+│   └── RunChangedError           a run was changed since it was read; the record reads it again
 ├── IllegalTransitionError        Turnwise's own: a status was about to change in a way that is not in the table
 ├── ConversationError             the conversation's: it went where it cannot continue
 │   ├── InfiniteLoopException     a task repeats itself
@@ -125,6 +130,12 @@ class RequestTooLargeError(InvalidRequestError):
     code = "too_large"
 
 
+class InvalidScheduleError(InvalidRequestError):
+    """The times of a schedule that cannot be: a wrong line of cron, an unknown time zone, no tick at all."""
+
+    code = "invalid_schedule"
+
+
 class UnknownPriceError(InvalidRequestError):
     """A model of which no one knows what it costs, where a limit of cost applies."""
 
@@ -137,10 +148,28 @@ class UnwritableError(InvalidRequestError):
     code = "unwritable"
 
 
+class InvalidWebhookError(InvalidRequestError):
+    """A webhook whose URL, types of events or secret cannot be used."""
+
+    code = "invalid_webhook"
+
+
+class ForbiddenAddressError(InvalidWebhookError):
+    """The host of a webhook has an address that nothing may be sent to, such as one of a private network."""
+
+    code = "webhook_forbidden"
+
+
 class PortingError(UsageError):
     """A program's file that cannot be read, parsed or replaced; it stays as it is."""
 
     code = "not_ported"
+
+
+class ProjectError(UsageError):
+    """A new project cannot have that name, or cannot be written there; nothing was written."""
+
+    code = "project"
 
 
 class NotFoundError(UsageError):
@@ -278,6 +307,12 @@ class AlreadyServedError(EnvironmentFault):
     code = "already_served"
 
 
+class RunChangedError(EnvironmentFault):
+    """A run is no longer what it was when it was read. The record reads it again and does not pass this on."""
+
+    code = "run_changed"
+
+
 class IllegalTransitionError(TurnwiseError):
     """A run or an ask cannot have that status next: a bug of Turnwise. Its transaction is rolled back."""
 
@@ -305,8 +340,8 @@ class ContextOverflowError(ConversationError):
 class LimitReachedError(ConversationError):
     """A model call that would go over a limit (`limit` is "cost" or "tokens") was not made.
 
-    `scope` is run, session, tenant_day or tenant_month. `value` is the limit, `used` its used part (USD or tokens),
-    `why` the need of the call, `purse` the gate that refused it. Only a handler that calls models sees it.
+    `scope` is run, batch, session, tenant_day or tenant_month. `value` is the limit, `used` its used part (USD or
+    tokens), `why` the need of the call, `purse` the gate that refused it. Only a handler that calls models sees it.
     """
 
     code = "limit_reached"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from turnwise.machine.state import TaskState
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import StatusCode
+from turnwise.messages.given_history import GivenMessage
 
 # --- what a move is told -----------------------------------------------------------------------------------------
 
@@ -65,7 +66,10 @@ class Ask(NamedTuple):
 
 
 class Count(NamedTuple):
-    """Count `hash` once more for this task, and tell the `n` commonest counts (none for n = 0)."""
+    """Count `hash` once more for this task, and tell the `n` commonest counts (none for n = 0).
+
+    One of which nothing is told may go with a move instead of being its action; see `Facts.counts_with_moves`.
+    """
 
     path: str
     hash: str
@@ -124,7 +128,15 @@ class TakeBack:
     documents: frozenset[str]
 
 
-Edit = Reset | CutBack | Clear | TakeBack
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """Begin the agent's history, which is empty, with messages that were said elsewhere."""
+
+    agent: str
+    messages: tuple[GivenMessage, ...]
+
+
+Edit = Reset | CutBack | Clear | TakeBack | Seed
 
 # --- what happened, for logs and events --------------------------------------------------------------------------
 
@@ -146,9 +158,10 @@ class Trace(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A move: the new state, the edits to make first, what to do next, and what happened."""
+    """A move: the new state, the edits to make first, what to do next, what happened, and what to count meanwhile."""
 
     state: TaskState
     action: Action
     edits: tuple[Edit, ...] = ()
     trace: tuple[Trace, ...] = ()
+    counts: tuple[Count, ...] = ()

@@ -48,10 +48,9 @@ class AfterStep(Scratch, ABC):
         doc = self.pending
         if not self.spec.sequences or doc is None or doc.metadata.id == self.sequenced:
             return
-        agent = self.facts.agent(self.spec.agent)
         before = self.sequences or (0,) * len(self.spec.sequences)
         self.sequences = tuple(
-            sequence.advance(bits, doc, agent) for sequence, bits in zip(self.spec.sequences, before, strict=True)
+            sequence.advance(bits, doc, self.agent) for sequence, bits in zip(self.spec.sequences, before, strict=True)
         )
         self.sequenced = doc.metadata.id
 
@@ -62,12 +61,16 @@ class AfterStep(Scratch, ABC):
         # LOOP-3
         if spec.inf_loop_cycle_len <= 0 or self.pending is None:
             return self.after_counting(())
-        key = message_hash(self.pending, self.facts.agent(spec.agent))
+        key = message_hash(self.pending, self.agent)
         keep = spec.inf_loop_cycle_len * spec.inf_loop_wait_factor
         self.hashes = (*self.hashes, key)[-keep:]
         due = self.turn % spec.inf_loop_cycle_len == 0
+        count = Count(spec.path, key, spec.inf_loop_cycle_len + 1 if due else 0)
+        if not due and self.facts.counts_with_moves:
+            self.counts = (*self.counts, count)
+            return self.after_counting(())
         self.counting = True
-        return Count(spec.path, key, spec.inf_loop_cycle_len + 1 if due else 0)
+        return count
 
     def watch_no_answer(self, taken: ChatDocument) -> None:
         """Count answers with NO_ANSWER that come exactly two steps after the last such one."""

@@ -18,6 +18,8 @@ from turnwise.messages.toolset import AgentFacts
 
 _DONE_TOOLS = (DoneTool, AgentDoneTool, FinalResultTool)
 _PUNCTUATION = re.compile(r"[,.!?:]")
+# Of a text that cannot be NO_ANSWER without punctuation; tells without going through all of it.
+_OTHER_BEGINNING = re.compile(rf"[\s,.!?:]*[^\s,.!?:{NO_ANSWER[0]}]")
 
 
 def is_empty(spec: TaskSpec, doc: ChatDocument | None) -> bool:
@@ -122,6 +124,8 @@ def answer_valid(spec: TaskSpec, doc: ChatDocument | None) -> bool:
     if doc is None or is_empty(spec, doc):
         return False
     # VALID-2
+    if _OTHER_BEGINNING.match(doc.content):
+        return True
     return _PUNCTUATION.sub("", doc.content.strip()) != NO_ANSWER
 
 

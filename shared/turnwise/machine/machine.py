@@ -13,14 +13,15 @@ from __future__ import annotations
 
 from turnwise.machine.actions import (
     Answer,
+    Answered,
     Counts,
     Edit,
     Look,
     Move,
     Pause,
-    Proceed,
     Refused,
     Reset,
+    Seed,
     Trace,
 )
 from turnwise.machine.facts import Facts
@@ -28,6 +29,7 @@ from turnwise.machine.spec import TaskSpec
 from turnwise.machine.state import USER, TaskState
 from turnwise.machine.step import Step
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.given_history import GivenMessage
 from turnwise.messages.tool_parsing import with_tools
 
 
@@ -40,10 +42,12 @@ def start(
     turns: int = -1,
     stepwise: bool = False,
     said_before: bool = False,
+    history: tuple[GivenMessage, ...] = (),
 ) -> Move:
     """Begin the task with a first message (None: its model begins). `caller` is the calling task's name.
 
     `said_before`: the message is the last one of the agent's history, so who said it does not answer it now.
+    `history` was said before the message, elsewhere: the agent's begins with it, unless it has one of its own.
     With `stepwise` it pauses before each step, the first one too.
     """
     if message is not None:
@@ -52,13 +56,17 @@ def start(
     # HIST-1, HIST-3, HIST-4
     afresh = (is_root and spec.restart) or (not is_root and spec.restart_as_subtask)
     edits: list[Edit] = [Reset(key) for key in spec.agents()] if afresh else []
+    known = 0 if afresh else facts.agent(spec.agent).history_len
+    if history and not known:
+        edits.append(Seed(spec.agent, history))
+        known = 1 + len(history)  # with the system message
     state = TaskState(
         caller=caller,
         stepwise=stepwise,
         turns=turns if turns > 0 else spec.turns,
         pending=message,
         pending_sender=message.metadata.sender.value if said_before and message is not None else USER,
-        history_start=0 if afresh else facts.agent(spec.agent).history_len,
+        history_start=known,
     )
     work = Step(spec, state, facts, edits)
     work.trace.append(Trace("started", spec.path, 0, document=message))
@@ -83,15 +91,15 @@ def receive(spec: TaskSpec, state: TaskState, answer: Answer, facts: Facts) -> M
     if state.counting != isinstance(answer, Counts):
         expected = "the counts that were asked for" if state.counting else f"an answer of {state.awaiting or 'nobody'}"
         raise ValueError(f"task {spec.path!r} waits for {expected}, but was given a {type(answer).__name__}")
-    if isinstance(answer, Proceed) and (state.awaiting or not state.stepwise):
-        raise ValueError(f"task {spec.path!r} does not stand between two steps")
     work = Step(spec, state, facts, [])
-    if isinstance(answer, Proceed):
-        return work.move(work.begin_step())
+    if isinstance(answer, Answered):
+        return work.move(work.answered(state.awaiting, answer.document))
     if isinstance(answer, Counts):
         return work.move(work.counted(answer))
     if isinstance(answer, Refused):
         return work.move(work.refuse(answer))
     if isinstance(answer, Look):
         return work.move(work.look())
-    return work.move(work.answered(state.awaiting, answer.document))
+    if state.awaiting or not state.stepwise:
+        raise ValueError(f"task {spec.path!r} does not stand between two steps")
+    return work.move(work.begin_step())

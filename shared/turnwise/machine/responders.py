@@ -16,7 +16,9 @@ ENTITIES = (AGENT, LLM, USER)
 def candidates(spec: TaskSpec, pending: ChatDocument | None, last_asked: str, facts: Facts) -> tuple[str, ...]:
     """Return who is tried in this step: the human first unless he was the last one asked or a tool is called."""
     # STEP-1
-    others = (AGENT, LLM, *(sub.name for sub in spec.sub_tasks))
+    others: tuple[str, ...] = (AGENT, LLM)
+    if spec.sub_tasks:
+        others += tuple(sub.name for sub in spec.sub_tasks)
     attempted = pending is not None and tool_attempt(pending, facts.agent(spec.agent))
     return others if last_asked == USER or attempted else (USER, *others)
 

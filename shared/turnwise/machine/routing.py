@@ -18,6 +18,11 @@ class Route:
     text: str = ""
 
 
+def has_signal(text: str, addressing_prefix: str) -> bool:
+    """Return whether there is any signal in `text`."""
+    return PASS in text or SEND_TO in text or (bool(addressing_prefix) and addressing_prefix in text)
+
+
 def read_route(text: str, addressing_prefix: str, *, only_at_start: bool) -> Route | None:
     """The routing instruction in `text`, or None.
 
@@ -25,9 +30,9 @@ def read_route(text: str, addressing_prefix: str, *, only_at_start: bool) -> Rou
     `<prefix>name text`. What stands before the last one is dropped. `only_at_start` is for texts that are attempts at
     a tool: their fields may hold anything.
     """
-    signals = (PASS, SEND_TO, addressing_prefix) if addressing_prefix else (PASS, SEND_TO)
-    if not any(signal in text for signal in signals):
+    if not has_signal(text, addressing_prefix):
         return None
+    signals = (PASS, SEND_TO, addressing_prefix) if addressing_prefix else (PASS, SEND_TO)
     # ROUTE-7
     if only_at_start and not text.lstrip().startswith(signals):
         return None

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from turnwise.machine import machine
-from turnwise.machine.actions import Action, Answer, Answered, Ask, Edit, Finish, Move, Refused, Trace
+from turnwise.machine.actions import Action, Answer, Answered, Ask, Count, Edit, Finish, Move, Refused, Trace
 from turnwise.machine.facts import Facts
 from turnwise.machine.responders import ENTITIES
 from turnwise.machine.spec import TaskSpec
@@ -19,6 +19,7 @@ from turnwise.machine.state import TaskState
 from turnwise.messages.api_results import assign_results
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.entity import Entity, StatusCode
+from turnwise.messages.given_history import GivenMessage
 
 
 class Frame(NamedTuple):
@@ -36,7 +37,7 @@ class StackMove(NamedTuple):
     """The new stack (empty once the root finished), and what `Move` says of all machines that moved.
 
     `frame` is the number of the frame that the action is about, `state` its task's state, `last_frame` the highest
-    number given so far.
+    number given so far. `counts` have the numbers of the frames that they are for; they come before the action.
     """
 
     stack: Stack
@@ -46,6 +47,7 @@ class StackMove(NamedTuple):
     last_frame: int
     edits: tuple[Edit, ...]
     trace: tuple[Trace, ...]
+    counts: tuple[tuple[int, Count], ...]
 
 
 def start(
@@ -57,12 +59,22 @@ def start(
     caller: str | None = None,
     stepwise: bool = False,
     said_before: bool = False,
+    history: tuple[GivenMessage, ...] = (),
 ) -> StackMove:
     """Begin a run of the root task; `caller` names a task outside of this stack that called it.
 
-    With `stepwise` the root pauses before each of its steps. `said_before`: see `machine.start`.
+    With `stepwise` the root pauses before each of its steps. `said_before` and `history`: see `machine.start`.
     """
-    first = machine.start(root, message, facts, caller=caller, turns=turns, stepwise=stepwise, said_before=said_before)
+    first = machine.start(
+        root,
+        message,
+        facts,
+        caller=caller,
+        turns=turns,
+        stepwise=stepwise,
+        said_before=said_before,
+        history=history,
+    )
     return _settle(root, (), 1, 1, first, facts)
 
 
@@ -87,6 +99,7 @@ def _settle(
     """Push and pop until someone outside has to act."""
     edits: list[Edit] = list(move.edits)
     trace: list[Trace] = list(move.trace)
+    counts: list[tuple[int, Count]] = [(no, count) for count in move.counts] if move.counts else []
     returned = False
     while True:
         action = move.action
@@ -121,9 +134,10 @@ def _settle(
         else:
             stack = () if isinstance(action, Finish) else (*below, Frame(no, action.path, move.state))
             told = _as_taken(trace) if returned else tuple(trace)
-            return StackMove(stack, action, no, move.state, last_frame, tuple(edits), told)
+            return StackMove(stack, action, no, move.state, last_frame, tuple(edits), told, tuple(counts))
         edits.extend(move.edits)
         trace.extend(move.trace)
+        counts.extend((no, count) for count in move.counts)
 
 
 def _as_taken(trace: list[Trace]) -> tuple[Trace, ...]:

@@ -101,9 +101,11 @@ def dump_state(state: TaskState) -> tuple[dict[str, Any], list[ChatDocument]]:
     """Return the state as JSON-able data that names documents by id, and those documents; defaults are left out."""
     data: dict[str, Any] = dict(state.unknown)
     documents: list[ChatDocument] = []
+    own = vars(state)
     for name, default in _DEFAULTS.items():
-        value = getattr(state, name)
-        if value is None or value == default:
+        value = own[name]
+        # Most are the very default, and a comparison takes longer.
+        if value is default or value is None or value == default:
             continue
         if name in _DOCUMENTS:
             documents.append(value)
@@ -126,7 +128,7 @@ def load_state(data: Mapping[str, Any], documents: Mapping[str, ChatDocument]) -
     version = data.get("version", 1)
     if version > STATE_VERSION:
         raise NewerStateError(version, STATE_VERSION)
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = dict(_DEFAULTS)
     unknown: dict[str, Any] = {}
     for name, value in data.items():
         if name not in _DEFAULTS:
@@ -135,4 +137,7 @@ def load_state(data: Mapping[str, Any], documents: Mapping[str, ChatDocument]) -
             values[name] = documents[value]
         else:
             values[name] = tuple(value) if isinstance(value, list) else value
-    return TaskState(**(values | {"version": STATE_VERSION}), unknown=unknown)
+    state = object.__new__(TaskState)
+    # Its constructor would set field by field, and a state is read for every answer.
+    vars(state).update(values, version=STATE_VERSION, unknown=unknown)
+    return state

@@ -13,7 +13,7 @@ from turnwise.machine.responders import (
     may_answer,
     model_may_answer,
 )
-from turnwise.machine.routing import read_route
+from turnwise.machine.routing import has_signal, read_route
 from turnwise.machine.state import AGENT, LLM, USER
 from turnwise.machine.trust import marked
 from turnwise.messages.document import ChatDocument
@@ -65,11 +65,10 @@ class Step(AfterStep):
 
     def _known_answer(self, responder: str) -> tuple[bool, ChatDocument | None]:
         """Return whether the answer is certain without asking, and what it is."""
-        agent = self.facts.agent(self.spec.agent)
         if responder == AGENT:
-            return handler_is_silent(agent, self.pending), None
+            return handler_is_silent(self.agent, self.pending), None
         if responder == LLM:
-            return not model_may_answer(agent, self.pending), None
+            return not model_may_answer(self.agent, self.pending), None
         # HUMAN-3
         if responder == USER and self.spec.default_human_response is not None:
             return True, self.default_reply()
@@ -81,7 +80,7 @@ class Step(AfterStep):
             self.spec.default_human_response or "",
             self.pending,
             default=self.spec.default_human_response,
-            open_calls=self.facts.agent(self.spec.agent).open_calls,
+            open_calls=self.agent.open_calls,
             new_id=self.facts.new_id(),
         )
 
@@ -96,13 +95,12 @@ class Step(AfterStep):
 
     def _judge(self, responder: str, doc: ChatDocument | None) -> ChatDocument | None:
         """The answer with its signals followed, if it is valid; else None."""
-        agent = self.facts.agent(self.spec.agent)
         if doc is not None:
             doc = self.followed(responder, doc)
             self.passed = self.passed or self._is_pass(doc)
             if NO_ANSWER in doc.content:
                 self.no_answer, self.no_answer_from = doc, responder
-        self.answer_done = answer_is_done(self.spec, doc, responder, agent)
+        self.answer_done = answer_is_done(self.spec, doc, responder, self.agent)
         if doc is not None and self.valid(doc, responder):
             return doc
         if doc is not None:
@@ -111,16 +109,17 @@ class Step(AfterStep):
 
     def followed(self, responder: str, doc: ChatDocument) -> ChatDocument:
         """The answer with its marks of trust, its tools attached if a model gave it, and its signals followed."""
-        agent = self.facts.agent(self.spec.agent)
-        doc = marked(doc, responder, self.pending, agent)
-        return self._routed(with_tools(doc, agent) if responder == LLM else doc)
+        doc = marked(doc, responder, self.pending, self.agent)
+        return self._routed(with_tools(doc, self.agent) if responder == LLM else doc)
 
     def _routed(self, doc: ChatDocument) -> ChatDocument:
         """Follow a signal in the answer's text; a named pass moves the pending message's recipient."""
         # ROUTE-8
         if not self.spec.recognize_string_signals:
             return doc
-        attempt = tool_attempt(doc, self.facts.agent(self.spec.agent))
+        if not has_signal(doc.content, self.spec.addressing_prefix):  # as nearly always
+            return doc
+        attempt = tool_attempt(doc, self.agent)
         route = read_route(doc.content, self.spec.addressing_prefix, only_at_start=attempt)
         if route is None or (route.is_pass and not route.recipient):
             return doc
@@ -146,7 +145,7 @@ class Step(AfterStep):
             doc = doc.answering(parent)
         if not passed and (responder != AGENT or doc.metadata.sender is Entity.LLM):
             # Not in what AGENT says itself: a result may quote a tool, and the human has the first word on it.
-            doc = with_tools(doc, self.facts.agent(self.spec.agent))
+            doc = with_tools(doc, self.agent)
         if self.no_answer is given:
             self.no_answer = doc
         kind = "passed" if passed else "taken"

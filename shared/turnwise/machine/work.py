@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
-from turnwise.machine.actions import Action, Edit, Move, Trace
+from turnwise.machine.actions import Action, Count, Edit, Move, Trace
 from turnwise.machine.done import answer_valid, task_done
 from turnwise.machine.facts import Facts
 from turnwise.machine.result import task_result
@@ -15,11 +14,12 @@ from turnwise.machine.state import TaskState
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.entity import Entity, StatusCode
 
-_FIELDS = tuple(f.name for f in fields(TaskState))
-
 
 class Scratch:
     """All fields of `TaskState`, changeable; the state that it was made from is never touched."""
+
+    # Slots for what is no field of a state, so that `vars` of it are the fields and nothing else.
+    __slots__ = ("__dict__", "agent", "counts", "edits", "facts", "spec", "trace")
 
     # The fields of TaskState; declared for the type checker.
     version: int
@@ -51,19 +51,20 @@ class Scratch:
     def __init__(self, spec: TaskSpec, state: TaskState, facts: Facts, edits: list[Edit]) -> None:
         self.spec = spec
         self.facts = facts
+        self.agent = facts.agent(spec.agent)
         self.edits = edits
         self.trace: list[Trace] = []
+        self.counts: tuple[Count, ...] = ()
         vars(self).update(vars(state))
 
     def frozen(self) -> TaskState:
-        mine = vars(self)
         state = object.__new__(TaskState)
         # What its constructor would do, field by field: a move is made for every answer, so it counts.
-        vars(state).update({name: mine[name] for name in _FIELDS})
+        vars(state).update(vars(self))
         return state
 
     def move(self, action: Action) -> Move:
-        return Move(self.frozen(), action, tuple(self.edits), tuple(self.trace))
+        return Move(self.frozen(), action, tuple(self.edits), tuple(self.trace), self.counts)
 
     def done(self, doc: ChatDocument | None = None, responder: str | None = None) -> tuple[bool, StatusCode]:
         if self.facts.killed:  # no rule of an application's own outlives that
@@ -80,6 +81,8 @@ class Scratch:
             own = self.facts.overrides.valid(self.spec, self.frozen(), self.facts, doc, responder)
             if own is not None:
                 return own
+        elif answer_valid(self.spec, doc):
+            return True  # whether it ends the task or not, which takes longer to find out
         # VALID-1
         if doc is not None and self.done(doc, responder)[0]:
             return True

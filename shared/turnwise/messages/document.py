@@ -6,20 +6,22 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from weakref import ref
 
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation
+from pydantic import ConfigDict, Field, SkipValidation
 
 from turnwise.base.ids import new_id
 from turnwise.base.text import tsv_field
 from turnwise.messages.entity import Entity, StatusCode
 from turnwise.messages.history_form import history_messages
 from turnwise.messages.json_text import json_objects
+from turnwise.messages.log_fields import ChatDocLoggerFields
 from turnwise.messages.signals import addressee
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.models.base import LLMFunctionCall, LLMMessage, LLMResponse, OpenAIToolCall, Role
 from turnwise.models.shared_fields import SharedFieldsSet
 from turnwise.models.tokens.usage import LLMTokenUsage
 
-_MEMORY = ("_child", "_find_parent", "_found", "_objects", "_parent")
+# Sets a slot directly. Pydantic's own `__setattr__` first looks for a field of that name and takes 20 times as long.
+_put = object.__setattr__
 
 
 def document_id() -> str:
@@ -79,29 +81,6 @@ class ChatDocMetaData(SharedFieldsSet):
     source: Entity | str = ""
 
 
-class ChatDocLoggerFields(BaseModel):
-    """The fields of one line of a task's log about a message; "" for those that do not apply.
-
-    - `sender_entity`, `sender_name`, `recipient` and `block`: as in its metadata.
-    - `tool_type`: OAI_TOOL for calls of an API, FUNC for one of the deprecated kind, TOOL for tools in its text or
-      attached; `tool`: their names, or the first one's.
-    - `content`: the text.
-    """
-
-    sender_entity: str = ""
-    sender_name: str = ""
-    recipient: str = ""
-    block: str = ""
-    tool_type: str = ""
-    tool: str = ""
-    content: str = ""
-
-    @classmethod
-    def tsv_header(cls) -> str:
-        """The field names, separated by tabs."""
-        return "\t".join(cls.model_fields)
-
-
 class ChatDocument(SharedFieldsSet):
     """A message: text, structured tools, API calls or their results, and metadata.
 
@@ -153,7 +132,14 @@ class ChatDocument(SharedFieldsSet):
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
-        self._remember(None)
+        self._remember_nothing()
+
+    @classmethod
+    def made(cls, **fields: Any) -> Self:
+        """See `SharedFieldsSet.made`."""
+        document = super().made(**fields)
+        document._remember_nothing()
+        return document
 
     def __copy__(self) -> Self:
         other = super().__copy__()
@@ -177,16 +163,32 @@ class ChatDocument(SharedFieldsSet):
 
     def __setstate__(self, state: dict[Any, Any]) -> None:
         super().__setstate__(state)
-        self._remember(None)
+        self._remember_nothing()
+
+    def keep_tools(self, key: tuple[Any, ...], found: Any) -> None:
+        """Keep what was found in the text, with what the finding depends on."""
+        _put(self, "_found", (key, found))
 
     def forget_findings(self) -> None:
         """Let go of what was read out of the text; it is read again if someone asks."""
-        self._found = self._objects = None
+        _put(self, "_found", None)
+        _put(self, "_objects", None)
 
-    def _remember(self, other: ChatDocument | None) -> None:
-        """Fill the slots: with nothing, or with what `other`, of which this is a copy, knows."""
-        for name in _MEMORY:
-            object.__setattr__(self, name, None if other is None else getattr(other, name))
+    def _remember_nothing(self) -> None:
+        """Fill the slots of a new document."""
+        _put(self, "_parent", None)
+        _put(self, "_child", None)
+        _put(self, "_find_parent", None)
+        _put(self, "_found", None)
+        _put(self, "_objects", None)
+
+    def _remember(self, other: ChatDocument) -> None:
+        """Fill the slots with what `other`, of which this is a copy, knows."""
+        _put(self, "_parent", other._parent)
+        _put(self, "_child", other._child)
+        _put(self, "_find_parent", other._find_parent)
+        _put(self, "_found", other._found)
+        _put(self, "_objects", other._objects)
 
     def __str__(self) -> str:
         name = self.metadata.sender_name
@@ -221,7 +223,7 @@ class ChatDocument(SharedFieldsSet):
         if not self.metadata.parent_id:
             return None
         if self._find_parent is not None:
-            self._parent = self._find_parent(self.metadata.parent_id)
+            _put(self, "_parent", self._find_parent(self.metadata.parent_id))
             return self._parent
         return ChatDocument.from_id(self.metadata.parent_id)
 
@@ -236,15 +238,15 @@ class ChatDocument(SharedFieldsSet):
     def answered_by(self, child: ChatDocument) -> None:
         """Link this message to the one that answered it first."""
         if not self.metadata.child_id:
-            self.metadata.child_id = child.metadata.id
-            self._child = ref(child)
+            self.metadata.fill(child_id=child.metadata.id)
+            _put(self, "_child", ref(child))
 
     def answers(self, parent: ChatDocument) -> None:
         """Link this message, which is being made, to the one it answers, where it is not linked yet."""
         if not self.metadata.parent_id:
             self.metadata.parent_id = parent.metadata.id
         if self.metadata.parent_id == parent.metadata.id:
-            self._parent = parent
+            _put(self, "_parent", parent)
 
     def answering(self, parent: ChatDocument) -> Self:
         """Return this message linked to the one it answers: a copy, where it is not linked yet."""
@@ -254,7 +256,7 @@ class ChatDocument(SharedFieldsSet):
             linked = self.changed()
         else:
             return self
-        linked._parent = parent
+        _put(linked, "_parent", parent)
         return linked
 
     @staticmethod
@@ -324,14 +326,14 @@ class ChatDocument(SharedFieldsSet):
         calls = response.function_call or (response.oai_tool_calls[0].function if response.oai_tool_calls else None)
         if calls is not None and recognize_recipient_in_content and not recipient:
             recipient = str((calls.arguments or {}).get("recipient") or "")
-        return ChatDocument(
+        return ChatDocument.made(
             content=content,
             content_any=content,
             content_is_none=response.message is None,
             reasoning=response.reasoning,
             oai_tool_calls=response.oai_tool_calls or None,
             function_call=response.function_call,
-            metadata=ChatDocMetaData(
+            metadata=ChatDocMetaData.made(
                 source=Entity.LLM,
                 sender=Entity.LLM,
                 usage=response.usage,
@@ -354,9 +356,11 @@ class ChatDocument(SharedFieldsSet):
 
     def json_objects(self) -> list[dict[str, Any]]:
         """The JSON objects at the top level of the text; scanned once per text."""
-        if self._objects is None or self._objects[0] is not self.content:
-            self._objects = (self.content, json_objects(self.content))
-        return self._objects[1]
+        kept = self._objects
+        if kept is None or kept[0] is not self.content:
+            kept = (self.content, json_objects(self.content))
+            _put(self, "_objects", kept)
+        return kept[1]
 
     def get_json_tools(self) -> list[str]:
         """Names of the tools written as JSON in the text (the value of `request`), known to an agent or not."""

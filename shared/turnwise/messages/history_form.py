@@ -30,7 +30,7 @@ def history_messages(
     if messages[-1].role == Role.USER:
         return [*messages[:-1], messages[-1].model_copy(update={"files": files})]
     meta = doc.metadata
-    return [*messages, LLMMessage(role=Role.USER, files=files, chat_document_id=meta.id, tainted=meta.tainted)]
+    return [*messages, LLMMessage.made(role=Role.USER, files=files, chat_document_id=meta.id, tainted=meta.tainted)]
 
 
 def _messages(doc: ChatDocument, open_calls: list[OpenAIToolCall], open_function: str | None) -> list[LLMMessage]:
@@ -46,7 +46,7 @@ def _messages(doc: ChatDocument, open_calls: list[OpenAIToolCall], open_function
     content = "" if doc.content_is_none else doc.content or value_as_text(doc.content_any)
     if meta.sender == Entity.LLM:
         return [
-            LLMMessage(
+            LLMMessage.made(
                 role=Role.ASSISTANT,
                 content=content,
                 tool_calls=doc.oai_tool_calls,
@@ -55,7 +55,8 @@ def _messages(doc: ChatDocument, open_calls: list[OpenAIToolCall], open_function
                 tainted=meta.tainted,
             )
         ]
-    content = _with_foreign_calls(content, doc.function_call, doc.oai_tool_calls)
+    if doc.function_call is not None or doc.oai_tool_calls:
+        content = _with_foreign_calls(content, doc.function_call, doc.oai_tool_calls)
     if len(open_calls) == 1:
         only = open_calls[0]
         if doc.oai_tool_id2result and only.id in doc.oai_tool_id2result:
@@ -68,7 +69,7 @@ def _messages(doc: ChatDocument, open_calls: list[OpenAIToolCall], open_function
             return [_answer(answered, text, meta)]
         answers = [_answer(key, result, meta) for key, result in by_id.items()]
         # What answers no open call is said beside the results.
-        beside = LLMMessage(role=Role.USER, content=text, chat_document_id=meta.id, tainted=meta.tainted)
+        beside = LLMMessage.made(role=Role.USER, content=text, chat_document_id=meta.id, tainted=meta.tainted)
         return [*answers, beside] if text else answers
     if doc.oai_tool_id2result:
         content = content or "\n\n".join(doc.oai_tool_id2result.values())
@@ -79,11 +80,13 @@ def _messages(doc: ChatDocument, open_calls: list[OpenAIToolCall], open_function
     role = Role.SYSTEM if meta.sender == Entity.SYSTEM else Role.USER
     if open_function is not None:
         role = Role.FUNCTION
-    return [LLMMessage(role=role, name=open_function, content=content, chat_document_id=meta.id, tainted=meta.tainted)]
+    return [
+        LLMMessage.made(role=role, name=open_function, content=content, chat_document_id=meta.id, tainted=meta.tainted)
+    ]
 
 
 def _answer(call_id: str | None, content: str, meta: ChatDocMetaData) -> LLMMessage:
-    return LLMMessage(
+    return LLMMessage.made(
         role=Role.TOOL, tool_call_id=call_id, content=content, chat_document_id=meta.id, tainted=meta.tainted
     )
 

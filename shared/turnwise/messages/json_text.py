@@ -39,30 +39,33 @@ class ObjectScan:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._braces = _Braces(text)
+        # Needed for what is no JSON alone.
+        self._braces: _Braces | None = None
 
     def first(self, at: int, before: int) -> tuple[dict[str, Any], int, int] | None:
         """The first object that begins in `[at, before)`, with its range; it may end behind that."""
-        text, braces = self._text, self._braces
+        text = self._text
         at = text.find("{", at, before)
         while at != -1:
             end = -1
-            if not braces.known_open(at):
-                value, end = _object_at(text, at, braces)
+            if self._braces is None or not self._braces.known_open(at):
+                value, end = self._object_at(at)
                 if isinstance(value, dict) and not is_too_deep(value, text[at:end], _DEEPEST):
                     return value, at, end
             # An unbalanced brace is prose; whatever follows it may still hold an object.
             at = text.find("{", end if end > at else at + 1, before)
         return None
 
-
-def _object_at(text: str, start: int, braces: _Braces) -> tuple[Any, int]:
-    """Return what the brace at `start` begins, and where that ends; None for prose, -1 where it never ends."""
-    try:
-        return _decoder.raw_decode(text, start)
-    except (ValueError, RecursionError):  # no JSON, or nested deeper than this version of Python reads
-        end = braces.end_of(start)
-        return (_repaired(text[start:end]), end) if end > start else (None, -1)
+    def _object_at(self, start: int) -> tuple[Any, int]:
+        """Return what the brace at `start` begins, and where that ends; None for prose, -1 where it never ends."""
+        text = self._text
+        try:
+            return _decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):  # no JSON, or nested deeper than this version of Python reads
+            if self._braces is None:
+                self._braces = _Braces(text)
+            end = self._braces.end_of(start)
+            return (_repaired(text[start:end]), end) if end > start else (None, -1)
 
 
 # Escaped quotes can make each scan see other strings than the one before; no honest text needs more scans than this.

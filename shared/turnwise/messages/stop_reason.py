@@ -45,7 +45,7 @@ class StopReason:
     - `value`: what the limit is: USD as a `Decimal`, tokens, turns, seconds or steps; None if it is not known.
     - `used`: what the run had used of it, for cost and tokens; calls without a known price cost nothing.
     - `why`: what the limit did not let through, such as a call of a model without a known price; may be empty.
-    - `scope`: whose limit it is: "run", "session", "tenant_day" or "tenant_month"; "batch" of a `BatchResults`.
+    - `scope`: whose limit it is: "run", "batch", "session", "tenant_day" or "tenant_month".
 
     As text it is one line: `stopped: cost limit $0.05, $0.0312 used; ...`.
     """

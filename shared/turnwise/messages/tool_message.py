@@ -7,10 +7,10 @@ import json
 import random as random_module
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, create_model
-from pydantic.fields import FieldInfo
+from pydantic.fields import FieldInfo, ModelPrivateAttr
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -22,6 +22,17 @@ from turnwise.models.retry_policy import RetryPolicy
 # What a handler does to the world outside: nothing; something that is done once however often it is called with the
 # same key; something that is done each time.
 ToolEffect: TypeAlias = Literal["read_only", "idempotent", "once"]
+
+# The private attributes that say how a tool is used.
+SETTINGS = (
+    "_allow_llm_use",
+    "_handler",
+    "_max_result_tokens",
+    "_max_retained_tokens",
+    "_effect",
+    "_retry",
+    "_timeout",
+)
 
 
 class ToolMessage(BaseModel):
@@ -50,13 +61,24 @@ class ToolMessage(BaseModel):
     purpose: str = ""
     id: str = ""
 
-    _allow_llm_use: bool = True
-    _handler: str = ""
-    _max_result_tokens: int | None = None
-    _max_retained_tokens: int | None = None
-    _effect: ToolEffect = "once"
-    _retry: RetryPolicy | None = None
-    _timeout: float | None = None
+    # Attributes of the class. As private attributes, which pydantic would make of them, they take as long to set on
+    # each tool as all of its fields. The plain annotations let subclasses annotate theirs.
+    if TYPE_CHECKING:
+        _allow_llm_use: bool
+        _handler: str
+        _max_result_tokens: int | None
+        _max_retained_tokens: int | None
+        _effect: ToolEffect
+        _retry: RetryPolicy | None
+        _timeout: float | None
+    else:
+        _allow_llm_use: ClassVar[bool] = True
+        _handler: ClassVar[str] = ""
+        _max_result_tokens: ClassVar[int | None] = None
+        _max_retained_tokens: ClassVar[int | None] = None
+        _effect: ClassVar[ToolEffect] = "once"
+        _retry: ClassVar[RetryPolicy | None] = None
+        _timeout: ClassVar[float | None] = None
 
     # Whether `_effect` speaks of the handlers of the class that declares it alone, as it does in this library's tools.
     _effect_of_own_handlers: ClassVar[bool] = False
@@ -81,12 +103,12 @@ class ToolMessage(BaseModel):
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
-        effect = cls.private_default("_effect")
-        if effect not in get_args(ToolEffect):
+        for name in [name for name in SETTINGS if name in cls.__private_attributes__]:
+            setattr(cls, name, cls.__private_attributes__.pop(name).default)
+        if cls._effect not in get_args(ToolEffect):
             known = ", ".join(map(repr, get_args(ToolEffect)))
-            raise ConfigurationError(f"{cls.__name__} has the effect {effect!r}; expected one of {known}")
-        declared = cls.__private_attributes__["_effect"]
-        if all(getattr(base, "__private_attributes__", {}).get("_effect") is not declared for base in cls.__bases__):
+            raise ConfigurationError(f"{cls.__name__} has the effect {cls._effect!r}; expected one of {known}")
+        if "_effect" in cls.__dict__:
             cls._effect_declared_by = cls
             if "_effect_of_own_handlers" not in cls.__dict__:
                 cls._effect_of_own_handlers = False
@@ -152,12 +174,9 @@ class ToolMessage(BaseModel):
 
     @classmethod
     def private_default(cls, attribute: str) -> Any:
-        """The class's value of a private attribute such as `_handler`."""
-        for kind in cls.__mro__:
-            if attribute in kind.__dict__:  # set after the class was made: `Tool._max_result_tokens = 1000`
-                return kind.__dict__[attribute]
-        found = cls.__private_attributes__.get(attribute)
-        return found.default if found is not None else None
+        """The class's value of a private attribute such as `_handler`; None if it has none."""
+        found = getattr(cls, attribute, None)
+        return found.default if isinstance(found, ModelPrivateAttr) else found
 
     @classmethod
     def examples(cls) -> list[ToolMessage | tuple[str, ToolMessage]]:

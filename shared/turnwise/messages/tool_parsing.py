@@ -21,7 +21,7 @@ from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.messages.provenance import untrusted
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.messages.toolset import AgentFacts
+from turnwise.messages.toolset import AgentFacts, ToolSets
 from turnwise.models.base import LLMFunctionCall, OpenAIToolCall
 
 
@@ -53,33 +53,41 @@ class Found:
         return bool(self.mine or self.faults)
 
 
-_NOTHING = Found()
+NOTHING_FOUND = Found()
 
 
 def find_tools(doc: ChatDocument, agent: AgentFacts) -> Found:
     """The tools in `doc` as `agent` sees them; remembered on the document until its text or the agent's sets change."""
-    attached = doc.tool_messages
-    if not attached and not doc.oai_tool_calls and doc.function_call is None and not _may_hold_tools(doc, agent):
-        return _NOTHING
-    key = (
+    if not may_hold_tools(doc, agent.tools):
+        return NOTHING_FOUND
+    key = _key(doc, agent)
+    cached = doc._found
+    if cached is not None and cached[0] == key:
+        return cached[1]  # type: ignore[no-any-return]
+    found = _find(doc, agent)
+    doc.keep_tools(key, found)
+    return found
+
+
+def _key(doc: ChatDocument, agent: AgentFacts) -> tuple[Any, ...]:
+    """Return what the tools that are found depend on."""
+    return (
         doc.content,
         agent.tools,
         agent.name,
         agent.accept_user_tools,
         untrusted(doc),
-        len(attached),
+        len(doc.tool_messages),
         agent.infers_tools,
     )
-    cached = doc._found
-    if cached is not None and cached[0] == key:
-        return cached[1]  # type: ignore[no-any-return]
-    found = _find(doc, agent)
-    doc._found = (key, found)
-    return found
 
 
-def _may_hold_tools(doc: ChatDocument, agent: AgentFacts) -> bool:
-    return "{" in doc.content or ("<" in doc.content and bool(agent.tools.xml))
+def may_hold_tools(doc: ChatDocument, tools: ToolSets) -> bool:
+    """Return whether there may be a tool in the message; of most texts a look at their characters says no."""
+    text = doc.content
+    if "{" in text or doc.tool_messages or doc.oai_tool_calls or doc.function_call is not None:
+        return True
+    return "<" in text and bool(tools.xml)
 
 
 def tool_attempt(doc: ChatDocument, agent: AgentFacts) -> bool:
@@ -128,9 +136,14 @@ def with_tools(doc: ChatDocument, agent: AgentFacts) -> ChatDocument:
     as they are, so nothing becomes allowed by it.
     """
     if not doc.tool_messages:
-        mine = [tool for tool in find_tools(doc, agent).present if handles(agent, tool)]
+        found = find_tools(doc, agent)
+        mine = [tool for tool in found.present if handles(agent, tool)]
         if mine:
-            return doc.changed(tool_messages=mine)
+            attached = doc.changed(tool_messages=mine)
+            if len(mine) == len(found.present) and not doc.oai_tool_calls and doc.function_call is None:
+                # All that there is was attached, so it is all that would be found again.
+                attached.keep_tools(_key(attached, agent), found)
+            return attached
     return doc
 
 
@@ -140,7 +153,7 @@ def _find(doc: ChatDocument, agent: AgentFacts) -> Found:
     called = doc.oai_tool_calls or doc.function_call is not None
     if distrusted and not agent.accept_user_tools and not called and _typed_a_tool(doc, agent):
         # Attached or not: what another agent found in a human's text is still only text here.
-        return _NOTHING
+        return NOTHING_FOUND
     if doc.tool_messages:
         tools = list(doc.tool_messages)
         # The good ones among several calls were attached; what is wrong with the others is still to be said.

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, SerializeAsAny, TypeAdapter, Validat
 
 from turnwise.base.json_bounds import MAX_DEPTH, MAX_NUMBER
 from turnwise.base.places import found_at, is_found, place_of
-from turnwise.messages.document import ChatDocument
+from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.models.file_attachment import FileAttachment
 
@@ -37,6 +37,8 @@ class UnknownTool(ToolMessage):
 
 # Fields that may hold values of any kind.
 _SPECIAL = {"tool_messages", "content_any", "attachment", "files"}
+_SEPARATE = _SPECIAL | {"metadata"}
+_ID = {"id"}
 _any_json: TypeAdapter[Any] = TypeAdapter(SerializeAsAny[Any])
 
 
@@ -44,10 +46,14 @@ def encode_document(doc: ChatDocument) -> dict[str, Any]:
     """The document as JSON-able data; raises `TypeError` naming what cannot cross a process."""
     body = doc.model_dump(
         mode="json",
-        exclude=_SPECIAL,
+        exclude=_SEPARATE,
         exclude_defaults=True,
     )
-    body["metadata"] = {**body.get("metadata", {}), "id": doc.metadata.id}
+    # By themselves, and without the id: to compare with the default, pydantic would make one, with a fresh id.
+    marks = ChatDocMetaData.__pydantic_serializer__.to_python(
+        doc.metadata, mode="json", exclude=_ID, exclude_defaults=True
+    )
+    body["metadata"] = {"id": doc.metadata.id, **marks}
     if doc.tool_messages:
         body["tool_messages"] = [encode_tool(tool) for tool in doc.tool_messages]
     is_enum = isinstance(doc.content_any, Enum)
@@ -66,14 +72,16 @@ def decode_document(
     find_parent: Callable[[str], ChatDocument | None] | None = None,
 ) -> ChatDocument:
     """The document written by `encode_document`; `find_parent` looks up what it answers when someone asks."""
-    data = {key: value for key, value in body.items() if key not in _SPECIAL}
-    data.update({key: decode_value(body[key], registry) for key in ("attachment", "files") if key in body})
-    data["tool_messages"] = [decode_tool(item, registry) for item in body.get("tool_messages", [])]
-    data["content_any"] = (
-        decode_value(body["content_any"], registry) if "content_any" in body else (body.get("content") or None)
-    )
+    data = dict(body)
+    if "tool_messages" in body:
+        data["tool_messages"] = [decode_tool(item, registry) for item in body["tool_messages"]]
+    for key in ("attachment", "files", "content_any"):
+        if key in body:
+            data[key] = decode_value(body[key], registry)
+    if "content_any" not in body:
+        data["content_any"] = body.get("content") or None
     doc = ChatDocument.model_validate(data)
-    doc._find_parent = find_parent
+    object.__setattr__(doc, "_find_parent", find_parent)  # a slot, which pydantic takes long to set
     return doc
 
 

@@ -62,29 +62,14 @@ def inside_another() -> Inside | None:
     return asked if isinstance(asked, Inside) and not asked.ended else None
 
 
-def asked(
+def asked_by_name(
     model: LanguageModel,
     messages: Sequence[LLMMessage],
     max_tokens: int,
     tools: ToolChoice | None,
     sink: TokenSink | None,
 ) -> Steps[LLMResponse]:
-    """Return the model's answer; raises `ModelError`."""
-    plain = model.answering(messages, max_tokens, tools, sink)
-    if plain is None:
-        return (yield from _asked_by_name(model, messages, max_tokens, tools, sink))
-    response: LLMResponse = yield plain
-    return response
-
-
-def _asked_by_name(
-    model: LanguageModel,
-    messages: Sequence[LLMMessage],
-    max_tokens: int,
-    tools: ToolChoice | None,
-    sink: TokenSink | None,
-) -> Steps[LLMResponse]:
-    """Call `chat` or `achat` of a class that has its own, in the form that the method takes."""
+    """Call `chat` or `achat` of a class that has its own, in the form that the method takes; raises `ModelError`."""
     inside = None if model.counts_calls else Inside()
 
     def call(name: str) -> tuple[Any, bool]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Sequence
+from typing import Any, NamedTuple
 
-from turnwise.base.sync_async import Effect, Steps, run_async, run_sync
+from turnwise.base.sync_async import Callout, Effect, Steps, run_async, run_sync
 from turnwise.models.answer_check import taken
 from turnwise.models.asking import asked_by_an_agent, inside_another
 from turnwise.models.base import LLMFunctionSpec, LLMMessage, LLMResponse, Role, TokenSink, ToolChoice
@@ -19,6 +19,22 @@ from turnwise.models.tokens.usage import doubt_about
 from turnwise.models.tokens.usage_totals import process_totals
 
 _SYSTEM = "You are a helpful assistant."
+
+
+class _Answer(NamedTuple):
+    """The call of a client for an agent's answer."""
+
+    client: ModelClient
+    messages: Sequence[LLMMessage]
+    max_tokens: int
+    tools: ToolChoice | None
+    on_token: TokenSink | None
+
+    def sync(self) -> LLMResponse:
+        return self.client.answer(self.messages, self.max_tokens, self.tools, self.on_token)
+
+    def awaited(self) -> Awaitable[LLMResponse]:
+        return self.client.answer_async(self.messages, self.max_tokens, self.tools, self.on_token)
 
 
 class ModelClient(LanguageModel):
@@ -43,14 +59,11 @@ class ModelClient(LanguageModel):
 
     def answering(
         self, messages: Sequence[LLMMessage], max_tokens: int, tools: ToolChoice | None, on_token: TokenSink | None
-    ) -> Effect | None:
+    ) -> Callout | None:
         kind = type(self)
         if kind.chat is not ModelClient.chat or kind.achat is not ModelClient.achat:
             return None
-        return Effect(
-            sync=lambda: self.answer(messages, max_tokens, tools, on_token),
-            awaited=lambda: self.answer_async(messages, max_tokens, tools, on_token),
-        )
+        return _Answer(self, messages, max_tokens, tools, on_token)
 
     def chat(
         self,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar
 
-from turnwise.base.sync_async import Effect
+from turnwise.base.sync_async import Callout
 from turnwise.models.base import UNLIMITED_CONTEXT, LLMConfig, LLMMessage, LLMResponse, TokenSink, ToolChoice
 from turnwise.models.limits.provider import Target
 from turnwise.models.tokens.estimate import estimated_tokens
@@ -62,7 +62,7 @@ class LanguageModel(ABC):
 
     def answering(
         self, messages: Sequence[LLMMessage], max_tokens: int, tools: ToolChoice | None, on_token: TokenSink | None
-    ) -> Effect | None:
+    ) -> Callout | None:
         """Return the call of an agent's that needs neither `chat` nor `achat`, None where the class has its own."""
         return None
 

@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from typing import ClassVar
 
 from turnwise.base.configuration import Configuration
+from turnwise.base.contextual import Bound
+from turnwise.base.copies import copied_model
 
 
 class Settings(Configuration):
@@ -71,5 +73,14 @@ def temporary_settings(temp_settings: Settings) -> Iterator[None]:
 @contextmanager
 def quiet_mode(quiet: bool = True) -> Iterator[None]:
     """Show nothing within the block."""
-    with temporary_settings(current_settings().model_copy(update={"quiet": quiet})):
+    with quietly(quiet=quiet):
         yield
+
+
+def quietly(*, quiet: bool = True) -> Bound[Settings | None]:
+    """The same as `quiet_mode`, in fewer calls: it is around each answer of a server."""
+    mine = copied_model(current_settings())
+    # Not as a program sets it: no name needs a check.
+    vars(mine)["quiet"] = quiet
+    mine.model_fields_set.add("quiet")
+    return Bound(_current, mine)

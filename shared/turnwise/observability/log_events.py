@@ -41,9 +41,27 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
             ("limit", "scope", "path"),
         ),
         LogEvent("batch_stopped", _W, "The budget of a batch in a script left items undone.", ("limit", "items")),
+        LogEvent("batch_not_fed", _E, "No runs were made of a batch's next items; with the traceback."),
+        LogEvent("batch_expired", _W, "A batch was not sealed in time and takes no further items.", ("batch",)),
         LogEvent("run_retried", _I, "A failed run continues.", ("path",)),
         LogEvent("run_held", _W, "A newer Turnwise has moved a run, which waits for a process of that version."),
         LogEvent("run_vanished", _W, "A run was deleted while it was worked on."),
+        LogEvent("left_run_not_cancelled", _W, "The run of an OpenAI client that left could not be cancelled."),
+    ),
+    "Schedules": (
+        LogEvent("schedule_ticked", _I, "A schedule submitted a run, or let it wait or be.", ("schedule", "outcome")),
+        LogEvent(
+            "tick_lost", _W, "A tick of a schedule was missed, or its run refused; `why` is the code.",
+            ("schedule", "outcome", "why", "ticks"),
+        ),
+        LogEvent("schedule_failed", _E, "A schedule could not be carried out; with its traceback.", ("schedule",)),
+        LogEvent(
+            "schedules_declared", _I, "The schedules of this version of the application are in force.",
+            ("written", "removed"),
+        ),
+        LogEvent(
+            "schedule_name_taken", _W, "A schedule of the code has the name of one that a request made.", ("schedule",)
+        ),
     ),
     "Asks, calls and handlers": (
         LogEvent(
@@ -67,6 +85,20 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
             ("limit", "scope", "waits", "path"),
         ),
         LogEvent("ask_deferred", _D, "An ask waits, for instance for room at its provider.", ("waits_for", "path")),
+        LogEvent(
+            "provider_batch_submitted", _I, "Calls went to their provider in a batch.", ("batch", "model", "calls"),
+        ),
+        LogEvent(
+            "provider_batch_ended", _I, "A batch has ended: how many calls it answered, and what became of the others.",
+            ("batch", "model", "status", "answered", "again", "direct", "discarded"),
+        ),
+        LogEvent(
+            "provider_batch_refused", _W, "A provider refused a batch; its calls are made directly.",
+            ("batch", "model", "calls"),
+        ),
+        LogEvent("provider_batch_unreachable", _W, "A provider did not answer for a batch.", ("batch", "model")),
+        LogEvent("provider_batches_not_seen", _W, "The database was away when batches were looked at."),
+        LogEvent("provider_batches_crashed", _E, "A look at batches met an error of its own; it continues."),
         LogEvent("ask_released", _I, "A claimed ask was released without an answer.", ("reason", "path")),
         LogEvent("ask_parked", _W, "An ask waits for a person: see the inbox.", ("reason", "tool", "error", "path")),
         LogEvent("ask_resolved", _I, "A person said how to continue with a parked ask.", ("outcome", "path")),
@@ -106,6 +138,7 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("deaf", _E, "The broker brings a process nothing, although there is work."),
         LogEvent("hearing_again", _W, "The broker brings messages again."),
         LogEvent("listening", _I, "The gateway's port is open.", ("url",)),
+        LogEvent("mcp_listening", _I, "The port for clients of the Model Context Protocol is open.", ("url",)),
         LogEvent("metrics_listening", _I, "The port of metrics and probes is open.", ("address",)),
         LogEvent("broker_unused", _W, "A broker is set, but the embedded server uses none."),
         LogEvent("taken_over", _I, "An embedded server continues the work of an earlier one.", ("asks", "runs")),
@@ -140,7 +173,7 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
     ),
     "The broker": (
         LogEvent("publish_failed", _W, "No worker was told of an ask; a sweep will do it."),
-        LogEvent("wake_failed", _W, "No coordinator was told of a run; a sweep will find it."),
+        LogEvent("wake_failed", _W, "No coordinator was told of a run; a sweep will find it.", ("runs",)),
         LogEvent("notify_failed", _W, "Those who watch a run were not told of its progress."),
         LogEvent("message_returned", _W, "A queue was missing; it is declared again.", ("exchange", "routing_key")),
         LogEvent("queue_paused", _W, "Remote control paused a queue in one process.", ("queue",)),
@@ -159,6 +192,7 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
     "Upkeep": (
         LogEvent("move_failed", _E, "A run cannot be moved; with its traceback."),
         LogEvent("move_left", _W, "A worker could not make the move after its reply; a coordinator makes it."),
+        LogEvent("first_move_left", _W, "A gateway could not make a run's first move; a coordinator makes it."),
         LogEvent("move_refused", _E, "A move could not be written; the run ended with an error."),
         LogEvent("sweep_failed", _W, "The database or the broker was away during a sweep."),
         LogEvent("sweep_crashed", _E, "A sweep met an error of its own; it continues."),
@@ -171,6 +205,23 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("observer_failed", _E, "An observer raised at `hook`; with its traceback.", ("hook",)),
         LogEvent("run_log_failed", _W, "A file of a log of a run could not be written.", ("file",)),
         LogEvent("purged", _D, "Old runs were deleted.", ("runs",)),
+    ),
+    "Webhooks": (
+        LogEvent("webhook_delivered", _D, "A receiver took a webhook.", ("webhook", "delivery", "attempt", "status")),
+        LogEvent(
+            "webhook_failed", _I, "A receiver did not take a webhook; it is tried again after `wait` seconds.",
+            ("webhook", "delivery", "attempt", "status", "error", "wait"),
+        ),
+        LogEvent(
+            "webhook_parked", _W, "A webhook was tried for as long as it may be; a person has to have it sent again.",
+            ("webhook", "delivery", "attempt", "status", "error"),
+        ),
+        LogEvent(
+            "webhook_gone", _W, "A receiver answered 410, and is disabled; what waited for it is parked.",
+            ("webhook", "delivery", "attempt", "status", "error"),
+        ),
+        LogEvent("webhook_left", _W, "The database was away around a webhook; it is sent again after its lease."),
+        LogEvent("webhook_crashed", _E, "Sending a webhook met an error of its own; with its traceback."),
     ),
 }  # fmt: skip
 

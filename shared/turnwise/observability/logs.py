@@ -13,7 +13,10 @@ import os
 import re
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
+from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any, Literal, TextIO
 
 import structlog
@@ -33,6 +36,15 @@ _SAFE = frozenset(("action", "level", "logger", "timestamp", "trace_id", "span_i
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _DEEPEST = 8
 
+# Fields of every line that is written while this is set; those of `structlog.contextvars` are for users, and cost more.
+ABOUT: ContextVar[Mapping[str, object]] = ContextVar("turnwise_log_fields", default=MappingProxyType({}))
+
+
+def _add_about(_logger: Any, _name: str, line: EventDict) -> EventDict:
+    for name, value in ABOUT.get().items():
+        line.setdefault(name, value)
+    return line
+
 
 def _add_trace(_logger: Any, _name: str, line: EventDict) -> EventDict:
     """The ids of the span that is current, by which a line is found from a trace."""
@@ -45,6 +57,7 @@ def _add_trace(_logger: Any, _name: str, line: EventDict) -> EventDict:
 
 _SHARED: tuple[Processor, ...] = (
     structlog.contextvars.merge_contextvars,
+    _add_about,
     _add_trace,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,

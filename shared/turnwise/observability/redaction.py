@@ -30,6 +30,8 @@ _FORMS = (
     re.compile(r"(\bAKIA)[A-Z0-9]{12,}"),
     # Our own; the prefix is no secret.
     re.compile(r"(\btw_[0-9a-f]{12}_)[0-9a-f]{8,}"),
+    # Those of webhooks, ours and others'.
+    re.compile(r"(\bwhsec_)[A-Za-z0-9+/=_-]{8,}"),
     re.compile(r"(\beyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
     re.compile(
         r"(?i)((?:password|passwd|secret|api[-_ ]?key|access[-_ ]?token|auth[-_ ]?token)(?:['\"]?\s*[:=]\s*['\"]?))"

@@ -112,7 +112,7 @@ def open_parts(settings: ServiceSettings, *, app: App | None = None, observers: 
     watch_process(metrics.registry)
     watch_database(metrics, database.pool)
     watch_broker(metrics, bus.connections)
-    told = observers_of(application, bus, metrics, *observers)
+    told = observers_of(application, bus, metrics, *observers, clock=store.clock)
     store.call_after_commit(told.events_stored)
     return Parts(
         database=database,

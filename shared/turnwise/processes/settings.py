@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, PositiveFloat, SecretStr, ValidationError, model_validator
+from pydantic import Field, IPvAnyNetwork, PositiveFloat, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, SettingsConfigDict, SettingsError
 
 from turnwise.errors import ConfigurationError
@@ -121,6 +121,19 @@ class ServiceSettings(BaseSettings):
     deaf_seconds: float = Field(
         5.0, gt=0, description="Silence of the broker, or wait of an ask, after which a process looks for work itself."
     )
+    provider_batches: bool = Field(
+        True, description="Collect the calls of tasks that can wait for batches of their providers, at half the price."
+    )
+    provider_batch_size: int = Field(1_000, gt=0, le=50_000, description="Calls in one batch at most.")
+    provider_batch_seconds: float = Field(
+        60.0, gt=0, description="Age of the oldest call that is collected when a smaller batch is submitted."
+    )
+    provider_batch_poll_seconds: float = Field(
+        60.0, gt=0, description="Time to the first look at a batch; it doubles with each, up to ten times that."
+    )
+    provider_batch_tries: int = Field(
+        2, gt=0, description="Batches that may fail to answer a call; then its model is called directly."
+    )
     drain_seconds: float = Field(
         540.0,
         ge=0,
@@ -134,21 +147,41 @@ class ServiceSettings(BaseSettings):
     retention_statuses: list[Literal["completed", "failed", "cancelled"]] = Field(
         ["completed", "failed", "cancelled"], description="Which runs that is for."
     )
+    batch_expiry: float | None = Field(
+        604_800.0, gt=0, description="Seconds without new items after which an open batch is closed; none: never."
+    )
     audit_retention: float | None = Field(
         None, ge=0, description="Seconds after which coordinators delete a row of the audit log; none: rows are kept."
+    )
+    sample_seconds: int = Field(
+        10, ge=0, le=600, description="Seconds between two samples for /v1/series, by coordinators; 0: none are taken."
+    )
+    sample_retention: float = Field(604_800.0, gt=0, description="Seconds for which samples are kept.")
+    webhook_allowed_networks: list[IPvAnyNetwork] = Field(
+        default_factory=list, description='Networks that are not public, and yet may get webhooks: ["10.1.0.0/16"].'
+    )
+    webhook_allow_http: bool = Field(False, description="Let webhooks have URLs with http; none of them is encrypted.")
+    webhook_timeout: float = Field(10.0, gt=0, le=300, description="Seconds that a receiver has to answer.")
+    webhook_concurrency: int = Field(16, gt=0, le=500, description="Webhooks that a coordinator sends at a time.")
+    webhook_retry_seconds: float = Field(
+        86_400.0, ge=0, description="Seconds for which a webhook is tried before it is parked."
+    )
+    webhook_retention: float = Field(
+        604_800.0, gt=0, description="Seconds for which webhooks are kept after they were delivered or parked."
     )
     version_policy: Literal["adopt", "pinned"] = Field(
         "adopt",
         description="adopt: processes go on with runs that began with another version of the application; "
         "pinned: they leave them to processes of that version.",
     )
-    moves: Literal["coordinator", "worker"] = Field(
-        "coordinator",
-        description="Who makes the move after a reply. coordinator: a coordinator, which is woken for it; worker: the "
-        "one that answered, in the reply's transaction, and it carries the run on if it serves the next queue.",
+    moves: Literal["worker", "coordinator"] = Field(
+        "worker",
+        description="Who makes the move after a reply. worker: the one that answered, in the reply's transaction, and "
+        "it carries the run on if it serves the next queue, and the gateway makes the first move of a run that it "
+        "accepts; coordinator: a coordinator, which is woken for it.",
     )
     slice_seconds: float = Field(
-        2.0, gt=0, description="Time for which a worker carries a run on while others wait in its queue."
+        2.0, gt=0, description="Time for which a worker carries a run on while others wait in its queues."
     )
     sqlite_synchronous: Literal["NORMAL", "FULL"] = Field(
         "NORMAL", description="NORMAL survives a kill, FULL a power cut as well."
@@ -236,7 +269,7 @@ def load_settings(**overrides: object) -> ServiceSettings:
         faults.append(
             f"{error}: TURNWISE_LLM_QUEUES and TURNWISE_AGENT_QUEUES take JSON, for instance "
             '{"agent": "name"}, so does TURNWISE_TENANT_WEIGHTS, {"tenant": 2}; TURNWISE_WIRE_KEYS takes ["key"], '
-            'TURNWISE_RETENTION_STATUSES ["completed"]'
+            'TURNWISE_RETENTION_STATUSES ["completed"], TURNWISE_WEBHOOK_ALLOWED_NETWORKS ["10.1.0.0/16"]'
         )
         raise ConfigurationError("; ".join(faults)) from error
     if faults:

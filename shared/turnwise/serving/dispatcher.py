@@ -20,11 +20,16 @@ class Dispatcher:
         self._bus = bus
 
     def moved(self, moved: Moved) -> None:
-        """Publish the ask of a move, and wake the run that waited for the end of this one."""
+        """Publish the ask of a move, and wake the run that waited for the end of this one.
+
+        After the end of a batch's run a coordinator is woken for the run itself, to begin the batch's next item.
+        """
         if moved.ask is not None:
             self.publish(moved.ask)
         if moved.next_run is not None:
             self.wake(moved.next_run)
+        if moved.ended and moved.run.batch_id is not None:
+            self.wake(moved.run.id)
 
     def publish(self, ask: AskEnvelope) -> None:
         """Publish a permit for the ask."""

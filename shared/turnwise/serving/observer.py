@@ -7,11 +7,12 @@ chosen in `turnwise.processes.observers`. What a run cannot do without, as permi
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any
 
+from turnwise.bus.envelope import Announcement
 from turnwise.errors import EnvironmentFault
 from turnwise.machine.actions import Trace
 from turnwise.record.database.faults import DATABASE_ERRORS
@@ -19,7 +20,9 @@ from turnwise.record.runs.journal import News
 from turnwise.record.runs.outcomes import Deferral, Outcome, Parking, Release, Reply
 from turnwise.record.runs.records import AskRecord, Claim, RunRecord
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.schedules.firing import Fired
 from turnwise.record.upkeep.purging import OldRun
+from turnwise.record.webhooks.records import WebhookOutcome
 from turnwise.serving.moves.moved import Moved
 
 logger = logging.getLogger(__name__)
@@ -95,6 +98,16 @@ class Observer:
     def ask_parked(self, claim: Claim, parking: Parking) -> None:
         """An ask waits for a person's decision."""
 
+    # --- batches of providers ---
+
+    def provider_batch_ended(self, model: str, status: str, calls: Mapping[str, int]) -> None:
+        """A batch is at its end, and deleted from the record.
+
+        `status` is the provider's (`completed`, `expired`, `failed`, `cancelled`), or `refused`, `lost` (it no
+        longer knows it) or `empty` (no ask waited for it). `calls` has the number of those that were `answered`,
+        are collected `again`, are made `direct`, or are `discarded`, because no ask waits for them.
+        """
+
     # --- the record ---
 
     def run_accepted(self, run: RunRecord, seconds: float) -> None:
@@ -103,6 +116,16 @@ class Observer:
     def events_stored(self, run: RunRecord, news: Sequence[News]) -> None:
         """A transaction that wrote events of a run is committed; `news` are those that an operator is told of."""
 
+    # --- schedules ---
+
+    def schedule_fired(self, fired: Fired) -> None:
+        """A look at a schedule is on record, with the ticks that it made."""
+
+    # --- watchers ---
+
+    def watch_announced(self, notice: Announcement) -> None:
+        """A gateway has told this process which runs are watched there."""
+
     # --- upkeep ---
 
     def leases_expired(self, asks: Sequence[AskRecord]) -> None:
@@ -110,6 +133,9 @@ class Observer:
 
     def run_purged(self, run: OldRun) -> None:
         """Retention deleted a run."""
+
+    def webhook_attempted(self, outcome: WebhookOutcome) -> None:
+        """An attempt at the delivery of a webhook is on record."""
 
 
 HOOKS = tuple(name for name in vars(Observer) if not name.startswith("_"))

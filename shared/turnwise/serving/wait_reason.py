@@ -8,6 +8,7 @@ human       a human has to answer a question
 retry       the time after an error has to pass
 outage      a provider that does not answer has to be back (`model`, `server`, `error` of the last call)
 provider    a provider's limit has to allow the call
+provider_batch  a batch of the provider has to answer (`model`, `submitted_at`, `tries`, `last_error`)
 budget      a budget has to grow or begin anew
 parked      a person has to say what became of a call
 version     a process of the run's application version has to be started
@@ -26,6 +27,7 @@ from turnwise.base.waits import (
     OutageWait,
     ParkedWait,
     PauseWait,
+    ProviderBatchWait,
     ProviderLimitWait,
     RetryWait,
     SessionWait,
@@ -167,6 +169,8 @@ def _deferred(now: Situation, ask: AskRecord) -> WaitCause:
             return _as_kept(now, ask, _outage(ask, wait))
         case ProviderLimitWait() as wait:
             return _as_kept(now, ask, _provider(now, ask, wait))
+        case ProviderBatchWait() as wait:
+            return _provider_batch(now, ask, wait)
         case BudgetWait() as wait:
             return _as_kept(now, ask, _budget(ask, wait))
     return _as_kept(now, ask, f"{_subject(ask)} is deferred until {_time(ask.due_at)}", kind=ask.responder)
@@ -195,8 +199,23 @@ def _provider(now: Situation, ask: AskRecord, wait: ProviderLimitWait) -> str:
     return f"The provider's limit on {what} of {wait.model or 'its model'} is used up; {ask.agent_name} {then}"
 
 
+def _provider_batch(now: Situation, ask: AskRecord, wait: ProviderBatchWait) -> WaitCause:
+    call = now.collected
+    submitted = call.submitted_at if call is not None else None
+    after = f", after {call.tries} that did not answer it ({_short(call.error or '')})" if call and call.tries else ""
+    state = f"submitted at {_time(submitted)}" if submitted is not None else "for which calls are still collected"
+    sentence = (
+        f"The call of {wait.model} for {ask.agent_name} waits for a batch of its provider, {state}{after}; at most "
+        f"until {_time(ask.due_at)}, when the model is called directly"
+    )
+    facts: Json = {"submitted_at": submitted, "tries": 0, "last_error": None}
+    if call is not None:
+        facts |= {"tries": call.tries, "last_error": call.error, "since": call.collected_at}
+    return _as_kept(now, ask, sentence, **facts)
+
+
 def _budget(ask: AskRecord, wait: BudgetWait) -> str:
-    of = {"run": "the run", "session": "its session", "tenant_day": "its tenant today"}
+    of = {"run": "the run", "batch": "its batch", "session": "its session", "tenant_day": "its tenant today"}
     limit = f"the limit on {wait.limit or 'spending'} of {of.get(wait.scope, 'its tenant this month')}"
     # Reached, or held for calls that are under way: what those do not use is free again.
     return (

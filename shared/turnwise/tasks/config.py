@@ -23,6 +23,9 @@ class TaskConfig(Configuration):
     - `recognize_string_signals`: read DONE, PASS and SEND in texts.
     - `done_if_tool`: any known tool ends the task.
     - `done_sequences`: events in a row that end the task, such as `"T, A"`; see `DoneSequence`.
+    - `can_wait`: seconds that calls of its agent's model may wait in a served run, for instance 86,400 for a day. They
+      are collected for a batch of the model's provider, at half the price. 0: they are made at once. None: as its
+      caller's, and at once for a root.
     - `logs_dir`: a folder for the logs of runs in this process, None for none. A root's runs are written there,
       sub-tasks included, as `<task>.log` (coloured text), `<task>.tsv` and `<task>.html`; an older run's files are kept
       as `<task>.1.log` and so on. `enable_loggers=False` writes none of them, `enable_html_logging=False` no page.
@@ -39,6 +42,7 @@ class TaskConfig(Configuration):
     recognize_string_signals: bool = True
     done_if_tool: bool = False
     done_sequences: list[str | DoneSequence] | None = None
+    can_wait: float | None = Field(default=None, ge=0)
     logs_dir: str | None = None
     enable_loggers: bool = True
     enable_html_logging: bool = True

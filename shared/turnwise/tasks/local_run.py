@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from time import monotonic
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from turnwise.agents.asked import asked_handlers, asked_human, asked_model, said
 from turnwise.agents.human.answer_display import WATCHING
 from turnwise.agents.observed import answering
-from turnwise.agents.tools.handler_calls import inner_calls
+from turnwise.agents.tools.handler_calls import RUNNING, HandlerCalls, inner_calls
 from turnwise.base.call_context import CallContext, current_call
 from turnwise.base.cancellation import CANCELLATION, Cancellation, Cause
 from turnwise.base.ids import new_id
@@ -46,7 +45,7 @@ from turnwise.messages.toolset import AgentFacts
 from turnwise.models.budget.gate import GATE
 from turnwise.models.budget.purse import Purse
 from turnwise.observability.telemetry import names
-from turnwise.observability.telemetry.spans import NOBODY
+from turnwise.observability.telemetry.spans import listened
 from turnwise.tasks.callbacks import tell_tasks
 from turnwise.tasks.overrides import TaskOverrides
 from turnwise.tasks.tally import Tally
@@ -55,9 +54,9 @@ from turnwise.tasks.tree import TaskTree
 if TYPE_CHECKING:
     from turnwise.transcripts.run_log import RunLog
 
-# So long a run may keep an event loop to itself, an answer in progress apart; to look around at each turn costs a tenth
-# of it.
-_BREATH_SECONDS = 0.005
+# So long, or for so many answers, a run may keep an event loop to itself, an answer in progress apart. To look around
+# at each turn costs a tenth of it.
+_BREATH_SECONDS, _BREATH_ANSWERS = 0.005, 5
 # Kinds of traces whose document is the last one of its task's conversation.
 _TO_GO_ON_FROM = frozenset(("started", "taken", "null", "finished"))
 
@@ -77,6 +76,8 @@ class LocalRun:
     # Cancels the call that is being made, and says why the run has to end.
     cancellation: Cancellation = field(default_factory=Cancellation)
     log: RunLog | None = None
+    # Paths of tasks with a `log_message` of their own, which are told of messages even if no log is kept.
+    own_logs: frozenset[str] = frozenset()
     tallies: dict[int, Tally] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -85,8 +86,8 @@ class LocalRun:
         # The context that this run was last driven in, and that of its calls in there.
         self._outer: CallContext | None = None
         self._inner = CallContext()
-        # When the event loop's other coroutines ran last, as far as this run knows.
-        self._breathed = monotonic()
+        # When the event loop's other coroutines ran last, as far as this run knows, and how many answers ago.
+        self._breathed, self._unbroken = monotonic(), 0
         # Why a call was not made, if that is what ended the run.
         self._refused: LimitReachedError | None = None
         self.purse = Purse(max_cost=self.max_cost, max_tokens=self.max_tokens)
@@ -102,17 +103,21 @@ class LocalRun:
 
         `said_before`: the message is the last one of the root's history.
         """
+        # No generators that only hand on: each is one more object for the collector while the run waits.
         if self.log is None:
-            return (yield from self._drive(message, turns, said_before))
-        with self.log:
-            move = yield from self._drive(message, turns, said_before)
-            self.log.ended(move.action)
+            return self._begun(message, turns, said_before)
+        return self._logged(self.log, message, turns, said_before)
+
+    def _logged(self, log: RunLog, message: ChatDocument | None, turns: int, said_before: bool) -> Steps[StackMove]:
+        with log:
+            move = yield from self._begun(message, turns, said_before)
+            log.ended(move.action)
             return move
 
-    def _drive(self, message: ChatDocument | None, turns: int, said_before: bool) -> Steps[StackMove]:
+    def _begun(self, message: ChatDocument | None, turns: int, said_before: bool) -> Steps[StackMove]:
         root = self.tree.root
         move = stack.start(root, message, self.facts(), turns=turns, caller=self.caller, said_before=said_before)
-        return (yield from self.carry(root, move))
+        return self.carry(root, move)
 
     def carry(self, root: TaskSpec, move: StackMove, sub_turns: int = -1) -> Steps[StackMove]:
         """Continue from `move` until `root` finishes, or pauses between two steps.
@@ -121,38 +126,52 @@ class LocalRun:
         """
         self.awaited = yield AWAITED
         while True:
-            for edit in move.edits:
-                self._edit(edit)
-            for item in move.trace:
-                self._observe(item)
-            if len(self.tallies) > len(move.stack):
-                live = {frame.no for frame in move.stack}
-                self.tallies = {no: tally for no, tally in self.tallies.items() if no in live}
-            action = move.action
+            self._take(move)
+            action, frames, frame, last_frame = move.action, move.stack, move.frame, move.last_frame
             if isinstance(action, (Finish, Pause)):
                 return move
+            # A reference would keep the move, or the answer before it, in memory while the run waits.
+            del move
             answer: Answer
             if isinstance(action, Count):
-                answer = self._counted(move.frame, action)
+                tally = self._tally(frame)
+                tally.add(action.hash)
+                answer = Counts(tally.commonest(action.n))
             else:
-                answer = yield from self._answered(action)
-            move = stack.receive(
-                root, move.stack, answer, self.facts(), last_frame=move.last_frame, sub_turns=sub_turns
-            )
+                try:
+                    value = yield from self.asking(action)
+                except (LimitReachedError, CallCancelledError) as error:
+                    known = self._unanswered(error)
+                    if known is None:
+                        raise
+                    answer = known
+                else:
+                    answer = Answered(self.received(action, value))
+                    del value
+            move = stack.receive(root, frames, answer, self.facts(), last_frame=last_frame, sub_turns=sub_turns)
+            del answer
 
-    def _answered(self, ask: Ask) -> Steps[Answer]:
-        try:
-            value = yield from self.asking(ask)
-        except LimitReachedError as error:
+    def _take(self, move: StackMove) -> None:
+        """Do what a move says beside its action."""
+        for edit in move.edits:
+            self._edit(edit)
+        for item in move.trace:
+            self._observe(item)
+        for frame, count in move.counts:
+            self._tally(frame).add(count.hash)
+        if len(self.tallies) > len(move.stack):
+            live = {frame.no for frame in move.stack}
+            self.tallies = {no: tally for no, tally in self.tallies.items() if no in live}
+
+    def _unanswered(self, error: LimitReachedError | CallCancelledError) -> Answer | None:
+        """Return what an error of a call says to the machine; None for an error that the run does not answer for."""
+        if isinstance(error, LimitReachedError):
             if error.purse is not self.purse:  # a limit of a run around this one, which ends with it
-                raise
+                return None
             self._refused = error
             return Refused(error.limit)
-        except CallCancelledError as error:
-            if error.origin is not self.cancellation:  # of a run around this one, or of one answer alone
-                raise
-            return Look()
-        return Answered(self.received(ask, value))
+        # Otherwise of a run around this one, or of one answer alone.
+        return Look() if error.origin is self.cancellation else None
 
     def facts(self) -> Facts:
         """The run and its agents as they are now."""
@@ -177,6 +196,7 @@ class LocalRun:
             killed=cause is Cause.KILLED,
             out_of_time=cause is Cause.DEADLINE,
             overrides=self.overrides,
+            counts_with_moves=True,
         )
 
     def stop_reason(self, finish: Finish, turns: int) -> StopReason | None:
@@ -200,12 +220,19 @@ class LocalRun:
     def asking(self, ask: Ask) -> Steps[Any]:
         """Return what the asked entity says; the run pays for every model called meanwhile, whoever calls it."""
         cancellation = self.cancellation
-        if self.awaited and monotonic() - self._breathed > _BREATH_SECONDS:
-            # Models and handlers may all be synchronous, and others have to run: whoever wants to end this one, too.
-            yield Effect(sync=_no_breath, awaited=breath)
-            self._breathed = monotonic()
+        if self.awaited:
+            self._unbroken += 1
+            if self._unbroken >= _BREATH_ANSWERS or monotonic() - self._breathed > _BREATH_SECONDS:
+                # Models and handlers may all be synchronous, and others have to run, such as who wants to end this run.
+                yield Effect(sync=_no_breath, awaited=breath)
+                self._breathed, self._unbroken = monotonic(), 0
         call = self._call(ask)
-        with self._traced(ask), cancellation.opened(call) if self.awaited else cancellation.open(call):
+        block = cancellation.opened(call) if self.awaited else cancellation.open(call)
+        if ask.responder in (AGENT, LLM) and listened(names.AGENT_DURATION):
+            more = {names.TASK: ask.path, names.TURN: ask.turn}
+            with answering(self.tree.tasks[ask.path].agent, ask.responder.lower(), more), block:
+                return (yield from self._response(ask, call))
+        with block:
             return (yield from self._response(ask, call))
 
     def _response(self, ask: Ask, call: CallContext) -> Steps[Any]:
@@ -219,17 +246,13 @@ class LocalRun:
         outer = current_call()
         if outer is not self._outer:
             self._outer = outer
-            self._inner = outer.but(GATE, self.purse).but(CANCELLATION, self.cancellation)
-        call = inner_calls(outer).within(self._inner)
+            inner = outer.but(GATE, self.purse).but(CANCELLATION, self.cancellation)
+            self._inner = HandlerCalls().within(inner)
+        # Calls of handlers are numbered anew for each answer only within a handler, whose keys stay the same.
+        call = self._inner if outer[RUNNING] is None else inner_calls(outer).within(self._inner)
         # The log shows the model's answer while it is written.
         watcher = self.log.live(ask.path) if self.log is not None and ask.responder == LLM else None
         return call if watcher is None else call.but(WATCHING, (self.tree.tasks[ask.path].agent, watcher))
-
-    def _traced(self, ask: Ask) -> AbstractContextManager[Any]:
-        if ask.responder not in (AGENT, LLM):
-            return NOBODY
-        more = {names.TASK: ask.path, names.TURN: ask.turn}
-        return answering(self.tree.tasks[ask.path].agent, ask.responder.lower(), more)
 
     def received(self, ask: Ask, value: Any) -> ChatDocument | None:
         """An answer as the machine takes it; an application's own responder may return any value."""
@@ -237,10 +260,11 @@ class LocalRun:
             return value
         return said(self.tree.tasks[ask.path].agent, Entity(ask.responder), value)
 
-    def _counted(self, frame: int, count: Count) -> Counts:
-        tally = self.tallies.setdefault(frame, Tally())
-        tally.add(count.hash)
-        return Counts(tally.commonest(count.n))
+    def _tally(self, frame: int) -> Tally:
+        tally = self.tallies.get(frame)
+        if tally is None:
+            tally = self.tallies[frame] = Tally()
+        return tally
 
     def _edit(self, edit: Edit) -> None:
         agent = self.tree.agents[edit.agent]
@@ -258,14 +282,16 @@ class LocalRun:
                 agent.clear_history(index)
 
     def _observe(self, item: Trace) -> None:
-        tell_tasks(self.tree.tasks, item)
+        if item.kind in ("started", "finished"):
+            tell_tasks(self.tree.tasks, item)
         if item.document is not None:
             if item.kind in _TO_GO_ON_FROM:
                 self.tree.tasks[item.path].agent.history.ends_with(item.document)
             if item.parent is not None:
                 item.parent.answered_by(item.document)
         if self.log is None:
-            self._log_message(item)
+            if item.path in self.own_logs:
+                self._log_message(item)
         else:
             self.log.about(item, lambda: self._log_message(item))
         if item.kind == "taken" and item.parent is not None:

@@ -166,7 +166,10 @@ class Task(TaskRules[R]):
         return_type: Any = None,
         max_time: float = 0,
     ) -> Any:
-        """The same as `run`, awaiting models, and handlers that have an async twin."""
+        """The same as `run`, awaiting models, and handlers that have an async twin.
+
+        Other coroutines run after at most five answers, even if no call waits for anything.
+        """
         steps = self._running(msg, turns, caller, max_cost, max_tokens, max_time, session_id, allow_restart)
         return self._returned(await run_async(steps), return_type)
 
@@ -247,6 +250,11 @@ class Task(TaskRules[R]):
             max_tokens=max_tokens,
             max_time=max_time,
             cancellation=cancellation,
+            own_logs=frozenset(
+                path
+                for path, task in tree.tasks.items()
+                if getattr(task.log_message, "__func__", None) is not Task.log_message
+            ),
         )
 
     def _returned(self, result: ChatDocument | None, return_type: Any) -> Any:

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
     from turnwise.tasks.task import Task
 
-_ALWAYS_KNOWN: tuple[type[ToolMessage], ...] = (
+_ALWAYS: tuple[type[ToolMessage], ...] = (
     *HANDLED_BY_DEFAULT,
     FinalResultTool,
     RecipientTool,
     AddRecipientTool,
     RewindTool,
 )
+_ALWAYS_KNOWN = {tool.name(): tool for tool in _ALWAYS}
 
 
 @dataclass
@@ -34,9 +35,18 @@ class TaskTree:
     tasks: dict[str, Task] = field(default_factory=dict)
     agents: dict[str, ChatAgent] = field(default_factory=dict)
 
+    def can_wait(self, path: str) -> float | None:
+        """Return the `can_wait` of the task at `path`, or else of its nearest caller that has one."""
+        while path:
+            task = self.tasks.get(path)
+            if task is not None and task.config.can_wait is not None:
+                return task.config.can_wait
+            path = path.rpartition("/")[0]
+        return None
+
     def registry(self) -> dict[str, type[ToolMessage]]:
         """Every tool that some agent of the tree knows, by name; tools cross processes through it."""
-        tools = {tool.name(): tool for tool in _ALWAYS_KNOWN}
+        tools = dict(_ALWAYS_KNOWN)
         for agent in self.agents.values():
             tools.update(agent.toolbox.known)
         return tools

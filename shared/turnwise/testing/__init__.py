@@ -2,6 +2,7 @@
 
 - `MockLMConfig`, `MockLM`: a model that answers with what a program says.
 - `Simulator`, `Scenario`, `Conversation`, `Faults`: an application in an installation in which things go wrong.
+- `SimulatedProvider`: answers for models of the application's that would be called over HTTP, also in batches.
 - `check`, `History`, `Violation`: what a record of runs promises, and whether it keeps it.
 - `turnwise.testing.plugin`: the fixture `simulate` for pytest.
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from turnwise.testing.simulator.clients import Conversation
     from turnwise.testing.simulator.faults import QUIET, Faults, chosen
     from turnwise.testing.simulator.promises import Violation, check
+    from turnwise.testing.simulator.provider import SimulatedProvider
     from turnwise.testing.simulator.record_copy import History
     from turnwise.testing.simulator.simulation import Outcome
     from turnwise.testing.simulator.simulator import Report, Scenario, SimulationFailed, Simulator
@@ -34,6 +36,7 @@ _PLACES = {
     "Report": "turnwise.testing.simulator.simulator",
     "Scenario": "turnwise.testing.simulator.simulator",
     "SimulationFailed": "turnwise.testing.simulator.simulator",
+    "SimulatedProvider": "turnwise.testing.simulator.provider",
     "Simulator": "turnwise.testing.simulator.simulator",
     "Violation": "turnwise.testing.simulator.promises",
     "check": "turnwise.testing.simulator.promises",
@@ -50,6 +53,7 @@ __all__ = [
     "Outcome",
     "Report",
     "Scenario",
+    "SimulatedProvider",
     "SimulationFailed",
     "Simulator",
     "Violation",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 from turnwise.app import App
 from turnwise.base.cancellation import current_cancellation
 from turnwise.errors import ModelRateLimitError, ModelUnavailableError
+from turnwise.models.client import ModelClient
 from turnwise.models.language_model import LanguageModel
+from turnwise.models.openai.chat import OpenAIGPT
+from turnwise.testing.simulator.promises import Violation
 from turnwise.testing.simulator.world import World
 
 _USUAL = (0.01, 0.1, 0.4)
@@ -36,18 +39,42 @@ def _fail(world: World) -> None:
         raise ModelUnavailableError("the simulated provider answered 503")
 
 
+class ProviderStandIn(Protocol):
+    """Answers for models that would be called over HTTP."""
+
+    def begin(self, world: World) -> None:
+        """Begin a schedule."""
+
+    def stand_in(self, model: OpenAIGPT) -> None:
+        """Answer for a model of a simulated process."""
+
+    def broken_promises(self) -> Iterable[Violation]:
+        """Return what is wrong with it in the end."""
+
+
 class Pacing:
-    """Sits in front of the models of an application; `world` is that of the schedule that runs."""
+    """Sits in front of the models of an application; `world` is that of the schedule that runs.
+
+    `provider` answers for its `OpenAIGPT` models.
+    """
 
     world: World | None = None
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, provider: ProviderStandIn | None = None) -> None:
+        self._provider = provider
         self._seen: dict[int, LanguageModel] = {}
         for name in app.tasks:
             for agent in app.tree(name).agents.values():
                 if agent.llm is not None and id(agent.llm) not in self._seen:
                     self._seen[id(agent.llm)] = agent.llm
-                    vars(agent.llm)["chat"] = self._paced(agent.llm.chat)
+                    self._pace(agent.llm)
+
+    def _pace(self, model: LanguageModel) -> None:
+        """Stand in front of the method that agents call: a client's `answer`, the `chat` of a class of one's own."""
+        if self._provider is not None and isinstance(model, OpenAIGPT):
+            self._provider.stand_in(model)
+        name = "answer" if isinstance(model, ModelClient) and type(model).chat is ModelClient.chat else "chat"
+        vars(model)[name] = self._paced(getattr(model, name))
 
     def _paced(self, chat: Callable[..., Any]) -> Callable[..., Any]:
         def paced(*args: Any, **options: Any) -> Any:

@@ -16,6 +16,7 @@ from turnwise.base.waits import (
     BudgetWait,
     OutageWait,
     PauseWait,
+    ProviderBatchWait,
     ProviderLimitWait,
     RetryWait,
     RunWait,
@@ -50,7 +51,7 @@ TYPES = (
 )
 ENDS = frozenset(("run.completed", "run.failed", "run.cancelled"))
 # The states of a run whose ask waits to be claimed.
-_UNCLAIMED: tuple[Kind, ...] = ("queue", "retry", "provider", "outage", "budget")
+_UNCLAIMED: tuple[Kind, ...] = ("queue", "retry", "provider", "batch", "outage", "budget")
 
 LookUp = Callable[[str], AskRecord | None]
 
@@ -289,6 +290,8 @@ def _deferral(wait: RunWait | None) -> tuple[tuple[Kind, str], float | None]:
             return ("budget", wait.scope), wait.due_at
         case ProviderLimitWait():
             return ("provider", wait.model), None
+        case ProviderBatchWait():
+            return ("batch", wait.model), None
         case OutageWait():
             return ("outage", wait.model or wait.agent or ""), None
         case UnknownWait():

@@ -10,6 +10,7 @@ from turnwise.timeline.sums import Sum, Sums
 _PHRASES: dict[Kind, tuple[str, str]] = {
     "queue": ("waiting in the queue {name}", "waiting for a worker"),
     "provider": ("waiting for the provider's limit on {name}", "waiting for the provider's limit"),
+    "batch": ("waiting for a batch of the provider of {name}", "waiting for batches of a provider"),
     "outage": (
         "waiting for the provider of {name} to be back",
         "waiting for a provider to be back",

@@ -9,8 +9,9 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from turnwise.messages.document import ChatDocLoggerFields, ChatDocument
+from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
+from turnwise.messages.log_fields import ChatDocLoggerFields
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.wire import encode_tool
 from turnwise.models.base import LLMFunctionCall

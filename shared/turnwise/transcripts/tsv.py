@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnwise.base.text import tsv_field, visible
-from turnwise.messages.document import ChatDocLoggerFields
+from turnwise.messages.log_fields import ChatDocLoggerFields
 from turnwise.transcripts.entry import Entry, RunTitle
 
 COLUMNS = (

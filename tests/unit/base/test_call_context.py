@@ -17,6 +17,7 @@ OTHERS = {
     "turnwise_on_screen": "the text on the terminal, which the next question reads",
     "turnwise_left": "whether the human of a run has left, which is set within a call and read after it",
     "turnwise_settings": "how a program wants things shown",
+    "turnwise_log_fields": "what log lines are about, which is bound around a move or an attempt by an observer",
     "turnwise_run_log": "the log that a task's own `log_message` writes to",
     "turnwise_id_source": "the ids of a decision that is made again",
     "turnwise_move_span": "the span of a move",

@@ -188,23 +188,24 @@ def test_a_contender_answers_orders_and_keeps_other_output_apart() -> None:
         "def play(turns, conversations):\n"
         "    print('noise')\n"
         "    return {'seconds': turns * conversations}\n"
-        "protocol.answer(play, settings={'a': 'b'})\n"
+        "protocol.answer(play, settings={'a': 'b'}, stored=lambda: 5.0)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=_ROOT,
-        input=protocol.order(3, 4),
+        input=protocol.order(3, 4) + protocol.ASK_STORED,
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
-    ready, played = io.StringIO(done.stdout)
+    ready, played, stored = io.StringIO(done.stdout)
     about = protocol.heard(ready, protocol.READY)
     assert about is not None
     assert about["settings"] == {"a": "b"}
     assert len(about["pids"]) == 1
     assert protocol.heard(played, protocol.PLAYED) == {"seconds": 12}
+    assert protocol.heard(stored, protocol.STORED) == {"bytes_per_turn": 5.0}
     assert "noise" in done.stderr
 
 

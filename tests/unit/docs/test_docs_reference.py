@@ -46,9 +46,16 @@ def curl_target(command: str) -> Endpoint:
         "$RUN": "{run_id}",
         "$SESSION": "{session_id}",
         "$ITEM": "{item_id}",
+        "$BATCH": "{batch_id}",
         "$KEY": "{key_id}",
+        "$WEBHOOK": "{webhook_id}",
+        "$DELIVERY": "{delivery_id}",
         "$TENANT": "{tenant_id}",
         "queue/llm": "{kind}/{name}",
+        "tasks/trip": "tasks/{name}",
+        "schedules/nightly": "schedules/{schedule}",
+        "models/trip": "models/{model}",
+        "tenants/acme": "tenants/{tenant_id}",
     }
     for shown, name in names.items():
         path = path.replace(shown, name)

@@ -66,6 +66,9 @@ class Record:
     def question_line(self) -> Backlog:
         return Backlog(length=3, oldest_age=60)
 
+    def webhook_lines(self) -> dict[str, Backlog]:
+        return {"pending": Backlog(length=3, oldest_age=7.0), "parked": Backlog(length=1)}
+
     def parked_line(self) -> Backlog:
         return Backlog(length=1, oldest_age=90)
 

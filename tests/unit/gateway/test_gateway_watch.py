@@ -9,7 +9,7 @@ import pytest
 import turnwise_gateway.watching.announcements as announcing
 from turnwise.bus.envelope import CancelNotice, Notice, RunNotice, TextNotice, TextWatchNotice, TokenNotice, WatchNotice
 from turnwise.bus.in_process import InProcessBus
-from turnwise_gateway.watching.watch import Watch
+from turnwise_gateway.watching.watch import Watch, Watcher
 
 
 def _piece(run: str, offset: int, text: str) -> TokenNotice:
@@ -131,3 +131,18 @@ def test_workers_hear_whose_text_is_wanted_of_every_model_while_such_a_reader_is
     heard = asyncio.run(asyncio.wait_for(scenario(), 20))
 
     assert [one.runs for one in heard if isinstance(one, TextWatchNotice)] == [["run_1"]]
+
+
+def test_pieces_of_an_answer_let_no_one_look_into_the_record() -> None:
+    watcher = Watcher()
+    first = watcher.must_look(60)
+    watcher.hear(_piece("run_1", 0, "a"))
+    after_a_piece = watcher.must_look(60)
+    watcher.hear(RunNotice(run="run_1", seq=2))
+    after_an_event = watcher.must_look(60)
+    watcher.look_again()
+    for_more = watcher.must_look(0)
+    # Notices may be lost: whoever has not looked for so long looks.
+    after_a_while = watcher.must_look(60)
+
+    assert (first, after_a_piece, after_an_event, for_more, after_a_while) == (True, False, True, True, True)

@@ -94,6 +94,17 @@ def test_optional_arguments_are_left_out_and_names_that_tools_need_are_changed_b
     assert answer(server, full).content == "7 Tom cat ['old']"
 
 
+def test_an_argument_may_have_the_name_of_a_method() -> None:
+    made = MCPServer("calls")
+
+    @made.tool()
+    def call(call_tool: str, arguments: list[int]) -> str:
+        return f"{call_tool} {arguments}"
+
+    with MCPTools(made) as server:
+        assert answer(server, '{"request": "call", "call_tool": "add", "arguments": [1, 2]}').content == "add [1, 2]"
+
+
 def test_bad_arguments_are_explained_before_the_server_is_asked(server: MCPTools) -> None:
     text = answer(server, '{"request": "describe", "id_": "7", "kind": "cow"}').content
 

@@ -11,17 +11,21 @@ from turnwise.errors import InvalidRequestError
 from turnwise.record.roles.administrator import AdministratorRole, OperatorRole
 from turnwise.record.roles.archivist import ArchivistRole
 from turnwise.record.roles.authentication import AuthenticationRole
+from turnwise.record.roles.batches import BatchRole
 from turnwise.record.roles.coordinator import CoordinatorRole
 from turnwise.record.roles.inspector import InspectorRole
 from turnwise.record.roles.monitor import MonitorRole
 from turnwise.record.roles.process import ProcessRole
+from turnwise.record.roles.provider_batches import ProviderBatchRole
+from turnwise.record.roles.schedules import ScheduleRole
 from turnwise.record.roles.tenant import TenantRole
+from turnwise.record.roles.webhooks import WebhookRole
 from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.tenants.reach import EVERY_TENANT, OneTenant
 
 ROLES = [
     *(TenantRole, WorkerRole, CoordinatorRole, AdministratorRole, OperatorRole, AuthenticationRole),
-    *(ProcessRole, MonitorRole, ArchivistRole, InspectorRole),
+    *(ProcessRole, MonitorRole, ArchivistRole, InspectorRole, BatchRole, ScheduleRole, ProviderBatchRole, WebhookRole),
 ]
 # A role with more than this is two roles.
 MOST = 35

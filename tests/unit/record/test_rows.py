@@ -6,8 +6,10 @@ from dataclasses import FrozenInstanceError, fields
 
 import pytest
 
-from turnwise.record.database.rows import AGENT, ASK, RUN, field_names
-from turnwise.record.runs.records import AgentRecord, AskRecord, RunRecord
+from turnwise.base.waits import HumanWait
+from turnwise.record.database.rows import AGENT, ASK, RUN, as_row, field_names
+from turnwise.record.runs.kept_errors import KeptError
+from turnwise.record.runs.records import AgentRecord, AskRecord, FrameRecord, ReplyRecord, RunRecord
 from turnwise.record.runs.row_record import RowRecord
 
 
@@ -25,3 +27,21 @@ def test_a_changed_row_is_another_and_the_first_one_stays() -> None:
     assert longer != agent
     with pytest.raises(FrozenInstanceError):
         longer.history_len = 3  # type: ignore[misc]
+
+
+def test_a_row_to_be_written_has_columns_and_json_in_place_of_typed_values() -> None:
+    wait, error = HumanWait(question="q", task="desk"), KeptError(found={"type": "ValueError"})
+    run = RunRecord.of({field.name: None for field in fields(RunRecord)}).changed(waiting_for=wait, error=error)
+    ask = AskRecord.of({field.name: None for field in fields(AskRecord)}).changed(candidate=3)
+    named = {field.name: None for field in fields(ReplyRecord)}
+    reply = ReplyRecord(**(named | {"error": error}))  # type: ignore[arg-type]
+
+    assert as_row(run)["waiting_for"] == wait.as_json()
+    assert as_row(run)["error"] == as_row(reply)["error"] == {"type": "ValueError"}
+    assert (as_row(ask)["try_no"], "candidate" in as_row(ask)) == (3, False)
+    assert as_row(FrameRecord(no=1, path="desk", state={}), run_id="r") == {
+        "no": 1,
+        "path": "desk",
+        "state": {},
+        "run_id": "r",
+    }

@@ -128,6 +128,7 @@ _WORDS = frozenset((*RunStatus, *AskStatus))
 _WIRE = (
     "shared/turnwise/cli/",
     "shared/turnwise/demo/",
+    "shared/turnwise/mcp_server/",
     "shared/turnwise/testing/",
     "shared/turnwise/record/database/migrations/",
 )

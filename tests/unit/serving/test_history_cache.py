@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from turnwise.base.ids import new_id
 from turnwise.record.database.database import Database
 from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.core import Core
+from turnwise.record.runs.outcomes import Reply
 from turnwise.record.runs.records import AgentRecord, HistoryRow, NewHistory, RunRecord
 from turnwise.record.store import Store
 from turnwise.serving.attempts.history_cache import HistoryCache
@@ -27,9 +28,14 @@ class CountingWorker(WorkerRole):
     def __init__(self, core: Core) -> None:
         super().__init__(core)
         self.read: list[str] = []
+        # Called once, while a history is read.
+        self.meanwhile: Callable[[], object] | None = None
 
     def history(self, owner: str, *args: Any, **more: Any) -> list[HistoryRow]:
         self.read.append(owner)
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
         return super().history(owner, *args, **more)
 
 
@@ -52,12 +58,23 @@ def store(tmp_path: Path) -> Iterator[CountedStore]:
 
 def begun(store: Store, messages: int) -> Begun:
     """A run whose agent has so many messages."""
-    run = begun_run(store, new_id("session"))
-    rows = [NewHistory(role="user", body={"role": "user", "content": str(n)}) for n in range(messages)]
-    with store.coordinator.locked(run.id) as transaction:
-        transaction.append_history("triage", rows)
-    with store.coordinator.locked(run.id) as transaction:
+    return continued(store, begun_run(store, new_id("session")).id, range(messages))
+
+
+def continued(store: Store, run_id: str, messages: range) -> Begun:
+    """The run whose agent has these messages more."""
+    with store.coordinator.locked(run_id) as transaction:
+        transaction.append_history("triage", rows(messages))
+    with store.coordinator.locked(run_id) as transaction:
         return transaction.run, transaction.agent("triage")
+
+
+def rows(messages: range) -> list[NewHistory]:
+    return [NewHistory(role="user", body={"role": "user", "content": str(n)}) for n in messages]
+
+
+def texts(cache: HistoryCache, begun: Begun) -> list[str]:
+    return [message.content for message in cache.load(*begun)]
 
 
 def test_what_was_used_longest_ago_is_forgotten_where_messages_are_too_many(store: CountedStore) -> None:
@@ -85,3 +102,26 @@ def test_sixteen_histories_are_remembered_for_each_call_at_once(store: CountedSt
         cache.load(*one)
 
     assert store.worker.read == [run.id for run, _ in (*histories, histories[0])]
+
+
+def test_a_history_that_was_loaded_is_the_callers_own(store: CountedStore) -> None:
+    cache, short = HistoryCache(store.worker), begun(store, 3)
+    first = cache.load(*short)
+    first.pop()
+    cache.accepted(*short, Reply(kind="answer", history=tuple(rows(range(3, 4)))))
+    long = continued(store, short[0].id, range(3, 4))
+
+    assert len(first) == 2
+    assert texts(cache, long) == ["0", "1", "2", "3"]
+    assert texts(cache, short) == ["0", "1", "2"]
+    assert store.worker.read == [short[0].id]
+
+
+def test_two_that_read_the_same_rest_at_once_remember_it_once(store: CountedStore) -> None:
+    cache, short = HistoryCache(store.worker), begun(store, 3)
+    cache.load(*short)
+    long = continued(store, short[0].id, range(3, 5))
+    store.worker.meanwhile = lambda: cache.load(*long)
+
+    assert texts(cache, long) == ["0", "1", "2", "3", "4"]
+    assert texts(cache, long) == ["0", "1", "2", "3", "4"]

@@ -46,7 +46,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def test_hooks_are_called_in_the_order_of_a_runs_life(store: Store) -> None:
     seen = Seen()
-    with Desk(store, observed_app(), observers=[seen]) as desk:
+    with Desk(store, observed_app(), observers=[seen], moves="coordinator") as desk:
         run = desk.go_on(desk.submit("desk"))
 
     assert run.status == "completed"

@@ -253,7 +253,7 @@ def test_a_call_waits_for_what_others_hold_and_will_hardly_use(tmp_path: Path) -
 def test_a_call_in_a_handler_waits_where_it_is(tmp_path: Path) -> None:
     sent: list[int] = []
     limits = ScopeLimits(tenant_day=(None, 50_000))
-    with desk(tmp_path, lambda: consulting(sent), tenant_day_max_tokens=50_000) as serving:
+    with desk(tmp_path, lambda: consulting(sent), tenant_day_max_tokens=50_000, moves="coordinator") as serving:
         run_id = serving.submit("desk", turns=2)
         moved = serving.coordinator.move(run_id)
         assert serving.answer(moved)  # the boss's model

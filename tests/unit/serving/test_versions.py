@@ -78,7 +78,10 @@ def _events(store: Store, run_id: str, kind: str) -> list[EventRecord]:
 
 
 def test_another_version_goes_on_with_a_run_and_the_events_say_so(store: Store) -> None:
-    with Desk(store, _app("1")) as old, Desk(store, _app("2"), beside=old) as new:
+    with (
+        Desk(store, _app("1"), moves="coordinator") as old,
+        Desk(store, _app("2"), beside=old, moves="coordinator") as new,
+    ):
         run_id = _submit(store, "1")
         old.answer(old.coordinator.move(run_id))
         run = new.go_on(run_id)
@@ -205,7 +208,7 @@ def _newer_wrote(store: Store, run_id: str, **fields: Any) -> None:
 
 
 def test_what_a_newer_turnwise_wrote_into_a_state_is_carried_along(store: Store) -> None:
-    with Desk(store, _app("1")) as desk:
+    with Desk(store, _app("1"), moves="coordinator") as desk:
         run_id = _submit(store, "1")
         desk.answer(desk.coordinator.move(run_id))
         _newer_wrote(store, run_id, seen_by=["a", "b"], mood={"kind": "calm"})
@@ -222,7 +225,10 @@ def test_what_a_newer_turnwise_wrote_into_a_state_is_carried_along(store: Store)
 def test_a_run_whose_state_only_a_newer_turnwise_can_read_waits_for_it(
     store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Desk(store, _app("1")) as old, Desk(store, _app("1"), beside=old) as new:
+    with (
+        Desk(store, _app("1"), moves="coordinator") as old,
+        Desk(store, _app("1"), beside=old, moves="coordinator") as new,
+    ):
         run_id = _submit(store, "1")
         old.answer(old.coordinator.move(run_id))
         _newer_wrote(store, run_id, version=2, stage="later")
@@ -253,7 +259,7 @@ def test_a_run_whose_state_only_a_newer_turnwise_can_read_waits_for_it(
 def test_a_run_that_is_to_end_does_not_wait_for_a_newer_turnwise_for_ever(
     store: Store, clock: Clock, what: str
 ) -> None:
-    with Desk(store, _app("1")) as desk:
+    with Desk(store, _app("1"), moves="coordinator") as desk:
         run_id = _submit(store, "1") if what == "cancel" else desk.submit("desk", deadline=1.0)
         desk.answer(desk.coordinator.move(run_id))
         _newer_wrote(store, run_id, version=2)

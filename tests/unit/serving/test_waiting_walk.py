@@ -16,6 +16,7 @@ from tests.support.databases import fresh_sqlite
 from tests.support.kept_values import kept
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Entity, MockLMConfig, Task, ToolMessage
+from turnwise.base.clock import SystemClock
 from turnwise.base.ids import new_id
 from turnwise.base.waits import BudgetWait, DeferralWait, ProviderLimitWait, RetryWait
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
@@ -66,6 +67,16 @@ def _app() -> App:
     return app
 
 
+class _ClockOf(SystemClock):
+    """The clock of a process of the walk: what it knows of a run, it dates by its own time since then."""
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk = walk
+
+    def monotonic(self) -> float:
+        return self._walk.now
+
+
 class Walk:
     """An installation of one coordinator and a few workers, taken step by step; `now` is its clock."""
 
@@ -73,7 +84,7 @@ class Walk:
         self.chance = random.Random(seed)
         self.now = 1_000_000.0
         self.database = fresh_sqlite(file, self.clock)
-        self.store = Store(self.database, lease_seconds=LEASE)
+        self.store = Store(self.database, lease_seconds=LEASE, clock=_ClockOf(self))
         app = _app()
         self.mover = Mover(app=app, llm_queues={}, agent_queues={}, max_attempts=100)
         self.answering = Answering(self.store.worker, app)

@@ -176,3 +176,42 @@ def test_all_measured_time_is_somewhere_in_the_turn(tmp_path: Path) -> None:
     assert in_ms == pytest.approx(found.processes)
     assert turn.commits() == 3
     assert turn.publish.confirm * 1000 == pytest.approx(0.4)
+
+
+def test_all_measured_time_of_a_carried_turn_is_somewhere_in_it(tmp_path: Path) -> None:
+    found = Measurements(
+        machine="one",
+        cores=2,
+        load=(0, 0),
+        turns=10,
+        turns_per_run=10,
+        parts={
+            "worker: claim": _cost(0.1, 1, database=1),
+            "worker: answer of llm": _cost(0.5, 3),
+            "worker: answer of agent": _cost(0.5, 1),
+            "worker: reply": _cost(1, 2, database=0.5),
+            "worker: publish": _cost(0.1, 0.5, quick=0.9),
+        },
+        processes={"coordinators": 0.0, "workers": 5.0, "database": 1.2, "broker": 0.1, "model": 1.0},
+        idle={"workers": 10.0},
+        flush=1.0,
+        wal_bytes=1000,
+    )
+    turn = demands(found)
+    in_ms = {name: seconds * 1000 for name, seconds in turn.of_station().items()}
+    assert turn.carried
+    assert in_ms == pytest.approx(found.processes)
+    assert turn.commits() == pytest.approx(1.1)
+    assert turn.claim.python * 1000 == pytest.approx(1)  # of a claim that occurs
+    assert turn.publish.confirm * 1000 == pytest.approx(0.4)
+
+
+def test_a_carried_run_is_handed_on_only_where_others_wait_and_its_slice_is_over() -> None:
+    turn = replace(_turn(claim=Step(python=50 * _MS)), carried=True)
+    alone = _run(turn, conversations=10, latency=0.5, threads=1)
+    assert alone.overhead["mean"] < 1 * _MS  # ten places for ten: none is claimed after the first
+
+    waiting = _run(turn, conversations=20, latency=0.5, threads=1, seconds=200)
+    # A place serves a run for a claim and at least two seconds, a pair of turns in half a second on average.
+    assert waiting.rate == pytest.approx(10 * 4 * 2.25 / (2.25 + 0.05), rel=0.07)
+    assert waiting.rate > _run(turn, conversations=20, latency=0.5, threads=1, seconds=200, slice_seconds=0.0).rate

@@ -110,6 +110,7 @@ class Keys:
             tenant=row.tenant,
             scopes=frozenset(row.scopes),
             limits=found.limits,
+            expires_at=row.expires_at,
         )
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()

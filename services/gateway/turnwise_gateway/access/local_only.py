@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 
 from turnwise.errors import PermissionDeniedError
+from turnwise_gateway.access.foreign_pages import SAFE, foreign_page
 
 _OF_PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
-_SAFE = ("GET", "HEAD", "OPTIONS")
 _ADVICE = "set TURNWISE_AUTH to token or keys"
 
 
@@ -33,13 +33,9 @@ def check_local(method: str, headers: Headers) -> None:
             f"the request is for {host!r}, and without authentication this server answers only to localhost, 127.0.0.1 "
             f"and [::1]; use one of these, or {_ADVICE}"
         )
-    if method in _SAFE:
-        return
-    origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
-    if site not in ("none", "same-origin") or (origin is not None and urlsplit(origin).netloc != host):
-        raise PermissionDeniedError(
-            f"a page of {origin or 'another site'} may not change anything here without authentication; {_ADVICE}"
-        )
+    page = None if method in SAFE else foreign_page(headers)
+    if page is not None:
+        raise PermissionDeniedError(f"a page of {page} may not change anything here without authentication; {_ADVICE}")
 
 
 def _is_loopback(host: str) -> bool:

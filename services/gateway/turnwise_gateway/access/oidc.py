@@ -65,6 +65,7 @@ class Oidc:
             tenant=tenant,
             scopes=scopes_in(claim(claims, self._settings.oidc_scopes_claim)),
             limits=await limits_of(self._record, tenant),
+            expires_at=float(claims["exp"]),
         )
 
     def _claims(self, token: str) -> dict[str, Any]:

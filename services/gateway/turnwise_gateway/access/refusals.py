@@ -21,9 +21,10 @@ _LONGEST = 300
 
 
 class RefusedChanges:
-    """ASGI middleware: after an answer of 4xx to a request that would have changed something, notes who sent it.
+    """ASGI middleware: notes who sent a request that would have changed something, before it is answered with 4xx.
 
-    Nothing has changed then, so it is a transaction of its own; what is done is noted with the change itself.
+    Nothing has changed then, so it is a transaction of its own; what is done is noted with the change itself. Whoever
+    has the answer finds the row.
     """
 
     def __init__(self, app: ASGIApp, record: AuthenticationRole) -> None:
@@ -35,17 +36,14 @@ class RefusedChanges:
         if scope["type"] != "http" or not isinstance(caller, Caller) or scope["method"] in _READS:
             await self._app(scope, receive, send)
             return
-        status = 0
 
-        async def look(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
+        async def note_and_send(message: Message) -> None:
+            if message["type"] == "http.response.start" and 400 <= message["status"] < 500:
+                path = inner_path(scope)[:_LONGEST]
+                await run_in_threadpool(self._note, deed_in(scope, caller), path, message["status"])
             await send(message)
 
-        await self._app(scope, receive, look)
-        if 400 <= status < 500:
-            await run_in_threadpool(self._note, deed_in(scope, caller), inner_path(scope)[:_LONGEST], status)
+        await self._app(scope, receive, note_and_send)
 
     def _note(self, deed: Deed, path: str, status: int) -> None:
         try:

@@ -2,6 +2,7 @@
 
 | declared as | scope | for |
 | --- | --- | --- |
+| `KNOWN` | any, or none | who one is |
 | `READS` | runs:read | what shows runs, sessions, the inbox, queues, usage, tasks |
 | `WRITES` | runs:write | what changes runs and sessions |
 | `ADMINISTERS` | admin | keys, tenants, the audit log |
@@ -63,6 +64,8 @@ def require_operator(caller: Caller, settings: ServiceSettings) -> None:
 READS: Any = Security(_require, scopes=[RUNS_READ])
 WRITES: Any = Security(_require, scopes=[RUNS_WRITE])
 ADMINISTERS: Any = Security(_require, scopes=[ADMIN])
+# Whoever is known, with whatever scopes.
+KNOWN: Any = Security(_require, scopes=[])
 OPERATES: Any = Security(_require_operator)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from fastapi import FastAPI
 
 from turnwise_gateway.http import idempotency
 from turnwise_gateway.http.problem import Problem, problems
+from turnwise_gateway.openai_door.errors import PATHS
 
 # What the door may answer to a request that needs a caller, and where no one has to say who he is.
 _GUARDED = (401, 403, 429, 503)
@@ -23,15 +25,33 @@ def describe(api: FastAPI, *, guarded: bool) -> None:
             return api.openapi_schema
         document = made()
         _add_problems(document)
-        for method, operation in (one for path in document["paths"].values() for one in path.items()):
+        for path, method, operation in _operations(document):
             if method.upper() in idempotency.METHODS:
                 _add_key(operation)
             _add_answers(operation, guarded)
+            if PATHS.fullmatch(path):
+                _in_openai_form(operation)
         if not guarded:
             document["components"].pop("securitySchemes", None)
         return document
 
     api.openapi = described  # type: ignore[method-assign]  # the documented way to change it
+
+
+def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+def _in_openai_form(operation: dict[str, Any]) -> None:
+    """Have the operation's errors in the form that OpenAI's clients read; those of a body are 400."""
+    answers = operation["responses"]
+    answers.pop("422", None)
+    told = {"application/json": {"schema": {"$ref": "#/components/schemas/DoorErrorBody"}}}
+    for status, answer in answers.items():
+        if status >= "400":
+            answer["content"] = told
 
 
 def _add_problems(document: dict[str, Any]) -> None:

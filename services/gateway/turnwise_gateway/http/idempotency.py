@@ -17,6 +17,10 @@ from fastapi import Request
 from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
 
+from turnwise.api.batches import BatchView
+from turnwise.api.runs import RunView
+from turnwise.api.schedules import ScheduleView
+from turnwise.api.webhooks import WebhookView
 from turnwise.errors import (
     ConflictError,
     DatabaseUnavailableError,
@@ -27,20 +31,30 @@ from turnwise.errors import (
 from turnwise.record.roles.administrator import AdministratorRole
 from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.runs.idempotency import Once
+from turnwise.record.runs.submission import ids_of_batch
+from turnwise_gateway.batch_views import batch_view
+from turnwise_gateway.schedule_views import schedule_view
 from turnwise_gateway.views import run_view
+from turnwise_gateway.webhook_views import webhook_view
 
 KEY = "Idempotency-Key"
 # Where the request stands in its scope, for whoever has to look again.
 ONCE = "turnwise.once"
+# And the run that it was about, of a repeated request whose route answers it.
+REPEATED = "turnwise.repeated"
 PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 LONGEST = 255
 METHODS = ("POST", "PATCH")
 # Of an answer that is given again.
-_REPLAYED = {"Idempotent-Replayed": "true"}
+REPLAYED = {"Idempotent-Replayed": "true"}
 # They make a run, and keep the key with it.
 _MAKE_RUNS = ("submit", "fork_run")
+# They show the run that the request was about in words of their own.
+_ANSWER_AGAIN = ("create_chat_completion", "create_response")
+# Its answer is the webhook as it is now; other requests about webhooks are told that they were done.
+_CHANGES_WEBHOOK = "change_webhook"
 # They change many runs, each in a transaction of its own, and keep the key with each; see `bulk`.
-_IN_PARTS = ("cancel_runs", "retry_runs")
+_IN_PARTS = ("cancel_runs", "retry_runs", "cancel_batch", "retry_batch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +79,16 @@ async def once_of(request: Request, tenant: str) -> Once | None:
 
 async def check_not_done(request: Request, record: TenantRole | AdministratorRole, *, pinned: bool) -> None:
     """Raise `RepeatedRequestError` if the request was done before, as a whole."""
-    if getattr(request.scope.get("route"), "name", "") in _IN_PARTS:
+    name = getattr(request.scope.get("route"), "name", "")
+    if name in _IN_PARTS:
         return
     request.scope[ONCE] = Pending(record, pinned)
-    await run_in_threadpool(record.check_not_done)
+    try:
+        await run_in_threadpool(record.check_not_done)
+    except RepeatedRequestError as error:
+        if name not in _ANSWER_AGAIN:
+            raise
+        request.scope[REPEATED] = error.resource
 
 
 async def done_meanwhile(request: Request) -> RepeatedRequestError | None:
@@ -85,18 +105,47 @@ async def done_meanwhile(request: Request) -> RepeatedRequestError | None:
     return None
 
 
+async def is_repeated(request: Request) -> bool:
+    """Return whether a request that met a conflict was done meanwhile; its scope says then what it was about."""
+    error = await done_meanwhile(request)
+    if error is not None:
+        request.scope[REPEATED] = error.resource
+    return error is not None
+
+
 async def answer_again(request: Request, error: RepeatedRequestError) -> JSONResponse | None:
-    """The answer to a repeated request: the run that it was about; None if it was about none that is there."""
+    """The answer to a repeated request: the run or batch that it was about; None if it was about none that is there."""
     pending = request.scope.get(ONCE)
-    run_id = error.resource.partition(".")[0]
-    if not isinstance(pending, Pending) or not isinstance(pending.record, TenantRole) or not run_id.startswith("run_"):
+    if not isinstance(pending, Pending) or not isinstance(pending.record, TenantRole):
         return None
-    try:
-        now = await run_in_threadpool(pending.record.situation, run_id, pinned=pending.pinned)
-    except NotFoundError:
+    if error.resource.startswith("hook_") and getattr(request.scope.get("route"), "name", "") != _CHANGES_WEBHOOK:
+        return None  # the first answer had a secret, or told of what was sent
+    view = await run_in_threadpool(_now, pending.record, error.resource, pinned=pending.pinned)
+    if view is None:
         return None
     status = getattr(request.scope.get("route"), "status_code", None) or 200
-    return JSONResponse(run_view(now).model_dump(mode="json"), status, headers=_REPLAYED)
+    return JSONResponse(view.model_dump(mode="json"), status, headers=REPLAYED)
+
+
+def _now(record: TenantRole, resource: str, *, pinned: bool) -> RunView | BatchView | ScheduleView | WebhookView | None:
+    """The run, batch, schedule or webhook of a request, as it is now; None if it was about another thing."""
+    if (batch := ids_of_batch(resource)) is not None:
+        known = {now.run.id: now.run for now in record.situations(batch, pinned=pinned)}
+        found = [known[run_id] for run_id in batch if run_id in known]
+        batch_id = found[0].batch_id if len(found) == len(batch) else None
+        return None if batch_id is None else batch_view(record.batches.batch_progress(batch_id), found)
+    run_id = resource.partition(".")[0]
+    try:
+        if resource.startswith("sch_"):
+            schedule = record.schedules.schedule(resource)
+            return schedule_view(schedule, record.schedules.last_ticks([schedule.id]).get(schedule.id))
+        if resource.startswith("hook_"):
+            return webhook_view(record.webhooks.webhook(resource))
+        if resource.startswith("bat_"):
+            return batch_view(record.batches.batch_progress(resource))
+        return run_view(record.situation(run_id, pinned=pinned)) if run_id.startswith("run_") else None
+    except NotFoundError:
+        return None
 
 
 def parameter() -> dict[str, Any]:

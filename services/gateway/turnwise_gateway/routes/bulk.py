@@ -102,6 +102,7 @@ def _filter(given: RunSelection, statuses: tuple[str, ...], before: float) -> Ru
         task=given.task,
         tag=given.tag,
         session_id=given.session,
+        batch=given.batch,
         created_after=seconds_of(given.created_after, "created_after"),
         created_before=before,
         finished_after=seconds_of(given.finished_after, "finished_after"),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
+from turnwise.api.events import EventPage
 from turnwise.api.transcript import TranscriptView
 from turnwise.bus.envelope import TokenNotice
+from turnwise.errors import InvalidRequestError
 from turnwise.record.tenants.caller import RUNS_READ
 from turnwise_gateway.access.open_requests import Admitted
 from turnwise_gateway.access.scopes import READS
@@ -19,6 +21,7 @@ from turnwise_gateway.http.problem import problems
 from turnwise_gateway.routes.runs import ExistingRun
 from turnwise_gateway.routes.transcript import transcript
 from turnwise_gateway.views import event_view
+from turnwise_gateway.watching.answer_pieces import AnswerPieces
 
 router = APIRouter(prefix="/v1/runs/{run_id}", tags=["runs"])
 
@@ -41,8 +44,9 @@ async def watch_events(
 
     The stream also ends within 5 s once the key or token that it was asked for with no longer allows it.
 
-    `llm.delta` shows an answer while it is written. It has no number, is never sent twice, and may be lost. Models send
-    it whose settings say that they stream; with `text`, also those whose settings leave that open.
+    `llm.delta` shows an answer while it is written. It has no number, is never sent twice or after the
+    `turn.replied` of its ask, and may be lost. Models send it whose settings say that they stream; with `text`, also
+    those whose settings leave that open.
     """
     with (
         gateway.watch.of(run.id, text=True, eager=text) as watcher,
@@ -55,24 +59,30 @@ async def watch_events(
 
 
 async def _events(gateway: Gateway, run_id: str, seq: int, admitted: Admitted) -> AsyncIterator[ServerSentEvent]:
-    watcher = admitted.watcher
+    watcher, pieces = admitted.watcher, AnswerPieces()
     while not gateway.watch.stopping and not admitted.ended:
         # The watcher was there before this look, so whatever it does not see will wake it.
-        deltas = watcher.take_deltas()
-        found = await run_in_threadpool(gateway.record.events, run_id, seq, _PAGE)
-        # What was told before the look is older than most that it finds: an answer's text comes before its event.
-        for notice in deltas:
-            yield ServerSentEvent(data=_delta(notice), event=notice.kind)
+        pieces.told(watcher.take_deltas())
+        looks = watcher.must_look(gateway.watch.poll_seconds)
+        found = await run_in_threadpool(gateway.record.events, run_id, seq, _PAGE) if looks else []
+        if found:
+            pieces.told_late(watcher.take_deltas())
         for event in found:
             seq = event.seq
-            data = event_view(event).model_dump(mode="json", by_alias=True, exclude_none=True)
-            yield ServerSentEvent(data=data, event=event.type, id=str(seq))
+            for piece in pieces.before(event.type, event.ask_id):
+                yield _delta(piece)
+            # Written here: as `data` it would be copied, value by value, before it is.
+            text = event_view(event).model_dump_json(by_alias=True, exclude_none=True)
+            yield ServerSentEvent(raw_data=text, event=event.type, id=str(seq))
             # A run that was retried has events behind the one that was its last.
             if event.type in _LAST and event is found[-1] and await _is_over(gateway, run_id, seq):
                 return
         if len(found) == _PAGE:
+            watcher.look_again()
             continue
-        if not found and await _is_over(gateway, run_id, seq):
+        for piece in pieces.rest():
+            yield _delta(piece)
+        if looks and not found and await _is_over(gateway, run_id, seq):
             return
         await watcher.wait(gateway.watch.poll_seconds)
 
@@ -83,11 +93,37 @@ async def _is_over(gateway: Gateway, run_id: str, seq: int) -> bool:
     return run.ended and run.last_seq <= seq
 
 
-def _delta(notice: TokenNotice) -> dict[str, Any]:
-    return {"type": notice.kind, **notice.model_dump(exclude={"v", "kind"})}
+def _delta(notice: TokenNotice) -> ServerSentEvent:
+    return ServerSentEvent(data={"type": notice.kind, **notice.model_dump(exclude={"v", "kind"})}, event=notice.kind)
 
 
-@router.get("/transcript", dependencies=[READS], responses=problems(404, 503))
-def show_transcript(run: ExistingRun, gateway: Here) -> TranscriptView:
-    """The messages that were taken, in order, each task's within that of its caller."""
-    return transcript(gateway.record, run)
+@router.get("/history", dependencies=[READS], responses=problems(404, 422, 503), response_model_exclude_none=True)
+def show_events(
+    run: ExistingRun,
+    gateway: Here,
+    after: Annotated[int | None, Query(**_NUMBER, description="The next ones after this event.")] = None,
+    before: Annotated[int | None, Query(**_NUMBER, description="The last ones before this event.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+) -> EventPage:
+    """A page of the run's events, in order: the newest ones, unless it is said after or before which event.
+
+    This does not wait for events that are still to come: `events` does.
+    """
+    if after is not None and before is not None:
+        raise InvalidRequestError("found both after and before; give one of them, or none for the newest events")
+    if after is not None:
+        found = gateway.record.events(run.id, after, limit)
+    else:
+        found = gateway.record.events_before(run.id, run.last_seq + 1 if before is None else before, limit)
+    last = max([run.last_seq, *(event.seq for event in found[-1:])])
+    return EventPage(run=run.id, items=[event_view(event) for event in found], last_event=last)
+
+
+@router.get("/transcript", dependencies=[READS], responses=problems(404, 422, 503))
+def show_transcript(
+    run: ExistingRun,
+    gateway: Here,
+    rejected: Annotated[bool, Query(description="Also the messages that were no valid answers.")] = False,
+) -> TranscriptView:
+    """The messages that were taken, in order, each task's within that of its caller, and what the tasks have used."""
+    return transcript(gateway.record, run, rejected=rejected)

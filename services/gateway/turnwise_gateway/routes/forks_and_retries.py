@@ -14,6 +14,7 @@ from turnwise.errors import BrokerUnavailableError, ConfigurationError, InvalidR
 from turnwise.messages.wire import encode_document
 from turnwise.models.providers import refuse_address
 from turnwise.observability.telemetry.context import current_traceparent, link_current_to
+from turnwise.processes.new_runs import chosen_version
 from turnwise.processes.spending import spending_of
 from turnwise.record.past.retrying import RetryLimits
 from turnwise.record.runs.records import AskRecord, NewFork, RunRecord
@@ -27,7 +28,7 @@ from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.root_path import public
 from turnwise_gateway.routes.answers import as_document
-from turnwise_gateway.routes.runs import IdempotencyKey, known_form, version_of, wake
+from turnwise_gateway.routes.runs import IdempotencyKey, known_form, wake
 from turnwise_gateway.views import run_view
 
 logger = logging.getLogger(__name__)
@@ -55,8 +56,8 @@ def fork_run(
 ) -> RunView:
     """Make a run of its own that has this one's past up to an event, and continues from there.
 
-    Nothing from before that event is asked, done or paid again. A `message` answers the question that is open there; of
-    a run that has not begun there, it is the first message.
+    Nothing from before that event is asked, done or paid again. A `message` is the answer of whoever is asked there, a
+    human, a model or tool handlers; of a run that has not begun there, it is the first message.
     """
     origin = gateway.record.run(known_form(run_id))
     new = _new_fork(gateway, origin, body, idempotency_key)
@@ -71,7 +72,7 @@ def fork_run(
 def _new_fork(gateway: Gateway, origin: RunRecord, body: Fork, key: str | None) -> NewFork:
     if body.model is not None:
         _require_name(body.model)
-    version, limits = version_of(gateway, body.version), body.limits
+    version, limits = chosen_version(gateway.settings, gateway.app, body.version), body.limits
     here = version == gateway.app.version and origin.task in gateway.app.tasks
     return NewFork(
         id=new_id("run"),
@@ -86,6 +87,7 @@ def _new_fork(gateway: Gateway, origin: RunRecord, body: Fork, key: str | None) 
         turns=limits.turns,
         deadline=limits.deadline,
         on_limit=limits.on_limit,
+        can_wait=limits.can_wait,
         idempotency_key=key,
         body_hash=body.digest(origin.id) if key else None,
         traceparent=current_traceparent(),

@@ -9,11 +9,12 @@ from fastapi import APIRouter, Query
 
 from turnwise.agents.tools.handler_lookup import may_return_nothing
 from turnwise.api.details import ErrorDetail
-from turnwise.api.inbox import HolderView, Item, ParkedView, QuestionView
+from turnwise.api.inbox import HolderView, InboxCountView, Item, ParkedView, QuestionView
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunView
 from turnwise.errors import ApplicationError, BrokerUnavailableError, InvalidRequestError, NotFoundError
 from turnwise.observability.telemetry.context import current_traceparent, link_current_to
+from turnwise.record.asks.inbox_place import InboxPlace
 from turnwise.record.asks.parked_reason import LastHolder, parked_reason
 from turnwise.record.runs.outcomes import Resolution
 from turnwise.record.runs.records import AskRecord
@@ -24,7 +25,7 @@ from turnwise_gateway.bodies import Resolved
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.readable_json import readable
-from turnwise_gateway.routes.runs import known_form, wake
+from turnwise_gateway.routes.runs import Cursor, known_form, wake
 from turnwise_gateway.views import run_view, when
 
 logger = logging.getLogger(__name__)
@@ -37,14 +38,31 @@ _NAMES = ("$tool", "request", "purpose", "id")
 
 
 @router.get("", dependencies=[READS], responses=problems(422, 503))
-def list_inbox(gateway: Here, limit: Annotated[int, Query(ge=1, le=200)] = 100) -> Page[Item]:
+def list_inbox(gateway: Here, cursor: Cursor = None, limit: Annotated[int, Query(ge=1, le=200)] = 100) -> Page[Item]:
     """Open questions and parked asks, oldest first."""
-    items: list[QuestionView | ParkedView] = [
-        *(_question(gateway, ask) for ask in gateway.record.open_questions(limit=limit)),
-        *(_parked(ask) for ask in gateway.record.parked_asks(limit=limit)),
+    after = None if cursor is None else InboxPlace.of_cursor(cursor)
+    found = [
+        *gateway.record.open_questions(limit + 1, after=after),
+        *gateway.record.parked_asks(limit + 1, after=after),
     ]
-    items.sort(key=lambda item: item.asked_at if isinstance(item, QuestionView) else item.parked_at)
-    return Page(items=items[:limit])
+    found.sort(key=_place)
+    shown = found[:limit]
+    return Page(
+        items=[_question(gateway, ask) if ask.parked_at is None else _parked(ask) for ask in shown],
+        next_cursor=_place(shown[-1]).cursor if len(found) > limit else None,
+    )
+
+
+def _place(ask: AskRecord) -> InboxPlace:
+    return InboxPlace(at=ask.created_at if ask.parked_at is None else ask.parked_at, ask_id=ask.id)
+
+
+@router.get("/count", dependencies=[READS], responses=problems(503))
+def count_inbox(gateway: Here) -> InboxCountView:
+    """The number of open questions and parked asks: for those who look often."""
+    count = gateway.record.inbox_count()
+    latest = None if count.latest_at is None else when(count.latest_at)
+    return InboxCountView(questions=count.questions, parked=count.parked, latest_at=latest)
 
 
 @router.post("/{item_id}", dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
@@ -16,9 +17,11 @@ from turnwise.api.runs import RunView, RunWithTree, Status
 from turnwise.base.ids import new_id
 from turnwise.base.waits import HumanWait
 from turnwise.bus.envelope import CancelNotice
-from turnwise.errors import BrokerUnavailableError, InvalidRequestError, NotFoundError, UnknownTaskError
+from turnwise.errors import BrokerUnavailableError, InvalidRequestError, NotFoundError
+from turnwise.messages.given_history import with_history
 from turnwise.messages.wire import encode_document
 from turnwise.observability.telemetry.context import current_traceparent
+from turnwise.processes.new_runs import limits_of_run, version_of_run
 from turnwise.record.runs.records import NewRun, RunFilter, RunRecord
 from turnwise.record.runs.wait_facts import LIMIT_CODES, Situation
 from turnwise.record.states import RunStatus
@@ -27,12 +30,13 @@ from turnwise.serving.moves.permits import permit
 from turnwise.tasks.entry import document_of
 from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.bodies import RunChange, Submission
-from turnwise_gateway.gateway import Gateway, Here
+from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.idempotency import LONGEST, PRINTABLE
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.request_metrics import ARRIVED
 from turnwise_gateway.http.root_path import public
 from turnwise_gateway.views import fresh, run_view, run_with_tree
+from turnwise_gateway.webhooks import new_webhook, told
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +73,7 @@ async def submit(
     gateway: Here,
     request: Request,
     response: Response,
+    caller: Who,
     idempotency_key: IdempotencyKey = None,
     wait: Annotated[float, Query(ge=0, le=_MAX_WAIT, allow_inf_nan=False, description="Seconds.")] = 0,
     watch: Annotated[bool, Query(description="The event stream will be opened at once.")] = False,
@@ -81,58 +86,66 @@ async def submit(
     run_id = new_id("run")
     if watch:
         await gateway.watch.expect(run_id)
-    run = await run_in_threadpool(_submit, gateway, body, idempotency_key, run_id)
+    accept = submit_without_move if watch else submit_with_move
+    if body.webhook is None:
+        webhook = None
+    else:
+        webhook = await run_in_threadpool(new_webhook, gateway, body.webhook, caller.name)
+    new = replace(new_run(gateway, body, run_id, idempotency_key), webhook=webhook)
+    run = await run_in_threadpool(accept, gateway, new)
     gateway.observers.run_accepted(run, time.monotonic() - request.scope[ARRIVED])
     if wait:
         await _wait(gateway, request, run, wait)
     response.headers["Location"] = public(f"/v1/runs/{run.id}")
     # Of a run that was just accepted no more is known than it says itself, so nothing is read.
     begun = wait or run.started_at is not None
-    return run_view(await run_in_threadpool(gateway.situation, run.id) if begun else fresh(run))
+    view = run_view(await run_in_threadpool(gateway.situation, run.id) if begun else fresh(run))
+    return view.model_copy(update={"webhook": told(webhook)}) if run.id == run_id else view
 
 
-def _submit(gateway: Gateway, body: Submission, key: str | None, run_id: str) -> RunRecord:
-    app, settings, limits = gateway.app, gateway.settings, body.limits
-    version = version_of(gateway, body.version)
-    if version == app.version and body.task not in app.tasks:
-        known = ", ".join(app.tasks) or "none"
-        raise UnknownTaskError(f"application {app.name!r} has no task {body.task!r}; it has: {known}")
-    run, created = gateway.record.submit(
-        NewRun(
-            id=run_id,
-            task=body.task,
-            version=version,
-            # What came over HTTP a human may have typed, so it is tainted.
-            message=encode_document(document_of(body.message)),
-            priority=body.priority,
-            tags=tuple(body.tags),
-            metadata=body.metadata,
-            session_id=body.session_id,
-            max_cost=settings.max_cost if limits.max_cost is None else limits.max_cost,
-            max_tokens=settings.max_tokens if limits.max_tokens is None else limits.max_tokens,
-            turns=limits.turns,
-            on_limit=limits.on_limit,
-            max_turns=settings.max_turns,
-            deadline=settings.run_deadline if limits.deadline is None else limits.deadline,
-            idempotency_key=key,
-            body_hash=body.digest() if key else None,
-            traceparent=current_traceparent(),
-        )
-    )
+def submit_with_move(gateway: Gateway, new: NewRun) -> RunRecord:
+    """Keep the run, with its first move where this process may make it."""
+    run, created, moved = gateway.first_moves.submit(gateway.record, new, gateway.bus, gateway.observers)
+    if created and moved is None:
+        wake(gateway, run)
+    return run
+
+
+def submit_without_move(gateway: Gateway, new: NewRun) -> RunRecord:
+    """Leave the first move to a coordinator: meanwhile workers hear that the run is watched."""
+    run, created = gateway.record.submit(new)
     if created:
         wake(gateway, run)
     return run
 
 
-def version_of(gateway: Gateway, wanted: str | None) -> str:
-    """The version of the application that a new run is for."""
-    own = gateway.app.version
-    if wanted not in (None, own) and not gateway.settings.pinned:
-        raise InvalidRequestError(
-            f"the run is for version {wanted!r}, but this server has version {own!r} and TURNWISE_VERSION_POLICY is "
-            "adopt, so that any process may take any run; leave the version out"
-        )
-    return wanted or own
+def new_run(gateway: Gateway, body: Submission, run_id: str, key: str | None = None) -> NewRun:
+    """The run that a body asks for; raises `UnknownTaskError` and `InvalidRequestError`."""
+    settings, limits = gateway.settings, body.limits
+    version = version_of_run(settings, gateway.app, body.version, body.task)
+    return NewRun(
+        id=run_id,
+        task=body.task,
+        version=version,
+        # A message over HTTP is tainted: a human may have typed it.
+        message=with_history(encode_document(document_of(body.message)), [one.given() for one in body.history]),
+        priority=body.priority,
+        tags=tuple(body.tags),
+        metadata=body.metadata,
+        session_id=body.session_id,
+        **limits_of_run(
+            settings,
+            max_cost=limits.max_cost,
+            max_tokens=limits.max_tokens,
+            turns=limits.turns,
+            on_limit=limits.on_limit,
+            deadline=limits.deadline,
+            can_wait=limits.can_wait,
+        ),
+        idempotency_key=key,
+        body_hash=body.digest() if key else None,
+        traceparent=current_traceparent(),
+    )
 
 
 def wake(gateway: Gateway, run: RunRecord) -> None:
@@ -167,21 +180,37 @@ def _asks_a_human(run: RunRecord) -> bool:
 @router.get("", dependencies=[READS], responses=problems(422, 503))
 def list_runs(
     gateway: Here,
+    q: Annotated[
+        str | None,
+        Query(
+            min_length=1,
+            max_length=200,
+            pattern=PRINTABLE,
+            description="Searched in ids of runs and sessions, and in messages, whatever its case.",
+        ),
+    ] = None,
     status: Status | None = None,
     task: Filter = None,
     tag: Filter = None,
     session: Filter = None,
+    batch: Filter = None,
     created_after: datetime | None = None,
     created_before: datetime | None = None,
     cursor: Cursor = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Page[RunView]:
-    """Runs, newest first."""
+    """Runs, newest first.
+
+    A search looks through at most 5,000 runs, for about a second: `next_cursor` continues it, also after a page that
+    has fewer items than `limit`, or none.
+    """
     filters = RunFilter(
+        text=q,
         status=status,
         task=task,
         tag=tag,
         session_id=session,
+        batch=batch,
         created_after=seconds_of(created_after, "created_after"),
         created_before=seconds_of(created_before, "created_before"),
     )

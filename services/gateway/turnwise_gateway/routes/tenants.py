@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from turnwise.api.access import TenantLimitsView, TenantView
+from turnwise.api.access import TenantLimitsView, TenantUseView, TenantView, TenantWithUse
 from turnwise.api.pages import Page
+from turnwise.api.runs import RunOutlineView, Status
 from turnwise.errors import NotFoundError
 from turnwise.processes.settings import ServiceSettings
+from turnwise.record.budgets.usage import UsageRow
+from turnwise.record.runs.outlines import OutlineFilter
 from turnwise.record.tenants.tenant import TenantLimits, is_tenant
 from turnwise.record.tenants.tenants import TenantRecord
 from turnwise_gateway.access.scopes import ADMINISTERS, OPERATES
@@ -18,7 +23,8 @@ from turnwise_gateway.bodies import TenantChange
 from turnwise_gateway.gateway import Administered, Operated
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.routes.keys import After, Limit
-from turnwise_gateway.views import money, when
+from turnwise_gateway.routes.runs import Filter, seconds_of
+from turnwise_gateway.views import money, outline_view, when
 
 router = APIRouter(prefix="/v1/tenants", tags=["access"])
 
@@ -44,10 +50,41 @@ def list_tenants(gateway: Administered, cursor: After = None, limit: Limit = 100
 
 
 @router.get("/{tenant_id}", dependencies=[ADMINISTERS], responses=problems(404, 503))
-def show_tenant(tenant_id: Named, gateway: Administered) -> TenantView:
-    """Return what the tenant may use. A tenant that has no limits of its own has those of the installation."""
+def show_tenant(tenant_id: Named, gateway: Administered) -> TenantWithUse:
+    """Return what the tenant may use, and has used. One that has no limits of its own has the installation's."""
     found = gateway.record.find_tenant(tenant_id)
-    return _view(found, gateway.settings) if found is not None else _unset(tenant_id, gateway.settings)
+    view = _view(found, gateway.settings) if found is not None else _unset(tenant_id, gateway.settings)
+    today = datetime.now(UTC).date()
+    month = gateway.record.usage_of(tenant_id, today.replace(day=1), today)
+    day_cost, day_tokens = _sum([row for row in month if row.day == today.isoformat()])
+    month_cost, month_tokens = _sum(month)
+    used = TenantUseView(day_cost=day_cost, day_tokens=day_tokens, month_cost=month_cost, month_tokens=month_tokens)
+    return TenantWithUse(**view.model_dump(), used=used)
+
+
+@router.get("/{tenant_id}/runs", dependencies=[ADMINISTERS], responses=problems(404, 422, 503))
+def list_outlines(
+    tenant_id: Named,
+    gateway: Administered,
+    status: Status | None = None,
+    task: Filter = None,
+    created_after: datetime | None = None,
+    created_before: datetime | None = None,
+    cursor: After = None,
+    limit: Limit = 50,
+) -> Page[RunOutlineView]:
+    """Runs of the tenant, newest first: how they stand and what they cost, and nothing that anyone wrote."""
+    filters = OutlineFilter(
+        status=status,
+        task=task,
+        created_after=seconds_of(created_after, "created_after"),
+        created_before=seconds_of(created_before, "created_before"),
+    )
+    found = gateway.record.outlines(tenant_id, filters, cursor, limit + 1)
+    return Page(
+        items=[outline_view(one) for one in found[:limit]],
+        next_cursor=found[limit - 1].id if len(found) > limit else None,
+    )
 
 
 @router.put("/{tenant_id}", dependencies=[ADMINISTERS, OPERATES], responses=problems(400, 404, 413, 415, 422, 503))
@@ -64,6 +101,12 @@ def _view(tenant: TenantRecord, settings: ServiceSettings) -> TenantView:
         limits=_in_force(tenant.limits, settings),
         updated_at=when(tenant.updated_at),
     )
+
+
+def _sum(rows: Sequence[UsageRow]) -> tuple[str, int]:
+    """Cost and tokens of these rows, as limits count them."""
+    cost = sum((row.cost for row in rows), Decimal(0))
+    return money(cost), sum(row.prompt_tokens + row.completion_tokens for row in rows)
 
 
 def _unset(name: str, settings: ServiceSettings) -> TenantView:

@@ -1,4 +1,4 @@
-"""Tells workers which runs are watched here, so that they stream the text of those and of no others."""
+"""Tells the other processes which runs are watched here, so that they tell of those and of no others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 
 from turnwise.bus.base import Bus
-from turnwise.bus.envelope import TextWatchNotice, WatchNotice
+from turnwise.bus.envelope import RunWatchNotice, TextWatchNotice, WatchNotice
 from turnwise.errors import BrokerUnavailableError
 
 logger = logging.getLogger(__name__)
@@ -28,15 +28,21 @@ _MOST = 1_000
 class Announcer:
     """Announces the runs in `watched()` while there are any; belongs to one event loop.
 
-    Of those that are in `eager()` as well, the text of every model is wanted.
+    Of those that are in `read()` as well, the text is wanted; of those in `eager()`, that of every model.
     """
 
     def __init__(
-        self, bus: Bus, listener: str, watched: Callable[[], Collection[str]], eager: Callable[[], Collection[str]]
+        self,
+        bus: Bus,
+        listener: str,
+        watched: Callable[[], Collection[str]],
+        read: Callable[[], Collection[str]],
+        eager: Callable[[], Collection[str]],
     ) -> None:
         self._bus = bus
         self._listener = listener
         self._watched = watched
+        self._read = read
         self._eager = eager
         self._new: set[str] = set()
         self._news = asyncio.Event()
@@ -73,15 +79,19 @@ class Announcer:
             await asyncio.sleep(_PAUSE)
 
     async def _tell(self, runs: list[str]) -> None:
-        notices: list[WatchNotice | TextWatchNotice] = [WatchNotice(listener=self._listener, runs=runs, seconds=_HOLDS)]
-        wanted = self._eager()
-        if eager := [run for run in runs if run in wanted]:
-            notices.append(TextWatchNotice(listener=self._listener, runs=eager, seconds=_HOLDS))
+        read, eager = self._read(), self._eager()
+        kinds: list[tuple[type[RunWatchNotice | WatchNotice | TextWatchNotice], list[str]]] = [
+            (RunWatchNotice, [run for run in runs if run not in read]),
+            (WatchNotice, [run for run in runs if run in read]),
+            # As well, for processes of a version that does not know this one.
+            (TextWatchNotice, [run for run in runs if run in eager]),
+        ]
+        notices = [kind(listener=self._listener, runs=meant, seconds=_HOLDS) for kind, meant in kinds if meant]
         try:
             for notice in notices:
                 await asyncio.to_thread(self._bus.notify, notice)
         except BrokerUnavailableError as error:
-            logger.debug("Workers were not told what is watched: %s", error, extra={"action": "watch_not_told"})
+            logger.debug("No one was told what is watched: %s", error, extra={"action": "watch_not_told"})
         except Exception:
             # The task has to live as long as the process.
-            logger.exception("Workers were not told what is watched", extra={"action": "announcing_failed"})
+            logger.exception("No one was told what is watched", extra={"action": "announcing_failed"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -25,6 +26,9 @@ class Watcher:
     def __init__(self) -> None:
         self.deltas: deque[TokenNotice] = deque(maxlen=_DELTAS)
         self.changed = asyncio.Event()
+        # True while the record may have something new, and the time from which on that is assumed.
+        self._news = True
+        self._look_at = 0.0
 
     async def wait(self, timeout: float) -> None:
         """Return when the run may have changed: something was told, or `timeout` seconds went by."""
@@ -33,6 +37,29 @@ class Watcher:
         except TimeoutError:
             return
         self.changed.clear()
+
+    def hear(self, notice: RunNotice | TokenNotice) -> None:
+        """Take in what was told of the run."""
+        if isinstance(notice, TokenNotice):
+            self.deltas.append(notice)
+        else:
+            self._news = True
+        self.changed.set()
+
+    def look_again(self) -> None:
+        """Note that the record has more than was read."""
+        self._news = True
+
+    def must_look(self, every: float) -> bool:
+        """Return whether to look into the record now: it has changed, or no one has looked for `every` seconds.
+
+        Pieces of answers come many times a second, and are in no record.
+        """
+        now = time.monotonic()
+        if not self._news and now < self._look_at:
+            return False
+        self._news, self._look_at = False, now + every
+        return True
 
     def take_deltas(self) -> list[TokenNotice]:
         """Return what came since the last time."""
@@ -62,7 +89,8 @@ class Watch:
         """Begin to listen; called on the event loop."""
         self._loop = asyncio.get_running_loop()
         self._subscription = self._bus.listen(self._hear)
-        self._announcer = Announcer(self._bus, self._subscription.address, self._readers.keys, self._eager.keys)
+        address = self._subscription.address
+        self._announcer = Announcer(self._bus, address, self._watchers.keys, self._readers.keys, self._eager.keys)
 
     @property
     def address(self) -> str:
@@ -92,9 +120,15 @@ class Watch:
         leave that open.
         """
         watcher = Watcher()
-        self._watchers.setdefault(run_id, set()).add(watcher)
+        watchers = self._watchers.setdefault(run_id, set())
+        watchers.add(watcher)
         if text:
-            self._read(run_id, eager)
+            self._readers[run_id] += 1
+        if text and eager:
+            self._eager[run_id] += 1
+        if self._announcer is not None and self._is_new(run_id, watchers, text, eager):
+            self._announcer.add(run_id)
+        if text:
             watcher.deltas.extend(self._given_up(run_id))
         try:
             yield watcher
@@ -128,16 +162,13 @@ class Watch:
         if eager:
             self._eager -= Counter([run_id])
 
-    def _read(self, run_id: str, eager: bool) -> None:
-        self._readers[run_id] += 1
-        if eager:
-            self._eager[run_id] += 1
-        first = self._readers[run_id] == 1 or (eager and self._eager[run_id] == 1)
-        if self._announcer is not None and first:
-            self._announcer.add(run_id)
+    def _is_new(self, run_id: str, watchers: set[Watcher], text: bool, eager: bool) -> bool:
+        """Return whether the watcher who came last wants more than the others."""
+        first = len(watchers) == 1 or (text and self._readers[run_id] == 1)
+        return first or (text and eager and self._eager[run_id] == 1)
 
     def _hear(self, notice: Notice) -> None:
-        """Called on the bus's thread; most notices are about runs that no one watches here."""
+        """Called on the bus's thread; processes of earlier versions tell of runs that no one watches here, too."""
         pieces = notice.pieces if isinstance(notice, TextNotice) else [notice]
         meant = [piece for piece in pieces if isinstance(piece, (RunNotice, TokenNotice))]
         told = [piece for piece in meant if piece.run in self._watchers]
@@ -148,6 +179,4 @@ class Watch:
     def _deliver(self, told: list[RunNotice | TokenNotice]) -> None:
         for notice in told:
             for watcher in self._watchers.get(notice.run, ()):
-                if isinstance(notice, TokenNotice):
-                    watcher.deltas.append(notice)
-                watcher.changed.set()
+                watcher.hear(notice)

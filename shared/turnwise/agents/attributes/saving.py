@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from json import dumps
+from operator import is_not
 from typing import Any
 
 from pydantic import BaseModel
@@ -74,10 +75,8 @@ def found_settings(settings: BaseModel, template: Template, unread: Unread | Non
 
 
 def _moved(own: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
-    for name, value in before.items():  # noqa: SIM110 - a generator costs more than the loop, at each turn
-        if own.get(name) is not value:
-            return True
-    return False
+    # Without a loop of Python's own, because each turn looks at all attributes of its agent.
+    return any(map(is_not, map(own.get, before), before.values()))
 
 
 class _Search:

@@ -86,8 +86,9 @@ def paying(
         most=sent.max_tokens,
         client=model,
         likely=lambda: sent.estimate or _likely_tokens(agent, sent, tools),
+        sent=(sent.messages, tools),
     )
-    return (yield from reserving(call, context[GATE]))
+    return reserving(call, context[GATE])
 
 
 def most_used(

@@ -36,10 +36,12 @@ _ONE_TOOL = "ERROR: Use ONE tool at a time!"
 _ONE_SIGNAL = "ERROR: Please use ONE tool at a time!"
 
 
-def answer(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
+def answer(agent: ChatAgent, doc: ChatDocument | None) -> Steps[ChatDocument | None]:
     """Return what AGENT says to `doc`: the results of its tools, an explanation of bad ones, or the fallback's
-    answer.
+    answer. None without a message.
     """
+    if doc is None:
+        return None
     try:
         result = yield from _answered(agent, doc)
     except BaseException as error:
@@ -57,7 +59,7 @@ def _answered(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]
         result = yield from _as_document(agent, value, None, doc)
     else:
         result = yield from handled(agent, doc)
-    return None if result is None else _finished(agent, result, doc)
+    return None if result is None else matched(agent, result, doc)
 
 
 def handled(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
@@ -118,7 +120,7 @@ def own_code(agent: ChatAgent, name: str, call: Effect) -> Steps[Any]:
     return (yield from on_copied_state(agent, call))
 
 
-def _finished(agent: ChatAgent, result: ChatDocument, doc: ChatDocument) -> ChatDocument:
+def matched(agent: ChatAgent, result: ChatDocument, doc: ChatDocument) -> ChatDocument:
     """Match the result to the API calls that it answers, and mark who put tools into it."""
     if result is not doc and result.metadata.sender == Entity.AGENT:
         if result.tool_messages:
@@ -129,7 +131,8 @@ def _finished(agent: ChatAgent, result: ChatDocument, doc: ChatDocument) -> Chat
             )
         if doc.function_call is not None and not result.metadata.sender_name:
             result.metadata.sender_name = doc.function_call.name
-        result.metadata.tool_ids = list(doc.metadata.tool_ids)
+        if doc.metadata.tool_ids or result.metadata.tool_ids:
+            result.metadata.tool_ids = list(doc.metadata.tool_ids)
     return result
 
 
@@ -157,8 +160,8 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
     limit = tool.private_default("_max_result_tokens")
     if limit:
         result.content = shortened(result.content, limit)
-    if result is not doc:
-        result.metadata.max_retained_tokens = of_results([(tool, result.content)])
+    if result is not doc and (kept := of_results([(tool, result.content)])) != result.metadata.max_retained_tokens:
+        result.metadata.max_retained_tokens = kept
     if untrusted(doc) and (steers(tool) or unpacked(result, [tool], agent.toolbox.sets)):
         # What an orchestration tool says is what it was given, as is a tool within a tool: as tainted as that was.
         result.metadata.tainted = True

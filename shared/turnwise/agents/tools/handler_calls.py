@@ -17,7 +17,7 @@ from turnwise.agents.retries import CallRetries, Failure, call_retries, waiting,
 from turnwise.base.call_context import CallContext, CallPart, current_call
 from turnwise.base.cancellation import Cancellation, current_cancellation
 from turnwise.base.ids import new_id
-from turnwise.base.sync_async import Effect, Steps, finished
+from turnwise.base.sync_async import Effect, Steps, finished, is_unfinished
 from turnwise.errors import CallTimeoutError, ConfigurationError, ToolOutcomeUnknownError
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
 from turnwise.models.retry_policy import ErrorKind, RetryPolicy, kind_of_handler_error
@@ -81,15 +81,18 @@ class HandlerCalls:
     """
 
     def __init__(self, key: str = "", *, within: HandlerCall | None = None) -> None:
-        self._stem = Stem(key, within)
+        self._key, self._within = key, within
+        self._stem: Stem | None = None
         self._last = 0
 
     def within(self, call: CallContext) -> CallContext:
         """Return the context in which this numbers the calls of handlers."""
-        return call.but(CALLS, self).but(RUNNING, None)
+        return call.having({CALLS: self, RUNNING: None})
 
     def next(self, tool: str, effect: ToolEffect, arguments: ToolMessage | None = None) -> HandlerCall:
         """The next call."""
+        if self._stem is None:
+            self._stem = Stem(self._key, self._within)
         self._last += 1
         return HandlerCall(self._stem, self._last, tool, effect, arguments)
 
@@ -148,25 +151,26 @@ def _tried(
     agent: ChatAgent, this: HandlerCall, call: Effect, calls: HandlerCalls, context: CallContext, *, nested: bool
 ) -> Steps[Any]:
     """Return what the handler returns, called as often as its tool allows."""
-    tool = this.arguments
-    policy: RetryPolicy = (tool.private_default("_retry") if tool is not None else None) or RetryPolicy.NEVER
-    limit = (tool.private_default("_timeout") if tool is not None else None) or agent.config.answer_timeout
-    # Only the whole answer of an agent can be deferred, so what is called by a handler is tried again in its place.
-    counted = CallRetries() if nested else call_retries(context)
+    tool = type(this.arguments) if this.arguments is not None else ToolMessage
+    policy = tool._retry or RetryPolicy.NEVER
+    limit = tool._timeout or agent.config.answer_timeout
     before: dict[ErrorKind, int] = {}
     undo = _undo(agent) if policy is not RetryPolicy.NEVER else ()
     while True:
         try:
             with executing(agent, this) as spot:
-                value = yield from within(
-                    context, limit, f"the handler of the tool {this.tool!r}", on_copied_state(agent, call)
-                )
+                steps = on_copied_state(agent, call)
+                if limit is not None:
+                    steps = within(context, limit, f"the handler of the tool {this.tool!r}", steps)
+                value = yield from steps
                 executed(spot, value)
             return value
         except Exception as error:
             kind, wait = kind_of_handler_error(error), None
             if kind is not None and policy.covers(kind):
                 key = f"{this.tool}#{this.no}"
+                # Only the whole answer of an agent can be deferred, so what a handler calls is tried again in place.
+                counted = CallRetries() if nested else call_retries(context)
                 wait = counted.next(Failure(agent=agent.id, call=key, kind=kind, error=error, policy=policy), before)
             if wait is None:
                 if this.effect == "once" and _leaves_unknown(error, timed=limit is not None):
@@ -204,7 +208,7 @@ def on_copied_state(agent: ChatAgent, call: Effect) -> Steps[Any]:
     agent.state = _copy(agent, before)
     try:
         value = yield call
-        return (yield from finished(value))
+        return (yield from finished(value)) if is_unfinished(value) else value
     except BaseException:
         agent.state = before
         raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin
 
@@ -205,12 +205,14 @@ def _is_async(method: Callable[..., Any]) -> bool:
 def _bound(
     method: Callable[..., Any], first: tuple[Any, ...], agent: ChatAgent, doc: ChatDocument | None
 ) -> Callable[[], Any]:
-    offered: dict[str, Callable[[], Any]] = {"agent": lambda: agent, "chat_doc": lambda: doc, "idempotency_key": _key}
     function = getattr(method, "__func__", None)
     kind: Any = type(agent)  # of a class, mypy does not see that it is hashable
-    of_tool = not any(isinstance(item, ToolMessage) for item in first)
+    of_tool = not (first and isinstance(first[0], ToolMessage))
     skip = len(first) + (function is not None)
     wanted = _wanted(function if function is not None else method, skip, kind, of_tool)
+    if not wanted:
+        return partial(method, *first)
+    offered: dict[str, Callable[[], Any]] = {"agent": lambda: agent, "chat_doc": lambda: doc, "idempotency_key": _key}
     # Called late, because the key is that of the call.
     return lambda: method(*first, **{parameter: offered[kind]() for parameter, kind in wanted.items()})
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.messages.tool_parsing import Found, accepts, find_tools, tool_attempt
+from turnwise.messages.tool_parsing import NOTHING_FOUND, Found, accepts, find_tools, may_hold_tools, tool_attempt
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 def found_in(agent: ChatAgent, doc: ChatDocument) -> Found:
     """The tools in a message, as this agent sees them."""
-    return find_tools(doc, agent.facts())
+    # First the test that most texts settle: the facts take longer to gather.
+    return find_tools(doc, agent.facts()) if may_hold_tools(doc, agent.toolbox.sets) else NOTHING_FOUND
 
 
 def get_tool_messages(agent: ChatAgent, msg: str | ChatDocument | None, all_tools: bool = False) -> list[ToolMessage]:

@@ -75,11 +75,22 @@ class Toolbox:
         self._sets = None
 
     def copy(self) -> Toolbox:
-        other = Toolbox()
+        other = object.__new__(Toolbox)
         other.known, other.usable, other.handled = dict(self.known), set(self.usable), set(self.handled)
         other.bare, other.addressed, other.fallback_of = set(self.bare), set(self.addressed), self.fallback_of
         other._sets = self._sets
         return other
+
+    def says_as(self, other: Toolbox) -> bool:
+        """Return whether both boxes dump the same."""
+        return (
+            self.usable == other.usable
+            and self.handled == other.handled
+            and self.known.keys() == other.known.keys()
+            and self.bare == other.bare
+            and self.addressed == other.addressed
+            and self.fallback_of == other.fallback_of
+        )
 
     def dump(self) -> dict[str, list[str]]:
         """The names in the three sets, sorted, and what else was said of tools when they were enabled."""

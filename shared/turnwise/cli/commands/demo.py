@@ -25,7 +25,8 @@ def demo(
 ) -> None:
     """Watch a support desk of several agents work through a file of tickets.
 
-    Without OPENAI_API_KEY a scripted model answers. Nothing is kept, except for the desk's books where
+    Without OPENAI_API_KEY a scripted model answers. On a terminal the desk stays open after the last ticket, for a
+    look at its runs in the browser, until Ctrl-C; not with --yes. Nothing is kept, except for the desk's books where
     TURNWISE_DEMO_DIR names a directory for them.
 
     Example: turnwise demo --limit 5

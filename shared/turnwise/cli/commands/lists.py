@@ -39,6 +39,9 @@ def runs(
     older_than: OlderThan = None,
     created_after: CreatedAfter = None,
     created_before: CreatedBefore = None,
+    search: Annotated[
+        str | None, typer.Option("--search", metavar="TEXT", help="Only runs with that text in an id or a message.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=200, help="How many, the newest first.")] = 20,
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
@@ -51,6 +54,7 @@ def runs(
     from turnwise.cli.text.runs import print_runs
 
     chosen = selection(
+        q=search,
         status=status,
         task=task,
         tag=tag,
@@ -61,6 +65,9 @@ def runs(
     )
     with connect(url) as client:
         page = client.runs(**chosen, limit=limit)
+        while search and page.next_cursor and len(page.items) < limit:  # a search ends a page early, to be bounded
+            more = client.runs(**chosen, limit=limit - len(page.items), cursor=page.next_cursor)
+            page = more.model_copy(update={"items": [*page.items, *more.items]})
     if as_json:
         typer.echo(_json(json_of(page)))
     elif page.items:

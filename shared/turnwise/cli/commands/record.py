@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -58,9 +58,11 @@ def purge(
         free, kept = store.count_old_runs(retention)
         if not dry_run:
             free = _delete(store, retention, batch, sum(free.values()))
-        told = {"dry_run": dry_run, "runs": free, "kept": kept, "budgets": 0}
+        told: dict[str, Any] = {"dry_run": dry_run, "runs": free, "kept": kept, "budgets": 0, "batches": 0}
         if not dry_run:
             told["budgets"] = store.forget_old_budgets()
+            while deleted := store.purge_batches(retention.older_than):
+                told["batches"] += deleted
     typer.echo(json.dumps(told) if as_json else _sentence(free, kept, dry_run))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from turnwise.cli.completion import complete_run
 from turnwise.cli.options import DEFAULT_URL, JsonOption, RunArgument, UrlOption, usd
 from turnwise.cli.selection import (
     CreatedAfter,
@@ -47,7 +48,10 @@ def register(app: typer.Typer) -> None:
 
 
 def retry(
-    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Id of the run; or choose runs by options.")] = None,
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="RUN", help="Id of the run; or choose runs by options.", autocompletion=complete_run),
+    ] = None,
     status: StatusOption = None,
     error: ErrorOption = None,
     since: Since = None,
@@ -108,7 +112,7 @@ def fork(
         int, typer.Option(metavar="EVENT", min=1, help="The event after which the fork continues by itself.")
     ],
     message: Annotated[
-        str | None, typer.Option(help="Answers the question that is open there; at event 1, the first message.")
+        str | None, typer.Option(help="The answer of whoever is asked there; at event 1, the first message.")
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model of all its agents, in place of their own.")] = None,
     session: Annotated[str | None, typer.Option(metavar="ID", help="A new session that begins with the fork.")] = None,

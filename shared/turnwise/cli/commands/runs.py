@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from turnwise.cli.commands.lists import runs
+from turnwise.cli.completion import complete_run, complete_task
 from turnwise.cli.options import DEFAULT_URL, JsonOption, RunArgument, SessionOption, UrlOption, usd
 from turnwise.cli.selection import (
     CreatedAfter,
@@ -27,7 +28,9 @@ from turnwise.cli.selection import (
 )
 from turnwise.cli.text.messages import as_json as json_of
 
-TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="Name of a task of the application.")]
+TaskArgument = Annotated[
+    str, typer.Argument(metavar="TASK", help="Name of a task of the application.", autocompletion=complete_task)
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -57,9 +60,15 @@ def submit(
     turns: Annotated[int | None, typer.Option(help="Limit of turns of the task.")] = None,
     deadline: Annotated[float | None, typer.Option(help="Limit in seconds from now.")] = None,
     on_limit: Annotated[str | None, typer.Option(help="At a limit of cost or tokens: end, or wait for more.")] = None,
+    can_wait: Annotated[
+        float | None, typer.Option(help="Seconds that a model's call may wait for a batch, at half the price.")
+    ] = None,
     session: SessionOption = None,
     version: Annotated[
         str | None, typer.Option(help="Version of the application, where runs are pinned to versions.")
+    ] = None,
+    webhook: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where events of the run are sent; its secret is shown once.")
     ] = None,
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
@@ -82,9 +91,13 @@ def submit(
             turns=turns,
             deadline=deadline,
             on_limit=on_limit,
+            can_wait=can_wait,
             session_id=session,
             version=version,
+            webhook=webhook,
         )
+        if run.webhook is not None and not as_json:
+            typer.echo(f"Events are signed with {run.webhook.secret}, which is not shown again.", err=True)
         if wait:
             raise typer.Exit(follow(client, run.id, as_json=as_json))
         typer.echo(_json(json_of(run)) if as_json else run.id)
@@ -108,7 +121,10 @@ def chat(
         str | None, typer.Argument(metavar="[MESSAGE]", help="The first message; asked for if left out.")
     ] = None,
     session: SessionOption = None,
-    run: Annotated[str | None, typer.Option("--run", metavar="RUN", help="Continue a run that has not ended.")] = None,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", metavar="RUN", help="Continue a run that has not ended.", autocompletion=complete_run),
+    ] = None,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
     """Talk with a task: answer its questions, and send more messages to one that keeps its conversation.
@@ -192,7 +208,10 @@ def answer(
 
 
 def cancel(
-    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Id of the run; or choose runs by options.")] = None,
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="RUN", help="Id of the run; or choose runs by options.", autocompletion=complete_run),
+    ] = None,
     status: StatusOption = None,
     task: TaskOption = None,
     tag: TagOption = None,

@@ -62,6 +62,7 @@ def _greet(settings: ServiceSettings, app: App, url: str) -> None:
         _listening(url)
         return
     typer.echo(f"Turnwise serves {app.name} (tasks: {', '.join(app.tasks)})")
+    typer.echo(f"  console   {url}{settings.root_path}/")
     typer.echo(f"  URL       {url}")
     typer.echo(f"  API       {url}/docs")
     typer.echo(f"  database  {settings.database_url}")

@@ -16,6 +16,7 @@ from rich.text import Text
 from turnwise.cli.demo.desk import open_desk
 from turnwise.cli.demo.ticket_workers import DemoWorkers, Happened, Lost, News, Question, Worked
 from turnwise.cli.group import FAILED
+from turnwise.cli.signals import wait_for_stop
 from turnwise.cli.text.console import console
 from turnwise.cli.text.messages import money, shorten
 from turnwise.demo.tickets import Ticket
@@ -27,12 +28,17 @@ _STYLES = {"answered": "green", "refunded": "cyan", "declined": "yellow", "escal
 
 
 def run_demo(tickets: Sequence[Ticket], *, approve_all: bool, concurrency: int) -> int:
-    """Work on the tickets; the exit code: 0, 1 if a run failed, 130 after Ctrl-C."""
+    """Work on the tickets; the exit code: 0, 1 if a run failed, 130 after Ctrl-C while they are worked on.
+
+    On a terminal the desk then stays open, for the console, until Ctrl-C; a script continues at once.
+    """
     configure_logging("console", "WARNING")
     human = None if approve_all or not sys.stdin.isatty() else _typed
+    stays = human is not None and sys.stdout.isatty()
     out = console()
     with open_desk(concurrency) as desk:
-        out.print(f"A support desk at {desk.url}, model {desk.model}, {len(tickets)} tickets.\n")
+        out.print(f"A support desk at {desk.url}, model {desk.model}, {len(tickets)} tickets.")
+        out.print(f"The console, to watch them in a browser: {desk.url}/\n")
         session = Session(out, tickets, human)
         workers = DemoWorkers(desk.url, tickets, concurrency)
         workers.start()
@@ -43,6 +49,9 @@ def run_demo(tickets: Sequence[Ticket], *, approve_all: bool, concurrency: int) 
             session.print_table()
             return _INTERRUPTED
         session.print_table()
+        if stays:
+            out.print(f"\nThe desk stays open, with every run at {desk.url}/ to look at. Ctrl-C ends it.")
+            wait_for_stop()
     return FAILED if session.failed else 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from turnwise.app import App
-from turnwise.cli.doctor import access, addresses, application, broker, database, fleet, models, upkeep
+from turnwise.cli.doctor import access, addresses, application, batches, broker, database, fleet, models, upkeep
 from turnwise.cli.doctor.finding import Finding, guarded, note, ok
 from turnwise.processes.settings import ServiceSettings, load_settings
 
@@ -52,4 +52,5 @@ def _of_record(settings: ServiceSettings, app: App | None) -> Iterator[Finding]:
         yield from guarded("fleet", fleet.check(store, settings))
         if app is not None:
             yield from guarded("versions", application.check_versions(app, store, settings))
+        yield from guarded("batches of providers", batches.check(store, app, settings))
         yield from guarded("retention", upkeep.check_retention(store, settings))

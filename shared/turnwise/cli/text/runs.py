@@ -117,6 +117,7 @@ _SHORT: dict[str, Callable[[Mapping[str, object]], str]] = {
     "human": lambda why: f"a human, asked by {why['task']}",
     "retry": _retry,
     "provider": lambda why: f"the provider of {why.get('model') or 'its model'}: {why.get('limit') or 'a limit'}",
+    "provider_batch": lambda why: f"a batch of the provider of {why.get('model') or 'its model'}",
     "outage": lambda why: f"the provider of {why.get('model') or 'its model'}, which does not answer",
     "budget": lambda why: f"budget: {why.get('limit') or 'a limit'} of {why.get('scope') or 'the run'}",
     "parked": lambda why: f"a decision on {why.get('tool') or why.get('agent')}, which is parked",

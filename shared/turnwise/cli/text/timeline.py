@@ -21,6 +21,7 @@ SIGNS = {
     "tool": ("▓", "blue"),
     "human": ("h", "magenta"),
     "provider": ("p", "red"),
+    "batch": ("B", "yellow"),
     "outage": ("o", "red"),
     "budget": ("b", "red"),
     "retry": ("r", "red"),

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from decimal import Decimal
+from typing import Literal
 
-from turnwise.api.access import AuditView, KeyView, NewKeyView, TenantView, UsageReport
+from turnwise.api.access import (
+    AuditView,
+    CallerView,
+    KeyView,
+    NewKeyView,
+    SpendersView,
+    TenantView,
+    TenantWithUse,
+    UsageReport,
+)
 from turnwise.api.pages import Page
-from turnwise.client.request import Request, given, model, money, path_of
+from turnwise.api.runs import RunOutlineView
+from turnwise.client.request import Request, given, model, moment, money, path_of
+
+
+def caller() -> Request[CallerView]:
+    """Return whom the server takes you for: tenant, scopes, and when the key or token ends."""
+    return Request(method="GET", path=path_of("sign-in"), read=model(CallerView))
 
 
 def create_key(
@@ -59,9 +76,9 @@ def tenants(*, cursor: str | None = None, limit: int = 100) -> Request[Page[Tena
     return Request(method="GET", path=path_of("tenants"), read=model(Page[TenantView]), params=params)
 
 
-def tenant(tenant_id: str) -> Request[TenantView]:
-    """Return what a tenant may use: `own_limits`, and the `limits` that are in force."""
-    return Request(method="GET", path=path_of("tenants", tenant_id), read=model(TenantView))
+def tenant(tenant_id: str) -> Request[TenantWithUse]:
+    """Return what a tenant may use: `own_limits`, the `limits` that are in force, and what it has `used` of them."""
+    return Request(method="GET", path=path_of("tenants", tenant_id), read=model(TenantWithUse))
 
 
 def set_tenant(
@@ -86,10 +103,49 @@ def set_tenant(
     return Request(method="PUT", path=path_of("tenants", tenant_id), read=model(TenantView), body=body)
 
 
+def outlines(
+    tenant_id: str,
+    *,
+    status: str | None = None,
+    task: str | None = None,
+    created_after: datetime | str | None = None,
+    created_before: datetime | str | None = None,
+    cursor: str | None = None,
+    limit: int = 50,
+) -> Request[Page[RunOutlineView]]:
+    """Return a page of a tenant's runs, newest first, without anything that anyone wrote. For administrators."""
+    params = given(
+        status=status,
+        task=task,
+        created_after=moment(created_after),
+        created_before=moment(created_before),
+        cursor=cursor,
+        limit=limit,
+    )
+    path = path_of("tenants", tenant_id, "runs")
+    return Request(method="GET", path=path, read=model(Page[RunOutlineView]), params=params)
+
+
 def usage(first: str | None = None, last: str | None = None, *, tenant: str | None = None) -> Request[UsageReport]:
     """Return the spend between two days (2026-11-22, UTC) by day, task and model; by default of this month."""
     params = given(first=first, last=last, tenant=tenant)
     return Request(method="GET", path=path_of("usage"), read=model(UsageReport), params=params)
+
+
+def spenders(
+    by: Literal["task", "model", "tenant"] = "task",
+    *,
+    first: str | None = None,
+    last: str | None = None,
+    fleet: bool = False,
+    limit: int = 10,
+) -> Request[SpendersView]:
+    """Return the tasks, models or tenants that cost the most between two days, the dearest first.
+
+    Of the caller's tenant; operators may ask for the whole `fleet`. By default of this month.
+    """
+    params = given(by=by, first=first, last=last, fleet="true" if fleet else None, limit=limit)
+    return Request(method="GET", path=path_of("usage", "top"), read=model(SpendersView), params=params)
 
 
 def audit(*, cursor: str | None = None, limit: int = 100) -> Request[Page[AuditView]]:

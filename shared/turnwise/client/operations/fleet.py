@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
+from turnwise.api.catalogue import TaskDetail
 from turnwise.api.fleet import HealthView, PauseKind, PauseView, QueueView, TaskView, WorkerView
 from turnwise.api.pages import Page
-from turnwise.client.request import Request, given, items, model, path_of, text
+from turnwise.api.providers import ProviderView
+from turnwise.api.series import SeriesView
+from turnwise.client.request import Request, given, items, model, moment, path_of, text
 
 
 def tasks() -> Request[list[TaskView]]:
@@ -12,14 +17,46 @@ def tasks() -> Request[list[TaskView]]:
     return Request(method="GET", path=path_of("tasks"), read=items(Page[TaskView]))
 
 
+def task(name: str) -> Request[TaskDetail]:
+    """Return a task with its sub-tasks, its agents and models, and their tools with schemas and effects."""
+    return Request(method="GET", path=path_of("tasks", name), read=model(TaskDetail))
+
+
 def workers() -> Request[list[WorkerView]]:
     """Return the worker processes that serve the application, newest first."""
     return Request(method="GET", path=path_of("workers"), read=items(Page[WorkerView]))
 
 
-def queues() -> Request[list[QueueView]]:
-    """Return the queues that hold asks for responders: how many each holds, how long the oldest has waited."""
-    return Request(method="GET", path=path_of("queues"), read=items(Page[QueueView]))
+def queues(*, fleet: bool = False) -> Request[list[QueueView]]:
+    """Return the queues that hold asks for responders: how many each holds, how long the oldest has waited.
+
+    The asks are those of the caller's tenant, or for operators with `fleet` those of all.
+    """
+    params = given(fleet="true" if fleet else None)
+    return Request(method="GET", path=path_of("queues"), read=items(Page[QueueView]), params=params)
+
+
+def providers(*, fleet: bool = False) -> Request[list[ProviderView]]:
+    """Return the providers that have limits, do not answer, or are waited for; operators may see the whole `fleet`."""
+    params = given(fleet="true" if fleet else None)
+    return Request(method="GET", path=path_of("providers"), read=items(Page[ProviderView]), params=params)
+
+
+def series(
+    *,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    step: int | None = None,
+    tenant: str | None = None,
+    fleet: bool = False,
+) -> Request[SeriesView]:
+    """Return turns, tokens, cost, failures, waiting, backlog and work in flight over time; by default the last hour.
+
+    `step` is in seconds; times are as those of `runs`. Operators may name another `tenant`, or ask for the whole
+    `fleet`.
+    """
+    params = given(since=moment(since), until=moment(until), step=step, tenant=tenant, fleet="true" if fleet else None)
+    return Request(method="GET", path=path_of("series"), read=model(SeriesView), params=params)
 
 
 def pauses() -> Request[list[PauseView]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from turnwise.api.inbox import InboxItem
+from turnwise.api.inbox import InboxCountView, InboxItem
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunView
 from turnwise.api.sessions import SessionView
@@ -30,6 +30,17 @@ def inbox(limit: int = 100) -> Request[list[InboxItem]]:
     A question (`question`) is answered with `answer`, a parked ask (`parked`) is resolved with `resolve`.
     """
     return Request(method="GET", path=path_of("inbox"), read=items(Page[InboxItem]), params={"limit": limit})
+
+
+def inbox_page(*, cursor: str | None = None, limit: int = 100) -> Request[Page[InboxItem]]:
+    """Return a page of what `inbox` returns: `items`, and the `next_cursor` that gets the next one."""
+    params = given(cursor=cursor, limit=limit)
+    return Request(method="GET", path=path_of("inbox"), read=model(Page[InboxItem]), params=params)
+
+
+def inbox_count() -> Request[InboxCountView]:
+    """Return how many questions and parked asks wait for a human, and when the latest of them came."""
+    return Request(method="GET", path=path_of("inbox", "count"), read=model(InboxCountView))
 
 
 def resolve(

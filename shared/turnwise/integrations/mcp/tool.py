@@ -16,7 +16,7 @@ from turnwise.errors import ConfigurationError
 from turnwise.integrations.mcp.schema import type_of
 from turnwise.messages.handling_agent import HandlingAgent
 from turnwise.messages.schema.function_tool import field_names, tool_class
-from turnwise.messages.tool_message import ToolEffect, ToolMessage
+from turnwise.messages.tool_message import SETTINGS, ToolEffect, ToolMessage
 from turnwise.models.base import LLMFunctionSpec
 
 if TYPE_CHECKING:
@@ -56,27 +56,23 @@ class MCPTool(ToolMessage):
 
     def handle(self, agent: HandlingAgent) -> ChatDocument:
         """Return what the server answers."""
-        return self._remote.caller.call(agent, self._remote.name, self.arguments())
+        return self._remote.caller.call(agent, self._remote.name, _sent(self))
 
     async def handle_async(self, agent: HandlingAgent) -> ChatDocument:
         """The same, without blocking the event loop."""
-        return await self._remote.caller.call_async(agent, self._remote.name, self.arguments())
+        return await self._remote.caller.call_async(agent, self._remote.name, _sent(self))
 
     def call_tool(self) -> ServerAnswer:
         """Return what the server answers: a text, with `files` and `value` (structured content) beside it."""
-        return self._remote.caller.answer(self._remote.name, self.arguments())
+        return self._remote.caller.answer(self._remote.name, _sent(self))
 
     async def call_tool_async(self) -> ServerAnswer:
         """The same, without blocking the event loop."""
-        return await self._remote.caller.answer_async(self._remote.name, self.arguments())
+        return await self._remote.caller.answer_async(self._remote.name, _sent(self))
 
     def arguments(self) -> dict[str, Any]:
         """Return what is sent to the server: optional fields only if they have a value."""
-        remote = self._remote
-        required = remote.schema.get("required", [])
-        values = {argument: getattr(self, field) for field, argument in remote.arguments.items()}
-        given = {name: value for name, value in values.items() if value is not None or name in required}
-        return {**(self.model_extra or {}), **given}
+        return _sent(self)
 
     @classmethod
     def llm_function_schema(cls, request: bool = False, defaults: bool = True) -> LLMFunctionSpec:
@@ -94,6 +90,15 @@ class MCPTool(ToolMessage):
             parameters["required"].insert(0, "request")
         purpose = str(cls.default_value("purpose") or f"Tool for {cls.name()}")
         return LLMFunctionSpec(name=cls.name(), description=purpose, parameters=parameters)
+
+
+def _sent(tool: MCPTool) -> dict[str, Any]:
+    # A function, as an argument of the server's may be called `arguments`, too.
+    remote = tool._remote
+    required = remote.schema.get("required", [])
+    values = {argument: getattr(tool, field) for field, argument in remote.arguments.items()}
+    given = {name: value for name, value in values.items() if value is not None or name in required}
+    return {**(tool.model_extra or {}), **given}
 
 
 class OpenMCPTool(MCPTool):
@@ -127,10 +132,10 @@ def with_members(made: type[MCPTool], own: type) -> type[MCPTool]:
     members = {name: value for name, value in vars(own).items() if _is_member(name, value)}
     private = vars(own).get("__private_attributes__", {})
     members |= {
-        name: attribute.default
-        for name, attribute in private.items()
-        if ToolMessage.__private_attributes__.get(name) is not attribute and attribute.default is not PydanticUndefined
+        name: attribute.default for name, attribute in private.items() if attribute.default is not PydanticUndefined
     }
+    if issubclass(own, ToolMessage):
+        members |= {name: vars(own)[name] for name in SETTINGS if name in vars(own)}
     purpose = getattr(own, "model_fields", {}).get("purpose")
     if purpose is not None and "purpose" in vars(own).get("__annotations__", {}):
         members |= {"purpose": purpose.default, "__annotations__": {"purpose": str}}

@@ -88,17 +88,17 @@ async def _process(parameters: Any, on_end: Callable[[], None]) -> AsyncIterator
 
     started: AbstractAsyncContextManager[Any] = stdio_client(parameters, sys.__stderr__ or sys.stderr)
     async with started as (read, write):
-        yield _Watched(read, on_end), write
+        yield WatchedStream(read, on_end), write
 
 
-class _Watched:
+class WatchedStream:
     """A stream of messages that tells when the other side has ended it."""
 
     def __init__(self, stream: Any, on_end: Callable[[], None]) -> None:
         self._stream = stream
         self._on_end = on_end
 
-    def __aiter__(self) -> _Watched:
+    def __aiter__(self) -> WatchedStream:
         return self
 
     async def __anext__(self) -> Any:
@@ -114,7 +114,7 @@ class _Watched:
     async def aclose(self) -> None:
         await self._stream.aclose()
 
-    async def __aenter__(self) -> _Watched:
+    async def __aenter__(self) -> WatchedStream:
         await self._stream.__aenter__()
         return self
 

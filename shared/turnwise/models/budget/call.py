@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from turnwise.errors import LimitReachedError
+from turnwise.models.base import LLMMessage, ToolChoice
 from turnwise.models.budget.budget import NOTHING, Amount, Budget, LimitKind
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.limits.provider import Target
@@ -18,7 +19,8 @@ class ModelCall:
 
     `prompt` gives an upper bound of the prompt's tokens; it is called once, and only if a limit asks for it. `price`
     gives what a prompt and an answer of so many tokens come to; a longer answer never costs less. `client` is the
-    model's client or the embedder. `likely` gives an estimate of the prompt, for the limits of its provider.
+    model's client or the embedder. `likely` gives an estimate of the prompt, for the limits of its provider. `sent` is
+    what an agent's model is asked, for a gate that collects calls.
     """
 
     model: str
@@ -28,6 +30,7 @@ class ModelCall:
     most: int = 0
     client: object = None
     likely: Callable[[], int] | None = None
+    sent: tuple[Sequence[LLMMessage], ToolChoice | None] | None = None
 
     @property
     def target(self) -> Target | None:

@@ -100,9 +100,7 @@ def through(gate: Gate) -> Bound[CallContext]:
 
 def reserving(call: ModelCall, gate: Gate | None) -> Steps[Hold]:
     """Put room aside at the gate, if there is one."""
-    if gate is None:
-        return (yield from unpaid(call))
-    return (yield from gate.reserving(call))
+    return unpaid(call) if gate is None else gate.reserving(call)
 
 
 def unpaid(call: ModelCall) -> Steps[Hold]:

@@ -13,6 +13,7 @@ from turnwise.models.budget.budget import NOTHING, Amount, Budget
 from turnwise.models.budget.call import BudgetRefusal, ModelCall, grant
 from turnwise.models.budget.gate import Hold, as_usage, current_gate, through, unpaid, used_amount
 from turnwise.models.tokens.usage import LLMTokenUsage
+from turnwise.models.tokens.usage_totals import UsageSum
 
 
 class Purse:
@@ -27,9 +28,14 @@ class Purse:
     ) -> None:
         self._lock = threading.Lock()
         self._budget = Budget(max_cost=max_cost, max_tokens=max_tokens, spent_cost=spent, spent_tokens=tokens)
-        # All that was paid from this purse; its cost is unknown if that of one call is.
-        self.used = LLMTokenUsage()
+        self._used = UsageSum()
         self._outer = current_gate()
+
+    @property
+    def used(self) -> LLMTokenUsage:
+        """All that was paid from this purse; its cost is unknown if that of one call is."""
+        with self._lock:
+            return self._used.usage()
 
     @property
     def cost(self) -> Decimal:
@@ -47,20 +53,22 @@ class Purse:
 
     def reserving(self, call: ModelCall) -> Steps[Hold]:
         """Put room aside here and at the gates around this one; raises `LimitReachedError`."""
-        with self._lock:
-            granted = grant(call, [self._budget])
-            if isinstance(granted, BudgetRefusal):
-                raise granted.error(self)
-            self._budget = self._budget.reserve(granted.amount)
-        mine = granted.amount
-        within = call if granted.max_tokens == call.most else call.cut(granted.max_tokens)
+        mine, most = NOTHING, call.most
+        if self._budget.limited:
+            with self._lock:
+                granted = grant(call, [self._budget])
+                if isinstance(granted, BudgetRefusal):
+                    raise granted.error(self)
+                self._budget = self._budget.reserve(granted.amount)
+            mine, most = granted.amount, granted.max_tokens
+        within = call if most == call.most else call.cut(most)
         outer: Hold
         try:
             outer = yield from (unpaid(within) if self._outer is None else self._outer.reserving(within))
         except BaseException:
             self._settle(mine, None)
             raise
-        if outer.max_tokens < granted.max_tokens and mine is not NOTHING:
+        if outer.max_tokens < most and mine is not NOTHING:
             mine = self._shrunk(mine, call.amount(outer.max_tokens))
         return _Held(self, mine, outer)
 
@@ -78,7 +86,7 @@ class Purse:
         with self._lock:
             self._budget = self._budget.settle(held, used_amount(usage) if usage is not None else NOTHING)
             if usage is not None:
-                self.used = self.used.plus(usage)
+                self._used.add(usage)
 
 
 class _Held:

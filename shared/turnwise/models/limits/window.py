@@ -121,8 +121,13 @@ class Window:
             return 0
         if caps.requests is None:
             return None
-        used = self._used("requests", caps, now)
+        used = self.used("requests", caps, now)
         return max(0, caps.requests - used)
+
+    def used(self, what: Literal["requests", "tokens"], caps: Caps, at: float) -> int:
+        """Return how many requests or tokens count at that time, those of others included."""
+        foreign = getattr(self.foreign, what) if getattr(self.foreign, f"{what}_until") > at else 0
+        return int(foreign + sum(getattr(piece, what) for piece in self.slices if _expiry(piece, caps) > at))
 
     def take(self, caps: Caps, tokens: int, at: float) -> tuple[Window, LimitPlace]:
         """Count a call from `at` on, which should be when it has room."""
@@ -195,10 +200,6 @@ class Window:
         """Read what `dump` wrote."""
         slices = tuple(Slice(start=start, requests=n, tokens=tokens) for start, n, tokens in body["slices"])
         return cls(**(body | {"slices": slices, "foreign": Foreign(**body["foreign"])}))
-
-    def _used(self, what: Literal["requests", "tokens"], caps: Caps, at: float) -> int:
-        foreign = getattr(self.foreign, what) if getattr(self.foreign, f"{what}_until") > at else 0
-        return int(foreign + sum(getattr(piece, what) for piece in self.slices if _expiry(piece, caps) > at))
 
     def _free(self, what: Literal["requests", "tokens"], room: int, caps: Caps, at: float) -> float:
         """Return when no more than `room` of `what` count."""

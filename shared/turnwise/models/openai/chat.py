@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from turnwise.models.base import (
     UNLIMITED_CONTEXT,
@@ -23,9 +23,10 @@ from turnwise.models.openai.wire import parse_completion, request_body
 from turnwise.models.providers import named_provider
 from turnwise.models.tokens.price_list import known_context_length, price
 from turnwise.models.tokens.tokenizer import tokenizer_for
-from turnwise.models.tokens.usage import LLMTokenUsage
+from turnwise.models.tokens.usage import LLMTokenUsage, reported
 
 if TYPE_CHECKING:
+    from turnwise.models.openai.batches import RemoteBatches
     from turnwise.models.openai.calls import Completion
 
 
@@ -64,7 +65,7 @@ class OpenAIGPT(ModelClient):
         sink = on_token or _unheard
         body = request_body(self.config, messages, max_tokens, tools, watched=on_token is not None)
         answer = call(self.config, body, sink)
-        response = self._told(answer, messages)
+        response = self._told(answer.completion, answer.headers, messages)
         for text, kind in _not_passed_on(answer, response):
             sink(text, kind)
         return response
@@ -81,7 +82,7 @@ class OpenAIGPT(ModelClient):
         sink = on_token or _unheard
         body = request_body(self.config, messages, max_tokens, tools, watched=on_token is not None)
         answer = await call_async(self.config, body, sink)
-        response = self._told(answer, messages)
+        response = self._told(answer.completion, answer.headers, messages)
         for text, kind in _not_passed_on(answer, response):
             await pass_on(sink, text, kind)
         return response
@@ -95,11 +96,53 @@ class OpenAIGPT(ModelClient):
         return Target(provider=provider_of(config.base_url, config.served_model, config.key), caps=config.caps)
 
     def price(self, usage: LLMTokenUsage) -> Decimal | None:
+        return self._price(usage)
+
+    @property
+    def on_batches(self) -> bool:
+        """Return whether its calls may go to a batch of the provider.
+
+        Those of a class of the program's own may not, and Azure's may not.
+        """
+        kind = type(self)
+        own = kind.chat is not ModelClient.chat or kind.answer is not OpenAIGPT.answer
+        return not own and self.config.type == "openai"
+
+    def batch_request(
+        self, messages: Sequence[LLMMessage], max_tokens: int, tools: ToolChoice | None
+    ) -> dict[str, Any]:
+        """The body of the request that `answer` sends, as a batch has it: it cannot be streamed."""
+        body = request_body(self.config, messages, max_tokens, tools)
+        return {name: value for name, value in body.items() if name not in ("stream", "stream_options")}
+
+    def batches(self) -> RemoteBatches:
+        """The batches of the provider; loads `openai`."""
+        from turnwise.models.openai.batches import RemoteBatches
+
+        return RemoteBatches(self.config)
+
+    def batch_price(self, usage: LLMTokenUsage) -> Decimal | None:
+        """USD that `usage` costs in a batch of the provider, or None where no price is known."""
+        return self._price(usage, batched=True)
+
+    def batch_answer(self, completion: object, messages: Sequence[LLMMessage]) -> LLMResponse:
+        """The answer in a completion that a batch brought; raises `ModelUnavailableError` if it is none."""
+        response = self._told(completion, {}, messages)
+        usage = response.usage.model_copy(update={"cost": self.batch_price(response.usage)})
+        return response.model_copy(update={"usage": usage})
+
+    def batch_usage(self, completion: object) -> LLMTokenUsage:
+        """The usage that a completion of a batch tells, with its cost; none, where it tells of none."""
+        usage = reported(completion.get("usage") if isinstance(completion, dict) else None)
+        return usage.model_copy(update={"cost": self.batch_price(usage)})
+
+    def _price(self, usage: LLMTokenUsage, *, batched: bool = False) -> Decimal | None:
         config = self.config
         own = None
         if config.input_price is not None and config.output_price is not None:
             own = {config.known_model: (config.input_price, config.output_price)}
-        return price(config.known_model, usage, provider=config.provider, base_url=config.base_url, overrides=own)
+        known, at = config.known_model, config.base_url
+        return price(known, usage, provider=config.provider, base_url=at, overrides=own, batched=batched)
 
     def chat_context_length(self) -> int:
         """Return the length from the configuration, or else from the list of models; looked up once."""
@@ -112,8 +155,8 @@ class OpenAIGPT(ModelClient):
     def tokenizer(self) -> Callable[[str], int] | None:
         return tokenizer_for(self.config.known_model)
 
-    def _told(self, answer: Completion, messages: Sequence[LLMMessage]) -> LLMResponse:
-        response = parse_completion(answer.completion)
+    def _told(self, completion: object, headers: Mapping[str, str], messages: Sequence[LLMMessage]) -> LLMResponse:
+        response = parse_completion(completion)
         usage = response.usage
         if not usage.total_tokens:  # the server told nothing: an upper bound, so that limits still hold
             usage = usage.model_copy(
@@ -124,7 +167,7 @@ class OpenAIGPT(ModelClient):
             )
         usage = usage.model_copy(update={"cost": self.price(usage)})
         told = {"usage": usage, "model": response.model or self.config.chat_model}
-        return response.model_copy(update=told | {"rate_limits": rate_limits(answer.headers)})
+        return response.model_copy(update=told | {"rate_limits": rate_limits(headers)})
 
 
 def _not_passed_on(answer: Completion, response: LLMResponse) -> Iterable[tuple[str, StreamEventType]]:

@@ -132,6 +132,11 @@ class _LoopClients:
                     await client.close()
 
 
+def client_over(transport: httpx2.BaseTransport, config: OpenAIGPTConfig) -> openai.OpenAI:
+    """A client of these settings whose requests go over `transport`, as in a simulation."""
+    return openai.OpenAI(**_options(config), http_client=httpx2.Client(transport=transport))
+
+
 def _options(config: OpenAIGPTConfig) -> dict[str, Any]:
     base_url = config.base_url
     key = config.key

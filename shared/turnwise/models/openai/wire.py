@@ -84,7 +84,7 @@ def _legacy_functions(tools: ToolChoice) -> Json:
     return body
 
 
-class Body(Protocol):
+class AnswerBody(Protocol):
     """An HTTP answer, as far as its body is concerned."""
 
     @property
@@ -98,7 +98,7 @@ class Body(Protocol):
         ...
 
 
-def plain_json(answer: Body) -> object:
+def plain_json(answer: AnswerBody) -> object:
     """The body of an answer as JSON, or as text where it is none."""
     try:
         return json.loads(answer.content)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
+
+from turnwise.models.shared_fields import SharedFieldsSet
 
 
-class LLMTokenUsage(BaseModel):
+class LLMTokenUsage(SharedFieldsSet):
     """Tokens and money of one or more calls of models.
 
     - `prompt_tokens`: what was sent, `cached_tokens` among them: those that the provider had seen before.
@@ -39,8 +41,10 @@ class LLMTokenUsage(BaseModel):
 
     def plus(self, other: LLMTokenUsage) -> LLMTokenUsage:
         """The sum; its cost is unknown if either is."""
+        if self is NO_USAGE:
+            return other
         unknown = self.cost is None or other.cost is None
-        return LLMTokenUsage(
+        return LLMTokenUsage.made(
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
@@ -61,6 +65,8 @@ class LLMTokenUsage(BaseModel):
         )
 
 
+# Begins most sums.
+NO_USAGE = LLMTokenUsage()
 # Tokens of one call, ten times the longest context that any model has. A higher count is a fault of the provider's.
 MOST_TOKENS = 100_000_000
 
@@ -92,17 +98,15 @@ def doubt_about(usage: LLMTokenUsage) -> str:
         return usage.doubt
     counts, cost = (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens, usage.calls), usage.cost
     is_money = cost is None or (cost.is_finite() and cost >= 0)
-    if is_money and all(map(_is_plain, counts)):
+    prompt, cached, completion, calls = map(type, counts)
+    whole = prompt is cached is completion is calls is int
+    if is_money and whole and min(counts) >= 0 and max(counts) <= MOST_TOKENS:
         return ""  # as nearly all are
     names = ("prompt_tokens", "cached_tokens", "completion_tokens", "calls")
     doubts = [_doubt_of(name, count) for name, count in zip(names, counts, strict=True)]
     if not is_money:
         doubts.append(f"cost is {cost}, not an amount of money")
     return "; ".join(filter(None, doubts))
-
-
-def _is_plain(count: Any) -> bool:
-    return type(count) is int and 0 <= count <= MOST_TOKENS
 
 
 def _doubt_of(name: str, count: Any) -> str:

@@ -8,20 +8,22 @@ from decimal import Decimal
 from turnwise.models.tokens.usage import LLMTokenUsage
 
 
-class _Count:
+class UsageSum:
     """A sum that is added to in place: a model is called in every turn, and looked at seldom."""
 
-    __slots__ = ("cached", "calls", "completion", "cost", "prompt")
+    __slots__ = ("cached", "calls", "completion", "cost", "doubt", "prompt")
 
     def __init__(self) -> None:
         self.prompt = self.cached = self.completion = self.calls = 0
         self.cost: Decimal | None = Decimal(0)
+        self.doubt = ""
 
     def add(self, usage: LLMTokenUsage) -> None:
         self.prompt += usage.prompt_tokens
         self.cached += usage.cached_tokens
         self.completion += usage.completion_tokens
         self.calls += usage.calls
+        self.doubt = self.doubt or usage.doubt
         if usage.cost is None or self.cost is None:
             self.cost = None
         elif usage.cost:
@@ -34,6 +36,7 @@ class _Count:
             completion_tokens=self.completion,
             cost=self.cost,
             calls=self.calls,
+            doubt=self.doubt,
         )
 
 
@@ -42,20 +45,20 @@ class UsageTotals:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._by_model: dict[str, _Count] = {}
+        self._by_model: dict[str, UsageSum] = {}
 
     def add(self, model: str, usage: LLMTokenUsage) -> None:
         """Add what a call used."""
         with self._lock:
             count = self._by_model.get(model)
             if count is None:
-                count = self._by_model[model] = _Count()
+                count = self._by_model[model] = UsageSum()
             count.add(usage)
 
     def reset(self, model: str) -> None:
         """Count the model from zero."""
         with self._lock:
-            self._by_model[model] = _Count()
+            self._by_model[model] = UsageSum()
 
     def by_model(self) -> dict[str, LLMTokenUsage]:
         """Return what was counted, a usage for each model."""

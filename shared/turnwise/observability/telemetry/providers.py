@@ -30,6 +30,11 @@ def use(tracers: TracerProvider | None, meters: MeterProvider | None) -> None:
     _chosen.made.clear()
 
 
+def may_be_provided() -> bool:
+    """Return whether there can be a provider; False in programs without OpenTelemetry, which each turn asks often."""
+    return "opentelemetry" in sys.modules or _chosen.tracers is not None or _chosen.meters is not None
+
+
 def tracer_provider() -> TracerProvider | None:
     """Return where spans go; None if no one takes them."""
     if _chosen.tracers is not None:

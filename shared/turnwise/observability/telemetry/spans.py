@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from turnwise.observability.telemetry import names
 from turnwise.observability.telemetry.context import span_context, traceparent_of
-from turnwise.observability.telemetry.providers import meter, tracer
+from turnwise.observability.telemetry.providers import may_be_provided, meter, meter_provider, tracer, tracer_provider
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -76,7 +76,9 @@ NOBODY: AbstractContextManager[None] = nullcontext()
 
 def listened(metric: Metric | None = None) -> bool:
     """Return whether spans, or measurements of that kind, are exported."""
-    return tracer() is not None or (metric is not None and takes())
+    if not may_be_provided():
+        return False
+    return tracer_provider() is not None or (metric is not None and meter_provider() is not None)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from prometheus_client import (
     GC_COLLECTOR,
@@ -18,6 +18,7 @@ from prometheus_client import (
 )
 
 from turnwise.base.version import VERSION
+from turnwise.record.schedules.schedule import TickOutcome
 from turnwise.record.states import FINISHED
 
 PREFIX = "turnwise"
@@ -38,6 +39,31 @@ _MOST_MODELS = 100
 _CALL_OUTCOMES = ("ok", "rate_limited", "unavailable", "timeout", "refused", "cancelled", "error")
 
 
+class _Labelled:
+    """Keeps what it has returned for labels: the client library takes a lock for each look."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._known: dict[tuple[object, ...], Any] = {}
+
+    def labels(self, *values: object, **named: object) -> Any:
+        """Return the metric of these labels."""
+        known = self._known.get(values)
+        if known is None or named:
+            known = super().labels(*values, **named)  # type: ignore[misc] # of the class that is mixed in
+            if not named:
+                self._known[values] = known
+        return known
+
+
+class _Counter(_Labelled, Counter):
+    """A counter that finds its labels quickly."""
+
+
+class _Histogram(_Labelled, Histogram):
+    """A histogram that finds its labels quickly."""
+
+
 class Metrics:
     """The metrics of one process; each instance needs a registry of its own.
 
@@ -48,6 +74,7 @@ class Metrics:
     def __init__(self, registry: CollectorRegistry, application: tuple[str, str] = ("", "")) -> None:
         self.registry = registry
         self._models: set[str] = set()
+        self._tools: set[str] = set()
         self._runs()
         self._turns()
         self._stages()
@@ -84,8 +111,10 @@ class Metrics:
 
     def expect_tool(self, tool: str) -> None:
         """Begin at 0 what is counted of this tool."""
-        for outcome in ("ok", "error"):
-            self.tool_calls_total.labels(tool, outcome)
+        if tool not in self._tools:
+            self._tools.add(tool)
+            for outcome in ("ok", "error"):
+                self.tool_calls_total.labels(tool, outcome)
 
     def _runs(self) -> None:
         self.runs_started_total = self._counter("runs_started_total", "Runs that began.", "task")
@@ -102,6 +131,19 @@ class Metrics:
         self.runs_purged_total = self._counter("runs_purged_total", "Runs deleted by retention.", "status")
         for status in _ENDS:
             self.runs_purged_total.labels(status)
+        self.schedule_ticks_total = self._counter(
+            "schedule_ticks_total", "Ticks of schedules: submitted, queued, skipped, missed or refused.", "outcome"
+        )
+        for outcome in TickOutcome:
+            self.schedule_ticks_total.labels(outcome)
+        self.schedule_lateness_seconds = self._histogram(
+            "schedule_lateness_seconds", "From the time of a schedule's tick to the submission of its run.", _TURN
+        )
+        self.webhook_deliveries_total = self._counter(
+            "webhook_deliveries_total", "Attempts at webhooks: delivered, failed, parked or gone.", "outcome"
+        )
+        for became in ("delivered", "failed", "parked", "gone"):
+            self.webhook_deliveries_total.labels(became)
         self.budget_limit_reached_total = self._counter(
             "budget_limit_reached_total", "Limits reached: cost, tokens, turns or deadline.", "limit"
         )
@@ -195,16 +237,28 @@ class Metrics:
             "Model calls of no known price; their cost is missing in cost_usd_total.",
             "model",
         )
+        self.provider_batches_total = self._counter(
+            "provider_batches_total",
+            "Batches of providers that have ended: completed, expired, failed, cancelled, refused, lost or empty.",
+            "model",
+            "status",
+        )
+        self.provider_batch_calls_total = self._counter(
+            "provider_batch_calls_total",
+            "Calls of those batches: answered, again, direct or discarded.",
+            "model",
+            "outcome",
+        )
 
     def _counter(self, name: str, help: str, *labels: str) -> Counter:
-        return Counter(f"{PREFIX}_{name}", help, labels, registry=self.registry)
+        return _Counter(f"{PREFIX}_{name}", help, labels, registry=self.registry)
 
     def _gauge(self, name: str, help: str, *labels: str, mode: _Mode = "livemax") -> Gauge:
         # The mode is for prefork workers: one value for all children, without their process ids.
         return Gauge(f"{PREFIX}_{name}", help, labels, registry=self.registry, multiprocess_mode=mode)
 
     def _histogram(self, name: str, help: str, buckets: Sequence[float], *labels: str) -> Histogram:
-        return Histogram(f"{PREFIX}_{name}", help, labels, registry=self.registry, buckets=buckets)
+        return _Histogram(f"{PREFIX}_{name}", help, labels, registry=self.registry, buckets=buckets)
 
 
 def watch_process(registry: CollectorRegistry) -> None:

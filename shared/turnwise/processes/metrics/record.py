@@ -37,6 +37,8 @@ _GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("human_inbox_open", "Questions and parked asks that wait for a human.", ()),
     ("human_inbox_parked", "Those of them that are parked asks.", ()),
     ("human_inbox_oldest_age_seconds", "How long the first of all of them has waited.", ()),
+    ("webhook_backlog", "Webhooks that are pending, or were given up: parked.", ("state",)),
+    ("webhook_oldest_age_seconds", "How long the first pending webhook has been tried.", ()),
     ("budget_reserved_usd", "Reserved for model calls under way.", ()),
     (
         "budget_remaining_ratio",
@@ -46,7 +48,18 @@ _GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 # What is there at 0, so that an alert or an autoscaler need not tell "none" from "not known".
 _STATUSES = UNFINISHED
-_WAITING_FOR = ("human", "session", "retry", "outage", "provider", "budget", "parked", "paused", "upgrade")
+_WAITING_FOR = (
+    "human",
+    "session",
+    "retry",
+    "outage",
+    "provider",
+    "provider_batch",
+    "budget",
+    "parked",
+    "paused",
+    "upgrade",
+)
 _LIVING = ("alive", "deaf", "draining")
 _PAUSABLE: tuple[PauseKind, ...] = ("queue", "task", "tenant")
 
@@ -75,6 +88,10 @@ class RecordReader(Protocol):
     def workers(self) -> Sequence[WorkerRecord]: ...
 
     def pauses(self) -> Sequence[PauseRecord]: ...
+
+    def webhook_lines(self) -> Mapping[str, Backlog]:
+        """Webhooks by state: pending and parked."""
+        ...
 
     def budget_levels(self) -> BudgetLevels:
         """Return what is reserved, and how much is left under limits."""
@@ -105,6 +122,10 @@ class RecordCollector(ScrapedGauges):
         for lease in self._store.oldest_leases():
             page.add("lease_oldest_age_seconds", lease.age, lease.queue, lease.task, lease.agent)
         self._add_inbox(page)
+        webhooks = self._store.webhook_lines()
+        for state, line in webhooks.items():
+            page.add("webhook_backlog", line.length, state)
+        page.add("webhook_oldest_age_seconds", webhooks["pending"].oldest_age)
         levels = self._store.budget_levels()
         page.add("budget_reserved_usd", float(levels.reserved))
         for scope, share in levels.remaining.items():

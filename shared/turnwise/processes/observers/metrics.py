@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from turnwise.machine.actions import Trace
 from turnwise.processes.metrics import Metrics
 from turnwise.record.runs.outcomes import CallUsage, Deferral, Outcome, Parking, Release, Reply
 from turnwise.record.runs.records import AskRecord, Claim, Json, RunRecord
+from turnwise.record.schedules.firing import Fired
 from turnwise.record.upkeep.purging import OldRun
+from turnwise.record.webhooks.records import WebhookOutcome
 from turnwise.serving.moves.moved import Moved
 from turnwise.serving.observer import Observer
 
@@ -50,6 +52,17 @@ class RunMetrics(Observer):
         """Measure a move that was made by itself, from when it was due; `reply_stored` measures the others."""
         if moved.late is not None and seconds is not None:
             self._metrics.queue_move_seconds.labels(moved.queue).observe(moved.late + seconds)
+
+    def webhook_attempted(self, outcome: WebhookOutcome) -> None:
+        """Count an attempt at a webhook."""
+        self._metrics.webhook_deliveries_total.labels(outcome).inc()
+
+    def provider_batch_ended(self, model: str, status: str, calls: Mapping[str, int]) -> None:
+        """Count a batch of a provider, and what became of its calls."""
+        label = self._metrics.expect_model(model)
+        self._metrics.provider_batches_total.labels(label, status).inc()
+        for outcome, number in calls.items():
+            self._metrics.provider_batch_calls_total.labels(label, outcome).inc(number)
 
     def ask_claimed(self, claim: Claim) -> None:
         """Measure how long the ask could have been claimed before.
@@ -125,6 +138,13 @@ class RunMetrics(Observer):
     def leases_expired(self, asks: Sequence[AskRecord]) -> None:
         """Count asks that were taken over."""
         self._metrics.leases_expired_total.inc(len(asks))
+
+    def schedule_fired(self, fired: Fired) -> None:
+        """Count ticks of a schedule by their outcome, and measure how late a run of one was submitted."""
+        for tick in fired.ticks:
+            self._metrics.schedule_ticks_total.labels(tick.outcome).inc(tick.ticks)
+        if fired.run is not None:
+            self._metrics.schedule_lateness_seconds.observe(max(0.0, fired.late))
 
     def run_purged(self, run: OldRun) -> None:
         """Count a run that was deleted."""

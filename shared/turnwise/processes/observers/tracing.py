@@ -1,12 +1,11 @@
 """The places of a served run's steps among traces.
 
 A *stretch* of a run is what continues without a long wait; it is one trace. Its first span is what began it: the
-request
-that submitted the run, or the one that answered its question. The moves of the stretch are within that, side by side,
-and what a move asked for is within the move:
+request that submitted the run, or the one that answered its question. The moves of the stretch are within that, side by
+side, and what a move asked for is within the move:
 
     POST /v1/runs
-      move desk                 the coordinator's
+      move desk                 the gateway's, or a coordinator's
         send llm
         invoke_agent Desk       the worker's
           chat gpt-5

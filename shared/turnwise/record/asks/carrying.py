@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from turnwise.record.asks.claims import CLAIMABLE_UNJOINED
+from turnwise.record.asks.best_ask import CLAIMABLE_UNJOINED
 from turnwise.record.asks.pause_conditions import PAUSED_QUEUES, PAUSED_TASKS, PAUSED_TENANTS, pauses
 from turnwise.record.database import driver
 from turnwise.record.database.columns import word
@@ -22,12 +22,13 @@ def _is_paused(names: sa.Select[tuple[str]], name: str) -> sa.ColumnElement[bool
 
 
 # As a claim has it: the worker was not declared dead, and no pause holds the ask.
-_MAY_CARRY = sa.select(_one).where(
-    sa.exists(_one).where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == word("alive")),
+_CONDITIONS = (
+    sa.exists(_one).where(workers.c.id == sa.bindparam("worker_id", type_=sa.Text), workers.c.state == word("alive")),
     ~_is_paused(PAUSED_QUEUES, "queue"),
     ~_is_paused(PAUSED_TASKS, "task"),
     ~_is_paused(PAUSED_TENANTS, "tenant"),
 )
+_MAY_CARRY = sa.select(_one).where(*_CONDITIONS)
 _OTHERS_WAIT = sa.select(
     sa.exists(_one).where(asks.c.queue == _queue, asks.c.status == word(AskStatus.RUNNABLE), CLAIMABLE_UNJOINED)
 )
@@ -39,13 +40,16 @@ class Carrying(RecordPart):
     def may_carry(self, transaction: RunTransaction, queue: str, worker_id: str) -> bool:
         """Return whether the worker may hold the run's next ask, which is for `queue`; it then counts as a claim.
 
-        It may not if it was declared dead, or the queue, the task or the tenant is paused.
+        It may not if it was declared dead, or the queue, the task or the tenant is paused. Where the run is not locked,
+        that becomes a condition of the write.
         """
         run = transaction.run
         given = {"worker_id": worker_id, "queue": queue, "task": run.task, "tenant": run.tenant}
-        if not driver.fetch(transaction.connection, _MAY_CARRY, given):
+        if not transaction.is_locked:
+            transaction.require(*_CONDITIONS, given=given)
+        elif not driver.fetch(transaction.connection, _MAY_CARRY, given):
             return False
-        self._core.tenant_shares.count(transaction.connection, queue, run.tenant)
+        self._core.tenant_shares.count(transaction, queue)
         return True
 
     def others_wait(self, transaction: RunTransaction, queue: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import cache
+from enum import Enum, auto
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,37 +11,29 @@ from sqlalchemy.engine import Connection
 
 from turnwise.base.waits import ResponderWait, wait_of
 from turnwise.observability.redaction import redacted
-from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED, QUEUE_IS_OPEN, TASK_IS_OPEN, TENANT_IS_OPEN
+from turnwise.record.asks.best_ask import CLAIMABLE_UNJOINED, Candidate, candidate, lease, lease_best
 from turnwise.record.asks.tenant_shares import TenantShare, least_served
-from turnwise.record.budgets.provider_windows import CLOSED
 from turnwise.record.budgets.providers import note_failure, room_of_ask, wait_for_room
 from turnwise.record.budgets.reservations import count, release_reservations
 from turnwise.record.database import driver
-from turnwise.record.database.columns import ONE, Document, Seconds, now, word
-from turnwise.record.database.rows import AGENT, ASK, RUN, agent_of, ask_of, run_of
-from turnwise.record.database.schema import agent_states, asks, documents, runs, workers
-from turnwise.record.database.status_statements import change_asks, change_one, change_runs, require_one, status_in
+from turnwise.record.database.columns import Document, Seconds, word
+from turnwise.record.database.rows import agent_of, ask_of, run_of
+from turnwise.record.database.schema import asks, runs
+from turnwise.record.database.status_statements import change_asks, change_one, change_runs, require_one
 from turnwise.record.events.ask_events import AskDeferred, AskReleased, attempt_at
+from turnwise.record.provider_batches.collecting import keep_request
+from turnwise.record.runs.frame_stack import frames_of
+from turnwise.record.runs.known_run import KnownRun
 from turnwise.record.runs.outcomes import CallUsage, Deferral
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import AgentRecord, AskRecord, Claim, Json, Usage
+from turnwise.record.runs.part import RecordPart, time_of_run
+from turnwise.record.runs.records import AgentRecord, AskRecord, Claim, Json, ProviderPlace, RunRecord, Usage
 from turnwise.record.runs.transaction import RunTransaction
-from turnwise.record.states import UNFINISHED, AskStatus, RunStatus, passed
+from turnwise.record.runs.transaction_statements import FRAMES
+from turnwise.record.states import AskStatus, RunStatus, passed
 
 # How often a claim looks for another candidate when others were faster.
 _LOOKS = 8
 
-_TAKE = (
-    change_asks(AskStatus.LEASED, AskStatus.RUNNABLE)
-    .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
-    .values(
-        attempts=asks.c.attempts + 1,
-        token=asks.c.token + 1,
-        worker_id=sa.bindparam("by_worker"),
-        claimed_at=now(),
-    )
-    .returning(asks.c.attempts, asks.c.token, asks.c.claimed_at)
-)
 _RELEASE = (
     change_asks(AskStatus.RUNNABLE, AskStatus.LEASED)
     .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
@@ -81,49 +73,11 @@ _GO_ON = (
 )
 
 
-# Beside being runnable: its time has come, and the provider that it waits for has room.
-_CLAIMABLE = sa.and_(
-    sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
-    sa.or_(asks.c.bucket.is_(None), asks.c.bucket.not_in(CLOSED)),
-)
-# The same, and no pause holds it, where its run is not joined.
-CLAIMABLE_UNJOINED = sa.and_(_CLAIMABLE, sa.not_(ASK_IS_PAUSED))
+class _Look(Enum):
+    """The reason why a look for an ask has not ended: another was faster, or it takes more than one statement."""
 
-
-@cache
-def _candidate(with_version: bool, with_tenant: bool) -> sa.Select[Any]:
-    """The best runnable ask whose run no one holds, locking that run; with its message and its agent.
-
-    These two are read before the lock, but nothing changes them while the ask is runnable.
-    """
-    conditions = [
-        asks.c.queue == sa.bindparam("queue"),
-        asks.c.status == word(AskStatus.RUNNABLE),
-        _CLAIMABLE,
-        QUEUE_IS_OPEN,
-        TENANT_IS_OPEN,
-        TASK_IS_OPEN,
-        status_in(runs.c.status, UNFINISHED),
-        runs.c.cancel_requested_at.is_(None),
-        sa.or_(runs.c.deadline_at.is_(None), runs.c.deadline_at > now()),
-        sa.exists().where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == word("alive")),
-    ]
-    if with_version:
-        conditions.append(runs.c.version == sa.bindparam("version"))
-    if with_tenant:
-        conditions.append(asks.c.tenant == sa.bindparam("tenant"))
-    return (
-        sa.select(*RUN, *ASK, documents.c.body, *AGENT)
-        .select_from(
-            asks.join(runs, runs.c.id == asks.c.run_id)
-            .outerjoin(documents, sa.and_(documents.c.run_id == asks.c.run_id, documents.c.id == asks.c.message_id))
-            .outerjoin(agent_states, sa.and_(agent_states.c.owner == asks.c.run_id, agent_states.c.key == asks.c.agent))
-        )
-        .where(*conditions)
-        .order_by(asks.c.priority.desc(), asks.c.created_at)
-        .limit(ONE)
-        .with_for_update(of=runs, skip_locked=True)
-    )
+    AGAIN = auto()
+    CLOSER = auto()
 
 
 class Claims(RecordPart):
@@ -135,9 +89,11 @@ class Claims(RecordPart):
         A worker that was declared dead, and a run that has ended, is being cancelled or is out of time, get none.
         """
         for _ in range(_LOOKS):
-            with self._database.begin() as connection:
-                claim, looked = self._claim_best(connection, queue, worker_id, version)
-            if not looked:
+            claim = self._claim_at_once(queue, worker_id, version)
+            if claim is _Look.CLOSER:
+                with self._database.begin() as connection:
+                    claim = self._claim_best(connection, queue, worker_id, version)
+            if not isinstance(claim, _Look):
                 return claim
         return None
 
@@ -213,61 +169,115 @@ class Claims(RecordPart):
             attempt = attempt_at(ask, ask.worker_id, deferral.work)
             told = AskDeferred(waiting_for=waiting_for, attempt=attempt, failed=deferral.failed)
             transaction.event(told, ask.place)
+            if deferral.collect is not None:
+                keep_request(transaction, ask, claim.token, deferral.collect)
             if wait is not None and down is None:
                 wait_for_room(self._database, transaction.connection, wait)
         return True
 
+    def _claim_at_once(self, queue: str, worker_id: str, version: str | None) -> Claim | _Look | None:
+        """A claim in one statement, which commits by itself; `CLOSER` where that cannot be."""
+        if not self._database.is_postgres:
+            return _Look.CLOSER
+        with self._database.statement() as connection:
+            if self._core.tenant_shares.has_several(connection, queue):
+                return _Look.CLOSER
+            rows = driver.fetch(connection, lease_best(version is not None), _given(queue, worker_id, version))
+        if not rows:
+            return None
+        found = Candidate.of(rows[0])
+        run, ask = run_of(found.run), ask_of(found.ask)
+        if found.lease is None:
+            needs_more = run.status == RunStatus.WAITING or ask.bucket is not None
+            return _Look.CLOSER if needs_more else _Look.AGAIN
+        return self._claim_of(found, found.lease, found.frames or (), run, ask, worker_id)
+
     def _best(
         self, connection: Connection, queue: str, worker_id: str, version: str | None
-    ) -> tuple[Sequence[Any], TenantShare | None] | None:
+    ) -> tuple[Candidate, TenantShare | None] | None:
         """The ask to be claimed, with its run locked, and the share of its tenant, where there are several."""
-        given = {"queue": queue, "worker_id": worker_id}
-        if version is not None:
-            given["version"] = version
+        given, look = _given(queue, worker_id, version), (self._database.is_postgres, version is not None)
         if not self._core.tenant_shares.has_several(connection, queue):
-            rows = driver.fetch(connection, _candidate(version is not None, False), given)
-            return (rows[0], None) if rows else None
+            rows = driver.fetch(connection, candidate(*look), given)
+            return (Candidate.of(rows[0]), None) if rows else None
         for share in least_served(connection, CLAIMABLE_UNJOINED, queue):
-            rows = driver.fetch(connection, _candidate(version is not None, True), given | {"tenant": share.tenant})
+            rows = driver.fetch(connection, candidate(*look, with_tenant=True), given | {"tenant": share.tenant})
             if rows:
-                return rows[0], share
+                return Candidate.of(rows[0]), share
         return None
 
     def _claim_best(
         self, connection: Connection, queue: str, worker_id: str, version: str | None
-    ) -> tuple[Claim | None, bool]:
-        """A claim if one was made, and whether it is worth to look again."""
+    ) -> Claim | _Look | None:
+        """A claim in a transaction."""
         best = self._best(connection, queue, worker_id, version)
         if best is None:
-            return None, False
+            return None
         found, share = best
-        ask_at, body_at = len(RUN), len(RUN) + len(ASK)
-        run, ask = run_of(found[:ask_at]), ask_of(found[ask_at:body_at])
+        run, ask = run_of(found.run), ask_of(found.ask)
         provider = room_of_ask(connection, ask)
         if provider is not None and provider[1].limit is not None:
             provider[0].close(provider[1])
-            return None, True
+            return _Look.AGAIN
         # The candidate was read before the run was locked: the ask may be gone by now, which only this can see.
-        taken = driver.fetch(connection, _TAKE, {"of_run": run.id, "of_ask": ask.id, "by_worker": worker_id})
-        if not taken:
-            return None, True
-        attempts, token, claimed_at = taken[0]
+        leased = driver.fetch(connection, *lease(found, ask, worker_id))
+        if not leased:
+            return _Look.AGAIN
         if run.status == RunStatus.WAITING:  # it was deferred, and continues now
             waiting_for = ResponderWait(responder=ask.responder, agent=ask.agent_name, queue=ask.queue)
             going_on = {"of_run": run.id, "new_waiting_for": waiting_for.as_json()}
             require_one(driver.run_one(connection, _GO_ON, going_on).rowcount, RunStatus.RUNNING, run.id)
-            run = run.changed(status=passed(run.status, RunStatus.RUNNING), waiting_for=waiting_for)
-        leased = passed(ask.status, AskStatus.LEASED)
-        ask = ask.changed(status=leased, attempts=attempts, token=token, worker_id=worker_id, claimed_at=claimed_at)
-        saved = found[body_at + 1 :]
-        agent = agent_of(saved) if saved[0] is not None else AgentRecord(key=ask.agent)
-        place = provider[0].take(ask, token, ask.bucket_tokens or 0, "claim") if provider is not None else None
+            status = passed(run.status, RunStatus.RUNNING)
+            run = run.changed(status=status, waiting_for=waiting_for, revision=run.revision + 1)
+        place = provider[0].take(ask, leased[0][1], ask.bucket_tokens or 0, "claim") if provider is not None else None
         if share is not None:
             self._core.tenant_shares.served(connection, queue, share)
-        claim = Claim(
-            ask=ask, token=token, worker_id=worker_id, run=run, document=found[body_at], agent=agent, place=place
+        stack = found.frames
+        if stack is None:
+            stack = driver.fetch(connection, FRAMES, {"run_id": run.id})
+        return self._claim_of(found, leased[0], stack, run, ask, worker_id, place)
+
+    def _claim_of(
+        self,
+        found: Candidate,
+        lease: Sequence[Any],
+        stack: Sequence[Sequence[Any]],
+        run: RunRecord,
+        ask: AskRecord,
+        worker_id: str,
+        place: ProviderPlace | None = None,
+    ) -> Claim:
+        """The claim of an ask that was leased, with what is known of its run by that."""
+        attempts, token, claimed_at = lease
+        status = passed(ask.status, AskStatus.LEASED)
+        ask = ask.changed(status=status, attempts=attempts, token=token, worker_id=worker_id, claimed_at=claimed_at)
+        agent = agent_of(found.agent) if found.agent[0] is not None else AgentRecord(key=ask.agent)
+        known = KnownRun(
+            run=run,
+            time=time_of_run(found.last, claimed_at),
+            read_at=self.clock.monotonic(),
+            frames=frames_of(stack),
+            asks={ask.id: (ask, None)},
+            agents={agent.key: agent},
+            stored={agent.key: agent.history_len},
         )
-        return claim, False
+        if ask.message_id is not None and found.message is not None:
+            known.documents[ask.message_id] = found.message
+        return Claim(
+            ask=ask,
+            token=token,
+            worker_id=worker_id,
+            run=run,
+            document=found.message,
+            agent=agent,
+            place=place,
+            known=known,
+        )
+
+
+def _given(queue: str, worker_id: str, version: str | None) -> Json:
+    given = {"queue": queue, "worker_id": worker_id}
+    return given if version is None else given | {"version": version}
 
 
 def _release(

@@ -31,7 +31,8 @@ _paused = sa.and_(asks.c.status == word(AskStatus.RUNNABLE), ASK_IS_ONE_OF_THE_P
 _delayed = sa.and_(
     asks.c.status == word(AskStatus.RUNNABLE), sa.not_(ASK_IS_ONE_OF_THE_PAUSED), sa.func.coalesce(_later, sa.false())
 )
-_free = sa.and_(
+# A worker may claim it now.
+FREE = sa.and_(
     asks.c.status == word(AskStatus.RUNNABLE),
     sa.not_(ASK_IS_ONE_OF_THE_PAUSED),
     sa.not_(sa.func.coalesce(_later, sa.false())),
@@ -39,11 +40,11 @@ _free = sa.and_(
 _QUEUES = (
     sa.select(
         asks.c.queue,
-        sa.func.sum(sa.case((_free, 1), else_=0)),
+        sa.func.sum(sa.case((FREE, 1), else_=0)),
         sa.func.sum(sa.case((asks.c.status == word(AskStatus.LEASED), 1), else_=0)),
         sa.func.sum(sa.case((_delayed, 1), else_=0)),
         sa.func.sum(sa.case((_paused, 1), else_=0)),
-        now() - sa.func.min(sa.case((_free, sa.func.coalesce(asks.c.due_at, asks.c.created_at)))),
+        now() - sa.func.min(sa.case((FREE, sa.func.coalesce(asks.c.due_at, asks.c.created_at)))),
     )
     # Two conditions, so that each can use its partial index.
     .where(

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from turnwise.base.waits import ParkedWait, ResponderWait
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.observability.redaction import redacted
+from turnwise.record.asks.inbox_place import InboxPlace, in_order
 from turnwise.record.asks.parked_reason import LastHolder, LostAttempt, ParkedReason, parked_reason
 from turnwise.record.asks.replies import accept, why_stale
 from turnwise.record.budgets.reservations import count, release_reservations
@@ -96,9 +97,10 @@ class AskParking(RecordPart):
 class ParkedAsks(TenantPart):
     """Lists the tenant's parked asks, and takes what people say of them."""
 
-    def parked_asks(self, limit: int = 100) -> list[AskRecord]:
-        """Parked asks, the one that waits longest first."""
-        statement = self._own(sa.select(*ASK).where(PARKED), asks.c.run_id).order_by(asks.c.parked_at).limit(limit)
+    def parked_asks(self, limit: int = 100, *, after: InboxPlace | None = None) -> list[AskRecord]:
+        """Parked asks, the one that waits longest first; those behind `after`."""
+        own = self._own(sa.select(*ASK).where(PARKED), asks.c.run_id)
+        statement = in_order(own, asks.c.parked_at, after).limit(limit)
         with self._database.read() as connection:
             return [ask_of(row) for row in connection.execute(statement)]
 

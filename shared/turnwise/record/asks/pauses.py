@@ -23,7 +23,7 @@ from turnwise.record.database import driver
 from turnwise.record.database.columns import ONE, now, word
 from turnwise.record.database.rows import ASK, RUN, ask_of, names, run_of
 from turnwise.record.database.schema import asks, runs
-from turnwise.record.database.status_statements import status_in
+from turnwise.record.database.status_statements import status_in, update_runs
 from turnwise.record.runs.part import ChangingPart, RecordPart
 from turnwise.record.runs.records import AskRecord, RunRecord
 from turnwise.record.states import UNFINISHED, AskStatus, RunStatus
@@ -183,7 +183,7 @@ def _release(kind: str) -> Any:
     free = sa.select(runs.c.id).where(*_held, _RUN_NAME[kind] == _name)
     free = free.limit(sa.bindparam("most", type_=sa.Integer)).with_for_update(skip_locked=True)
     # They keep `waiting_for` until they begin, so that their timeline tells of the pause.
-    return sa.update(runs).where(runs.c.id.in_(free)).values(move_due_at=now()).returning(*RUN)
+    return update_runs().where(runs.c.id.in_(free)).values(move_due_at=now()).returning(*RUN)
 
 
 def _is_left(kind: str) -> sa.Select[Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import sqlalchemy as sa
 
+from turnwise.errors import IllegalTransitionError, RunChangedError
 from turnwise.observability.redaction import redacted
 from turnwise.record.budgets.reservations import count, settle_lost
 from turnwise.record.database.schema import replies
@@ -33,18 +35,33 @@ class Replies(RecordPart):
 
         A reply under a token that is no longer current is kept for the books only: its usage is added to the run's,
         nothing else changes. The same claim may reply again after a lost connection and gets the first outcome.
-        `then` runs in the same transaction after an accepted reply.
+        `then` runs in the same transaction after an accepted reply. It is called again, with another transaction, if
+        what the claim's holder knew of the run turns out to be out of date.
         """
+        known = claim.known
+        if known is not None and known.take():
+            # An illegal transition would show here, too, that what is known is wrong.
+            with suppress(RunChangedError, IllegalTransitionError):
+                return self._on_known(known, lambda transaction: self._reply(transaction, claim, reply, then))
         with self._locked(claim.ask.run_id) as transaction:
-            ask = transaction.ask(claim.ask.id)
-            reason = why_stale(transaction, ask, claim)
-            if reason is not None:
-                return self._discard(transaction, claim, reply, reason)
-            accept(transaction, claim.ask, reply, claim.token, claim.worker_id)
-            if reply.kind == "error":  # its handler has said so itself: if the run is retried, nothing is in doubt
-                transaction.forget_begun(claim.ask.id)
-            if then is not None:
-                then(transaction)
+            return self._reply(transaction, claim, reply, then)
+
+    def _reply(
+        self,
+        transaction: RunTransaction,
+        claim: Claim,
+        reply: Reply,
+        then: Callable[[RunTransaction], None] | None,
+    ) -> bool:
+        ask = transaction.ask(claim.ask.id)
+        reason = why_stale(transaction, ask, claim)
+        if reason is not None:
+            return self._discard(transaction, claim, reply, reason)
+        accept(transaction, claim.ask, reply, claim.token, claim.worker_id)
+        if reply.kind == "error":  # its handler has said so itself: if the run is retried, nothing is in doubt
+            transaction.forget_begun(claim.ask.id)
+        if then is not None:
+            then(transaction)
         return True
 
     def _discard(self, transaction: RunTransaction, claim: Claim, reply: Reply, reason: str) -> bool:

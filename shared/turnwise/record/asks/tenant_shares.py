@@ -22,6 +22,7 @@ from turnwise.record.database import driver
 from turnwise.record.database.columns import ONE, word
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import asks, tenant_shares
+from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus
 
 _queue = sa.bindparam("queue", type_=sa.Text)
@@ -36,15 +37,7 @@ _SEVERAL = sa.select(
     sa.exists(PAUSED_TENANTS.with_only_columns(sa.literal(1))),
 )
 _PRESENT = sa.select(sa.func.max(tenant_shares.c.began)).where(tenant_shares.c.queue == _queue).scalar_subquery()
-_MINE = sa.select(
-    sa.func.coalesce(
-        sa.select(tenant_shares.c.ends)
-        .where(tenant_shares.c.queue == _queue, tenant_shares.c.tenant == sa.bindparam("tenant", type_=sa.Text))
-        .scalar_subquery(),
-        0.0,
-    ),
-    sa.func.coalesce(_PRESENT, 0.0),
-)
+_QUEUES_TIME = sa.select(sa.func.coalesce(_PRESENT, 0.0))
 
 # Seconds for which it is remembered whether a queue has asks of several tenants.
 _TRUSTED = 1.0
@@ -84,29 +77,39 @@ class TenantShares:
         return waiting.paused or waiting.first != waiting.last
 
     def _waiting(self, connection: Connection, queue: str) -> _Waiting:
-        now = self._clock.monotonic()
+        waiting = self._remembered(queue)
+        if waiting is None:
+            waiting = _Waiting(*driver.fetch(connection, _SEVERAL, {"queue": queue})[0])
+            self._seen[queue] = (self._clock.monotonic(), waiting)
+        return waiting
+
+    def _remembered(self, queue: str) -> _Waiting | None:
         seen = self._seen.get(queue)
-        if seen is None or now - seen[0] >= _TRUSTED:
-            seen = self._seen[queue] = (now, _Waiting(*driver.fetch(connection, _SEVERAL, {"queue": queue})[0]))
-        return seen[1]
+        return seen[1] if seen is not None and self._clock.monotonic() - seen[0] < _TRUSTED else None
 
     def served(self, connection: Connection, queue: str, share: TenantShare) -> None:
         """Let the tenant's time continue. Its row is locked until the transaction ends, so nothing is locked after
         it but the rows of the run that is served, and those that are locked last of all.
         """
-        self._continue(connection, queue, share.tenant, share.begins)
-
-    def count(self, connection: Connection, queue: str, tenant: str) -> None:
-        """Let the tenant's time continue while others wait: it is served without having been chosen."""
-        waiting = self._waiting(connection, queue)
-        if waiting.first not in (None, tenant) or waiting.last not in (None, tenant):
-            ends, present = driver.fetch(connection, _MINE, {"queue": queue, "tenant": tenant})[0]
-            self._continue(connection, queue, tenant, max(ends, present))
-
-    def _continue(self, connection: Connection, queue: str, tenant: str, begins: float) -> None:
-        step = 1 / self._weights.get(tenant, 1.0)
-        given = {"queue": queue, "tenant": tenant, "began": begins, "ends": begins + step}
+        begins, step = share.begins, self._step(share.tenant)
+        given = {"queue": queue, "tenant": share.tenant, "began": begins, "ends": begins + step}
         driver.run(connection, _served(self._database.is_postgres), [given])
+
+    def count(self, transaction: RunTransaction, queue: str) -> None:
+        """Let the time of the run's tenant continue while others wait: it is served without having been chosen.
+
+        The time of the queue does not continue with it, so those who wait keep what they are owed for that.
+        """
+        tenant = transaction.run.tenant
+        waiting = self._remembered(queue) or self._waiting(transaction.connection, queue)
+        if waiting.first not in (None, tenant) or waiting.last not in (None, tenant):
+            connection = transaction.connection
+            present = driver.fetch(connection, _QUEUES_TIME, {"queue": queue})[0][0]
+            given = {"queue": queue, "tenant": tenant, "began": present, "ends": present + self._step(tenant)}
+            driver.run(connection, _carried(self._database.is_postgres), [given])
+
+    def _step(self, tenant: str) -> float:
+        return 1 / self._weights.get(tenant, 1.0)
 
 
 @cache
@@ -143,6 +146,17 @@ def least_served(connection: Connection, claimable: sa.ColumnElement[bool], queu
         if priority is not None
     ]
     return sorted(shares, key=lambda share: (-share.priority, share.begins, share.created_at))
+
+
+@cache
+def _carried(is_postgres: bool) -> sa.Insert:
+    statement = (postgresql if is_postgres else sqlite).insert(tenant_shares)
+    mine, new = tenant_shares.c, statement.excluded
+    begins = sa.case((mine.ends > new.began, mine.ends), else_=new.began)
+    made: sa.Insert = statement.on_conflict_do_update(
+        index_elements=[mine.queue, mine.tenant], set_={"ends": begins + (new.ends - new.began)}
+    )
+    return made
 
 
 @cache

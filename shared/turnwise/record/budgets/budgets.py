@@ -1,7 +1,8 @@
-"""The budgets that a run is paid from: its own, its session's and its tenant's of the day and of the month.
+"""The budgets that a run is paid from: its own, its batch's, its session's and its tenant's of the day and the month.
 
 A run's own is part of its row. The others are rows of their own, kept only where a limit is in force: made at their
-first call, with what was spent under them before, and locked in a fixed order after the run's row.
+first call, with what was spent under them before, and locked in a fixed order after the run's row. A batch's is made
+with the batch, and its row has the limit itself.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from turnwise.record.database.schema import runs
 from turnwise.record.runs.records import RunRecord
 from turnwise.record.runs.transaction import RunTransaction
 
-SESSION, TENANT_DAY, TENANT_MONTH = SCOPES = ("session", "tenant_day", "tenant_month")
+BATCH, SESSION, TENANT_DAY, TENANT_MONTH = SCOPES = ("batch", "session", "tenant_day", "tenant_month")
 # Which budget: its scope and its id.
 Key = tuple[str, str]
 # USD and tokens, None for no limit.
@@ -59,27 +60,29 @@ class ScopeLimits:
     tenant_month: Limits = _NO_LIMITS
 
     def of(self, scope: str) -> Limits:
-        """The limits of one scope."""
+        """The limits of one scope, other than a batch."""
         limits: Limits = getattr(self, scope)
         return limits
 
     def bind(self, run: RunRecord) -> bool:
         """Return whether a limit is in force for the run, its own included; looks at nothing but values."""
-        return bool(run.max_cost or run.max_tokens) or any(
-            any(self.of(scope)) and (scope != SESSION or run.session_key is not None) for scope in SCOPES
-        )
+        if run.max_cost or run.max_tokens or run.batch_budget:
+            return True
+        of_session = run.session_key is not None and any(self.session)
+        return of_session or any(self.tenant_day) or any(self.tenant_month)
 
     def keys(self, run: RunRecord, now: float) -> list[Key]:
         """The budgets beside the run's own that its calls are paid from at that time."""
         ids = scope_ids(run, now)
-        return [(scope, id) for scope, id in ids.items() if id is not None and any(self.of(scope))]
+        shared = [(scope, id) for scope, id in ids.items() if id is not None and any(self.of(scope))]
+        return [(BATCH, run.batch_id), *shared] if run.batch_budget and run.batch_id is not None else shared
 
 
 NO_SCOPE_LIMITS = ScopeLimits()
 
 
 def scope_ids(run: RunRecord, at: float) -> dict[str, str | None]:
-    """The id of the run's budget in each scope, of those of days and months the one of that time."""
+    """The id of the run's budget in each scope but that of batches; of days and months the one of that time."""
     day = datetime.fromtimestamp(at, UTC)
     return {
         SESSION: run.session_key,
@@ -156,16 +159,19 @@ class Books:
         )
 
     def _limited(self, budget: Budget, limits: ScopeLimits) -> Budget:
-        cost, tokens = limits.of(budget.scope)
-        if limits is NO_SCOPE_LIMITS:  # who only settles does not know them
+        # A settlement does not bring them; those of a batch are in the row.
+        if limits is NO_SCOPE_LIMITS or budget.scope == BATCH:
             return budget
+        cost, tokens = limits.of(budget.scope)
         return replace(budget, max_cost=cost, max_tokens=tokens)
 
     def _make(self, key: Key) -> None:
         """Begin a budget with what the runs of its session, or those accepted in its period, have used already."""
         transaction, run = self._transaction, self._transaction.run
         given = {"of_tenant": run.tenant, "not_run": run.id, "of_scope": key[0], "of_id": key[1]}
-        if key[0] == SESSION:
+        if key[0] == BATCH:  # it was deleted with its batch, while a call of a run was under way
+            found, counts = [], False
+        elif key[0] == SESSION:
             found = driver.fetch(transaction.connection, _SPENT_BY_SESSION, given | {"of_session": run.session_id})
             counts = True
         else:

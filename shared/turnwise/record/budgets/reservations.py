@@ -8,7 +8,7 @@ after all corrects it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import sqlalchemy as sa
@@ -16,13 +16,16 @@ import sqlalchemy as sa
 from turnwise.models.budget.budget import NOTHING, Amount
 from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall, grant
 from turnwise.models.budget.wait import Wait
-from turnwise.record.budgets.budgets import Books, Key, ScopeLimits
+from turnwise.record.budgets.batch_stop import stop_batch
+from turnwise.record.budgets.budgets import BATCH, Books, Key, ScopeLimits
 from turnwise.record.database import driver
 from turnwise.record.database.budget_tables import reservations
-from turnwise.record.database.columns import word
+from turnwise.record.database.columns import now, word
+from turnwise.record.database.provider_batch_tables import collected_asks
 from turnwise.record.database.schema import asks, workers
 from turnwise.record.events.event import EventPlace
 from turnwise.record.events.usage_events import UsageReserved, UsageSettled
+from turnwise.record.provider_batches.collecting import forget_request
 from turnwise.record.runs.outcomes import CallUsage
 from turnwise.record.runs.part import RecordPart
 from turnwise.record.runs.records import AskRecord, Claim, Json, Usage
@@ -30,6 +33,8 @@ from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus
 
 _BATCH = 100
+# Seconds after which no one waits for the result of a batch.
+_BATCH_IS_LOST = 172_800.0
 
 _HOLDER = sa.select(asks.c.status, asks.c.token).where(
     asks.c.run_id == sa.bindparam("run_id"), asks.c.id == sa.bindparam("ask_id")
@@ -69,6 +74,13 @@ _ORPHANS = (
     .where(
         reservations.c.settled_at.is_(None),
         ~sa.exists().where(workers.c.id == reservations.c.worker_id, workers.c.state == word("alive")),
+        # No worker holds a call that waits for a batch.
+        ~sa.exists().where(
+            collected_asks.c.run_id == reservations.c.run_id,
+            collected_asks.c.ask_id == reservations.c.ask_id,
+            collected_asks.c.token == reservations.c.token,
+            collected_asks.c.until > now() - _BATCH_IS_LOST,
+        ),
     )
     .distinct()
     .limit(_BATCH)
@@ -104,7 +116,7 @@ class Reservations(RecordPart):
         `done` are earlier calls of the claim, settled on the way, whatever becomes of this one. `take` is asked last.
         `again` after a lost connection: the answer may have got lost alone, and is given once more then.
         """
-        with self._locked(claim.ask.run_id) as transaction:
+        with self._locked(claim.ask.run_id, claim.known) as transaction:
             rows = driver.fetch(transaction.connection, _HOLDER, _place(claim.ask))
             if transaction.run.ended or not rows or tuple(rows[0]) != (AskStatus.LEASED, claim.token):
                 return Stale()
@@ -125,7 +137,10 @@ class Reservations(RecordPart):
         self, transaction: RunTransaction, books: Books, keys: list[Key], call: ModelCall, take: Take | None
     ) -> Granted | BudgetRefusal | Wait:
         answer = grant(call, books.paying(keys))
-        if isinstance(answer, BudgetRefusal) or take is None:
+        if isinstance(answer, BudgetRefusal):
+            _stop_batch(transaction, answer)
+            return answer
+        if take is None:
             return answer
         if answer.amount is NOTHING:  # no budget asked for it, but the provider's limits may
             answer = Granted(max_tokens=answer.max_tokens, amount=call.amount(answer.max_tokens))
@@ -194,16 +209,35 @@ def count(
     """
     if not calls and usage is not None:
         transaction.add_usage(usage)
+    groups: list[tuple[int, list[CallUsage]]] = []
     for call in calls:
-        if call.call_no is None:
+        if call.collected:
+            groups += _of_collected(transaction, ask, call)
+        elif call.call_no is None:
             transaction.add_usage(call.usage)
-    reserved = [call for call in calls if call.call_no is not None]
-    if reserved:
-        known = _rows(transaction, ask.run_id, ask.id, token)
-        books = Books(transaction, _keys_of(known))
-        for call in reserved:
-            _settle(transaction, books, ask, token, known, call)
+    if reserved := [call for call in calls if call.call_no is not None]:
+        groups.append((token, reserved))
+    if groups:
+        known = {held: _rows(transaction, ask.run_id, ask.id, held) for held, _ in groups}
+        books = Books(transaction, [key for rows in known.values() for key in _keys_of(rows)])
+        for held, made in groups:
+            for call in made:
+                _settle(transaction, books, ask, held, known[held], call)
         books.save()
+
+
+def _of_collected(transaction: RunTransaction, ask: AskRecord, call: CallUsage) -> list[tuple[int, list[CallUsage]]]:
+    """The call that a batch answered, with the token that it was reserved under; nothing if that leaves nothing to
+    settle.
+    """
+    found = forget_request(transaction, ask)
+    if found is None:  # another attempt has counted it
+        return []
+    token, call_no = found
+    if token is None or call_no is None:
+        transaction.add_usage(call.usage)
+        return []
+    return [(token, [replace(call, call_no=call_no)])]
 
 
 def release_reservations(transaction: RunTransaction, ask: AskRecord, token: int) -> None:
@@ -292,6 +326,12 @@ def _close(transaction: RunTransaction, ask_id: str, token: int, row: _Row, used
         "at": transaction.now,
     }
     driver.run(transaction.connection, _SETTLE, [given])
+
+
+def _stop_batch(transaction: RunTransaction, refusal: BudgetRefusal) -> None:
+    """Begin no further item of a batch whose budget refuses a call that no waiting would help."""
+    if refusal.budget.scope == BATCH and not refusal.temporary:
+        stop_batch(transaction.connection, refusal.budget.scope_id, refusal.limit)
 
 
 def _place(ask: AskRecord) -> Json:

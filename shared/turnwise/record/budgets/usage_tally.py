@@ -1,4 +1,12 @@
-"""The additions of one transaction to the sums of a tenant's use."""
+"""The use of models by a run on its way into the sums of its tenant's days.
+
+While a run works, its use is kept in its own row (`runs.uncounted`), which a turn writes anyway:
+
+    {day: {model: [calls, unpriced calls, prompt tokens, cached tokens, completion tokens, cost as text]}}
+
+The transaction in which the run ends, or comes to wait, adds it to `usage_days` and empties it. So each use is in one
+of the two at any moment, whatever dies, and a turn writes no row that the runs of a tenant share.
+"""
 
 from __future__ import annotations
 
@@ -13,46 +21,51 @@ import sqlalchemy as sa
 from turnwise.record.database.access_schema import usage_days
 from turnwise.record.database.columns import money_sum
 from turnwise.record.runs.records import Json, RunRecord, Usage
+from turnwise.record.states import RunStatus
 
 # Rows that the runs of a tenant, day, task and model are spread over.
 _SLOTS = 16
 _COUNTS = ("calls", "unpriced_calls", "prompt_tokens", "cached_tokens", "completion_tokens")
+_NOTHING = (0, 0, 0, 0, 0, "0")
 
 
-class UsageTally:
-    """Gathers the use of a locked run, by model."""
+def with_usage(uncounted: Json | None, usage: Usage, now: float) -> Json:
+    """Return what is to be added to the sums, `usage` of the moment `now` included."""
+    days = uncounted or {}
+    day, model = datetime.fromtimestamp(now, UTC).date().isoformat(), usage.model or ""
+    models = days.get(day, {})
+    *counts, cost = models.get(model, _NOTHING)
+    unpriced = usage.calls if usage.cost is None else 0
+    added = (usage.calls, unpriced, usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
+    sums = [old + new for old, new in zip(counts, added, strict=True)]
+    return {**days, day: {**models, model: [*sums, format(Decimal(cost) + (usage.cost or 0), "f")]}}
 
-    def __init__(self) -> None:
-        self._of_models: dict[str, Json] = {}
 
-    def add(self, usage: Usage) -> None:
-        """Count what calls of a model have used."""
-        sums = self._of_models.setdefault(usage.model or "", {**dict.fromkeys(_COUNTS, 0), "cost": Decimal(0)})
-        sums["calls"] += usage.calls
-        sums["unpriced_calls"] += usage.calls if usage.cost is None else 0
-        sums["prompt_tokens"] += usage.prompt_tokens
-        sums["cached_tokens"] += usage.cached_tokens
-        sums["completion_tokens"] += usage.completion_tokens
-        sums["cost"] += usage.cost or 0
+def counted_at_rest(run: RunRecord) -> tuple[RunRecord, list[Json]]:
+    """Return the run as it is to be kept, and the rows that its transaction adds to the sums: none while it works."""
+    if run.uncounted is None or run.status == RunStatus.RUNNING:
+        return run, []
+    return run.changed(uncounted=None), usage_rows(run)
 
-    def rows(self, run: RunRecord, now: float) -> list[Json]:
-        """Return what is to be added to the sums of the day, always in the same order, to avoid a deadlock."""
-        if not self._of_models:
-            return []
-        place = {
-            "tenant": run.tenant,
-            "day": datetime.fromtimestamp(now, UTC).date().isoformat(),
-            "task": run.task,
-            "slot": zlib.crc32(run.id.encode()) % _SLOTS,
-        }
-        return [
-            place | {"model": model} | sums for model, sums in sorted(self._of_models.items()) if any(sums.values())
-        ]
+
+def usage_rows(run: RunRecord) -> list[Json]:
+    """Return what is to be added to the sums, always in the same order, to avoid a deadlock."""
+    place = {"tenant": run.tenant, "task": run.task, "slot": zlib.crc32(run.id.encode()) % _SLOTS}
+    return [place | row for row in uncounted_rows(run.uncounted) if any(row[name] for name in (*_COUNTS, "cost"))]
+
+
+def uncounted_rows(uncounted: Json | None) -> list[Json]:
+    """Return `uncounted` of a run as rows of `usage_days`, without what says whose they are."""
+    return [
+        {"day": day, "model": model, "cost": Decimal(cost), **dict(zip(_COUNTS, counts, strict=True))}
+        for day, models in sorted((uncounted or {}).items())
+        for model, (*counts, cost) in sorted(models.items())
+    ]
 
 
 @cache
 def add_usage(insert: Any) -> sa.Insert:
-    """Adds rows of a tally to the sums that there are."""
+    """Adds rows to the sums that there are."""
     statement = insert(usage_days)
     kept, new = usage_days.c, statement.excluded
     changes = {name: kept[name] + new[name] for name in _COUNTS} | {"cost": money_sum(kept.cost, new.cost)}

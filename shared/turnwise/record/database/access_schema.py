@@ -40,8 +40,8 @@ tenants = sa.Table(
     sa.Column("updated_at", Seconds, nullable=False),
 )
 
-# The sums of what runs have used, counted with the runs' own. Several rows (`slot`) for each tenant, day (UTC), root
-# task and model, or all replies of a busy tenant would wait for one row.
+# The sums of what runs have used, without the `uncounted` of those that work. Several rows (`slot`) for each tenant,
+# day (UTC), root task and model, or all runs of a busy tenant that end would wait for one row.
 usage_days = sa.Table(
     "usage_days",
     metadata,

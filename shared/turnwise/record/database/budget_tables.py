@@ -12,7 +12,7 @@ from turnwise.record.database.columns import Document, Money, Seconds, metadata
 budgets = sa.Table(
     "budgets",
     metadata,
-    sa.Column("scope", sa.Text, primary_key=True),  # session, tenant_day or tenant_month
+    sa.Column("scope", sa.Text, primary_key=True),  # batch, session, tenant_day or tenant_month
     sa.Column("scope_id", sa.Text, primary_key=True),
     sa.Column("limit_cost", Money),
     sa.Column("limit_tokens", sa.BigInteger),

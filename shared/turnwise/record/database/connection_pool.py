@@ -1,57 +1,216 @@
-"""The connections to the database that a process has, as an operator wants to see them."""
+"""The connections to the database that a process has open.
+
+SQLAlchemy's pool makes a `Connection` for each use, tells of it, and resets what comes back: all that costs several
+times what a transaction of SQLite does. Here a `Connection` stays as it is for the next use. For SQLAlchemy it is in
+one transaction from its first day to its last; the transactions of the database are begun and ended on its driver.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Engine, event, exc
+import psycopg
+from sqlalchemy import Engine, exc
 from sqlalchemy.engine import Connection
-from sqlalchemy.pool import QueuePool
+
+from turnwise.record.database.faults import DATABASE_ERRORS
 
 # Told of a wait for a connection: its seconds, and whether it ended with one.
 OnWait = Callable[[float, bool], None]
 
 
-class ConnectionPool:
-    """Connects, and measures only those who find no free connection: the others pay nothing for it.
+@dataclass(slots=True, eq=False)
+class Lease:
+    """A connection in use. On PostgreSQL one that `reads` commits each statement by itself."""
 
-    `limit` is the most connections that there may be; `on_wait` may be set.
+    connection: Connection
+    driver: Any  # a connection of sqlite3 or psycopg
+    reads: bool
+    generation: int
+    used: float = 0.0  # when it was given back, by the clock of this process
+
+
+class ConnectionPool:
+    """Lends connections of `engine`, the one that was used last first: it knows the plans of its statements.
+
+    Readers and writers get the connections of their kind where there are any. `limit` is the most connections that
+    there may be; whoever needs one more waits for `timeout` seconds. `on_wait` may be set; only those who find no free
+    connection pay for it.
     """
 
-    def __init__(self, engine: Engine, limit: int) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, limit: int, timeout: float = 30.0) -> None:
         self.limit = limit
+        self.timeout = timeout
+        # A connection that rested longer is tried before use, so that a restarted database costs no one an error.
+        self.trusted = 5.0
         self.on_wait: OnWait | None = None
+        self._engine = engine
+        self._on_use: list[Callable[[int], None]] = []
+        self._lock = threading.Lock()
+        self._freed = threading.Condition(self._lock)
+        self.waiting = 0  # threads that wait for a connection
+        self._idle: dict[bool, list[Lease]] = {True: [], False: []}
+        self._in_use = 0
+        self._generation = 0
 
-    def connect(self, engine: Engine) -> Connection:
-        """A connection of `engine`, which may have options of its own; raises what SQLAlchemy raises."""
-        if self.on_wait is None or self.in_use < self.limit:
-            return engine.connect()
-        began = time.monotonic()
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A transaction of PostgreSQL, whose driver begins by itself: committed at the end, undone by an exception."""
+        lease = self.take(reads=False)
         try:
-            connection = engine.connect()
-        except exc.TimeoutError:
-            self.on_wait(time.monotonic() - began, False)
+            yield lease.connection
+            lease.driver.commit()
+        except BaseException:
+            self.undo(lease)
             raise
-        self.on_wait(time.monotonic() - began, True)
-        return connection
+        self.give_back(lease)
+
+    def take(self, *, reads: bool) -> Lease:
+        """Lend a connection; raises what SQLAlchemy raises where there is none."""
+        lease = self._taken(reads)
+        try:
+            for changed in self._on_use:
+                changed(1)
+            if lease is not None and not self._works(lease):
+                self.close()
+                lease = None
+            if lease is None:
+                return self._opened(reads)
+            if lease.reads is not reads:
+                _turn(lease, reads)
+            return lease
+        except BaseException:
+            if lease is not None:
+                _close(lease)
+            self._ended(None)
+            raise
+
+    def give_back(self, lease: Lease) -> None:
+        """Take back a connection that is in no transaction."""
+        lease.used = time.monotonic()
+        self._ended(lease)
+
+    def undo(self, lease: Lease) -> None:
+        """Roll back the transaction of a connection and take it back; close it if that fails."""
+        try:
+            lease.driver.rollback()
+        except BaseException as error:
+            self.drop(lease)
+            if not isinstance(error, DATABASE_ERRORS):
+                raise
+        else:
+            end = self.drop if _is_lost(lease) else self.give_back
+            end(lease)
+
+    def drop(self, lease: Lease) -> None:
+        """Take back a connection that is not to be used again."""
+        if _is_lost(lease):  # and those that rest are likely to be
+            self.close()
+        _close(lease)
+        self._ended(None)
+
+    def close(self) -> None:
+        """Close the connections that rest, and each other when it comes back."""
+        with self._lock:
+            self._generation += 1
+            resting = [*self._idle[True], *self._idle[False]]
+            self._idle = {True: [], False: []}
+        for lease in resting:
+            _close(lease)
 
     @property
     def in_use(self) -> int:
         """Connections that are at work now."""
-        pool = self._engine.pool
-        return pool.checkedout() if isinstance(pool, QueuePool) else 0
+        return self._in_use
 
     def on_use(self, changed: Callable[[int], None]) -> None:
         """Call `changed` with 1 for each connection that begins to be used, and with -1 at its end."""
+        self._on_use.append(changed)
 
-        def taken(*_: Any) -> None:
-            changed(1)
+    def _taken(self, reads: bool) -> Lease | None:
+        """Count one more in use, waiting if need be; return a connection that rested, None if there was none."""
+        with self._lock:
+            if self._in_use < self.limit:
+                return self._next(reads)
+            self.waiting += 1
+            began = time.monotonic()
+            try:
+                served = self._freed.wait_for(lambda: self._in_use < self.limit, self.timeout)
+            finally:
+                self.waiting -= 1
+            lease = self._next(reads) if served else None
+        if self.on_wait is not None:
+            self.on_wait(time.monotonic() - began, served)
+        if not served:
+            raise exc.TimeoutError(f"all {self.limit} connections of this process were in use for {self.timeout:g} s")
+        return lease
 
-        def returned(*_: Any) -> None:
+    def _next(self, reads: bool) -> Lease | None:
+        self._in_use += 1
+        idle = self._idle[reads] or self._idle[not reads]
+        return idle.pop() if idle else None
+
+    def _ended(self, lease: Lease | None) -> None:
+        """Count one less in use, and keep its connection unless there is none or it is from before a `close`."""
+        with self._lock:
+            self._in_use -= 1
+            kept = lease is not None and lease.generation == self._generation
+            if lease is not None and kept:
+                self._idle[lease.reads].append(lease)
+            if self.waiting:
+                self._freed.notify()
+        if lease is not None and not kept:
+            _close(lease)
+        for changed in self._on_use:
             changed(-1)
 
-        event.listen(self._engine, "checkout", taken)
-        event.listen(self._engine, "checkin", returned)
+    def _works(self, lease: Lease) -> bool:
+        if not isinstance(lease.driver, psycopg.Connection) or time.monotonic() - lease.used < self.trusted:
+            return True
+        try:
+            lease.driver.execute("SELECT 1")
+            lease.driver.commit()
+        except psycopg.Error:
+            _close(lease)
+            return False
+        return True
+
+    def _opened(self, reads: bool) -> Lease:
+        generation = self._generation
+        connection = self._engine.connect()
+        try:
+            driver = connection.connection.driver_connection
+            lease = Lease(connection, driver, False, generation)
+            if reads:
+                _turn(lease, reads)
+            connection.begin()
+            return lease
+        except BaseException:
+            connection.close()
+            raise
+
+
+def _turn(lease: Lease, reads: bool) -> None:
+    """Make a connection that writes one that reads, or the other way round."""
+    # A reading transaction would end with a rollback, and that makes psycopg forget all that it has prepared.
+    if isinstance(lease.driver, psycopg.Connection):
+        lease.driver.autocommit = reads
+    lease.reads = reads
+
+
+def _is_lost(lease: Lease) -> bool:
+    return lease.connection.invalidated or (isinstance(lease.driver, psycopg.Connection) and lease.driver.closed)
+
+
+def _close(lease: Lease) -> None:
+    """Close a connection, which may be lost already."""
+    with contextlib.suppress(*DATABASE_ERRORS):
+        lease.connection.invalidate()  # SQLAlchemy would roll back what it is in, and fail
+    with contextlib.suppress(*DATABASE_ERRORS):
+        lease.connection.close()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
+from types import TracebackType
 from typing import Any, Literal
 
 import psycopg
@@ -21,12 +21,11 @@ from turnwise.record.database.columns import dump_json, now
 from turnwise.record.database.connection_pool import ConnectionPool
 from turnwise.record.database.faults import DATABASE_ERRORS, lacks_table, translated
 from turnwise.record.database.schema import SCHEMA_VERSION, schema_support
+from turnwise.record.database.sqlite_writer import SQLiteWriter
 
 _NOW = sa.select(now())
 _VERSION = sa.text("SELECT version_num FROM alembic_version")
 _OLDEST_PROGRAM = sa.select(schema_support.c.oldest_program)
-# A connection that rested longer is tried before use, so that a restarted database costs no one an error.
-_TRUSTED_SECONDS = 5.0
 # What libpq is told, unless the URL says otherwise. A server that is gone without a word (a network that is cut, a
 # machine that is off) is noticed within 25 s; TCP alone takes a quarter of an hour, or hours where nothing is sent.
 _LIVELY = {
@@ -41,9 +40,9 @@ _LIVELY = {
 class Database:
     """A SQLite file or a PostgreSQL database; safe to share between threads, not across a fork.
 
-    `clock` replaces the clock of SQLite only; PostgreSQL tells its own time. `pool_size` is the most connections to
-    PostgreSQL at a time; whoever needs one more waits, up to half a minute. Raises `ConfigurationError` for a URL
-    that names neither.
+    `synchronous` is SQLite's: a commit survives a kill with NORMAL, and with FULL a power cut as well. `clock` replaces
+    the clock of SQLite only; PostgreSQL tells its own time. `pool_size` is the most connections to PostgreSQL at a
+    time; whoever needs one more waits, up to half a minute. Raises `ConfigurationError` for a URL that names neither.
     """
 
     def __init__(
@@ -63,8 +62,6 @@ class Database:
         )
         self._clock = clock or time.time
         self._synchronous = synchronous
-        # SQLite lets one writer in at a time and makes the others poll; queueing here is fair and much faster.
-        self._writer = nullcontext() if self.is_postgres else threading.Lock()
         options: dict[str, Any] = {"timeout": 30}
         if self.is_postgres:
             options = {name: value for name, value in _LIVELY.items() if name not in self.url.query}
@@ -72,22 +69,14 @@ class Database:
             self.url,
             json_serializer=dump_json,
             connect_args=options,
-            pool_size=pool_size,
-            # PostgreSQL counts connections of all processes together, so a process keeps to what it was given.
-            max_overflow=0 if self.is_postgres else pool_size,
-            pool_timeout=30,
-            # The connection that was used last knows the plans of its statements, and its server process is warm.
-            pool_use_lifo=True,
+            poolclass=sa.NullPool,
         )
+        # PostgreSQL counts connections of all processes together, so a process keeps to what it was given.
         self.pool = ConnectionPool(self.engine, pool_size if self.is_postgres else 2 * pool_size)
-        # A reading transaction would end with a rollback, and that makes psycopg forget all that it has prepared.
-        self._readers = self.engine.execution_options(isolation_level="AUTOCOMMIT") if self.is_postgres else self.engine
-        if self.is_postgres:
-            event.listen(self.engine, "checkin", _note_use)
-            event.listen(self.engine, "checkout", _try_if_rested)
-        else:
+        self.writer = SQLiteWriter(self.pool, groups=synchronous == "FULL")  # of SQLite alone
+        self._transaction = self.pool.transaction if self.is_postgres else self.writer.transaction
+        if not self.is_postgres:
             event.listen(self.engine, "connect", self._prepare_sqlite)
-            event.listen(self.engine, "begin", _begin_sqlite)
 
     @property
     def name(self) -> str:
@@ -95,25 +84,29 @@ class Database:
         plain = self.url.set(drivername=self.url.drivername.partition("+")[0])
         return plain.render_as_string(hide_password=True)
 
-    @contextmanager
-    def begin(self) -> Iterator[Connection]:
+    def begin(self) -> AbstractContextManager[Connection]:
         """A writing transaction, committed at the end and rolled back by an exception."""
-        with self._faults(), self._writer, self.pool.connect(self.engine) as connection:
-            if not self.is_postgres:
-                connection = connection.execution_options(turnwise_write=True)
-            with connection.begin():
-                yield connection
+        return _Translated(self._transaction(), self._meant)
+
+    def statement(self) -> AbstractContextManager[Connection]:
+        """For writes that PostgreSQL executes as one statement (see `burst.py`), which then commits by itself."""
+        return self.read() if self.is_postgres else self.begin()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """For statements that only read; on PostgreSQL each is a transaction of its own, and sees the newest state."""
-        with self._faults(), self.pool.connect(self._readers) as connection:
+        """For statements that only read; each is a transaction of its own, and sees the newest state."""
+        with self._faults():
+            lease = self.pool.take(reads=True)
             try:
-                yield connection
-            except DATABASE_ERRORS:
-                if self.is_postgres:  # what failed may be what the connection has prepared, which it would keep
-                    connection.invalidate()
+                yield lease.connection
+            except BaseException as error:
+                # A prepared statement of this connection may be the cause, and would stay with it.
+                if isinstance(error, (*DATABASE_ERRORS, KeyboardInterrupt)):
+                    self.pool.drop(lease)
+                else:
+                    self.pool.undo(lease)
                 raise
+            self.pool.give_back(lease)
 
     def now(self, connection: Connection) -> float:
         """Seconds since the epoch by the database's clock."""
@@ -182,8 +175,8 @@ class Database:
             return self._schema_version(connection)
 
     def close(self) -> None:
-        """Close all pooled connections."""
-        self.engine.dispose()
+        """Close all connections, those in use when they are given back."""
+        self.pool.close()
 
     def _schema_version(self, connection: Connection) -> str | None:
         return self._only_value(connection, _VERSION)
@@ -211,17 +204,60 @@ class Database:
         try:
             yield
         except Exception as error:
-            meant = translated(error, self.name, is_postgres=self.is_postgres)
+            meant = self._meant(error)
             if meant is None:
                 raise
             raise meant from error
 
+    def _meant(self, error: Exception) -> Exception | None:
+        """Return the error of ours that one of the driver means; None if it is passed on as it is."""
+        return translated(error, self.name, is_postgres=self.is_postgres)
+
     def _prepare_sqlite(self, connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # transactions begin where `_begin_sqlite` says, not where the driver guesses
+        connection.isolation_level = None  # transactions begin where `SQLiteWriter` says, not where the driver guesses
         connection.create_function("turnwise_now", 0, self._clock)
         connection.create_function("turnwise_sum", 2, _sum_of_money, deterministic=True)
+        connection.create_aggregate("turnwise_total", 1, _TotalOfMoney)
+        connection.create_function("turnwise_contains", 2, _contains, deterministic=True)
         connection.execute("PRAGMA journal_mode=WAL").close()
         connection.execute(f"PRAGMA synchronous={self._synchronous}").close()
+
+
+class _Translated:
+    """A transaction whose errors are raised as what they mean.
+
+    A class, because one is in every turn, and a generator's block costs four times as much.
+    """
+
+    __slots__ = ("_meant", "_transaction")
+
+    def __init__(
+        self, transaction: AbstractContextManager[Connection], meant: Callable[[Exception], Exception | None]
+    ) -> None:
+        self._transaction, self._meant = transaction, meant
+
+    def __enter__(self) -> Connection:
+        try:
+            return self._transaction.__enter__()
+        except Exception as error:
+            self._raise(error)
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._transaction.__exit__(kind, error, trace)
+        except Exception as raised:
+            self._raise(raised)
+            raise
+        if isinstance(error, Exception):
+            self._raise(error)
+
+    def _raise(self, error: Exception) -> None:
+        meant = self._meant(error)
+        if meant is not None:
+            raise meant from error
 
 
 def _parse(text: str) -> URL:
@@ -246,20 +282,19 @@ def _sum_of_money(one: str, other: str) -> str:
     return str(Decimal(one) + Decimal(other))
 
 
-def _begin_sqlite(connection: Connection) -> None:
-    write = connection.get_execution_options().get("turnwise_write")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+class _TotalOfMoney:
+    """An aggregate function of SQLite, which would add up decimal text as floats."""
+
+    def __init__(self) -> None:
+        self._total = Decimal(0)
+
+    def step(self, amount: str | None) -> None:
+        self._total += Decimal(amount or 0)
+
+    def finalize(self) -> str:
+        return str(self._total)
 
 
-def _note_use(_connection: Any, record: Any) -> None:
-    record.info["used"] = time.monotonic()
-
-
-def _try_if_rested(connection: Any, record: Any, _proxy: Any) -> None:
-    if time.monotonic() - record.info.get("used", time.monotonic()) < _TRUSTED_SECONDS:
-        return
-    try:
-        connection.execute("SELECT 1")
-        connection.commit()
-    except psycopg.OperationalError as error:
-        raise exc.DisconnectionError from error  # the pool makes a fresh connection instead
+def _contains(text: str | None, folded: str) -> bool:
+    """Return whether a text has another, which is case-folded, whatever its own case: LIKE knows that of ASCII only."""
+    return text is not None and folded in text.casefold()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import cache
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import sqlalchemy as sa
 
@@ -17,7 +18,6 @@ from turnwise.record.runs.fork_origin import fork_origin
 from turnwise.record.runs.kept_errors import kept_error
 from turnwise.record.runs.outcomes import Receipt
 from turnwise.record.runs.records import AgentRecord, AskRecord, Json, ReplyRecord, RunRecord
-from turnwise.record.runs.row_record import RowRecord
 from turnwise.record.states import AskStatus, RunStatus
 
 T = TypeVar("T")
@@ -86,14 +86,27 @@ def receipt_of(row: Sequence[Any]) -> Receipt:
 
 def as_row(record: Any, **more: Any) -> Json:
     """A record's fields as a row to be written, `more` added; values are not copied."""
-    of_record = isinstance(record, RowRecord)
-    values = vars(record) if of_record else {name: getattr(record, name) for name in _names(record.__class__)}
-    return {_COLUMN_OF.get(name, name): in_row(value) for name, value in values.items()} | more
+    columns, values_of, typed = _plan(record.__class__)
+    row: Json = dict(zip(columns, values_of(record), strict=True))
+    for name in typed:
+        row[name] = in_row(row[name])
+    row.update(more)
+    return row
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+def _plan(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]], tuple[str, ...]]:
+    """Return the columns of a kind of record, what gives the values of all its fields, and which may be typed."""
+    hints = get_type_hints(kind)
+    named = [field.name for field in fields(kind)]
+    typed = tuple(_COLUMN_OF.get(name, name) for name in named if _may_be_typed(hints[name]))
+    return tuple(_COLUMN_OF.get(name, name) for name in named), attrgetter(*named), typed
+
+
+def _may_be_typed(hint: Any) -> bool:
+    if hint is Any or (isinstance(hint, type) and issubclass(hint, JsonValue)):
+        return True
+    return any(_may_be_typed(inner) for inner in get_args(hint))
 
 
 def in_row(value: Any) -> Any:

@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from turnwise.record.database import budget_tables, columns  # noqa: F401 - `metadata` has to know all tables
+from turnwise.record.database import (  # `metadata` has to know all
+    batch_tables,  # noqa: F401
+    budget_tables,  # noqa: F401
+    columns,
+    provider_batch_tables,  # noqa: F401
+    sample_tables,  # noqa: F401
+    schedule_tables,  # noqa: F401
+    webhook_tables,  # noqa: F401
+)
 from turnwise.record.database.columns import Document, Money, Seconds, Tags, status_is
 from turnwise.record.states import UNFINISHED, AskStatus, RunStatus
 
-SCHEMA_VERSION = "0010"
+SCHEMA_VERSION = "0020"
 
 metadata = columns.metadata
 _unfinished = sa.text(status_is(*UNFINISHED))
@@ -60,10 +68,14 @@ runs = sa.Table(
     sa.Column("calls", sa.Integer, nullable=False, server_default="0"),
     sa.Column("unpriced_calls", sa.Integer, nullable=False, server_default="0"),
     sa.Column("cost", Money, nullable=False, server_default="0"),
+    # The part of it that no sum of a day has yet; NULL unless the run works. An index on it would end HOT updates.
+    sa.Column("uncounted", Document),
     # Reserved for calls under way; with `cost` and the tokens above, the run's own budget.
     sa.Column("reserved_cost", Money, nullable=False, server_default="0"),
     sa.Column("reserved_tokens", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("on_limit", sa.Text),  # end or wait
+    # Seconds that its models' calls may wait for a batch of their provider; NULL: as its tasks say.
+    sa.Column("can_wait", Seconds),
     sa.Column("last_seq", sa.Integer, nullable=False, server_default="0"),
     sa.Column("last_frame", sa.Integer, nullable=False, server_default="0"),
     sa.Column("last_document", sa.Integer, nullable=False, server_default="0"),
@@ -81,6 +93,11 @@ runs = sa.Table(
     # W3C trace contexts: of the submission, and, once the run continued after a wait, of what it continued with.
     sa.Column("traceparent", sa.Text),
     sa.Column("stretch", sa.Text),
+    # Raised by each change of the row; what a process knows of the run is as of one revision.
+    sa.Column("revision", sa.BigInteger, nullable=False, server_default="0"),
+    # The batch that it is a run of; its calls are paid from the batch's budget as well, if `batch_budget`.
+    sa.Column("batch_id", sa.Text),
+    sa.Column("batch_budget", sa.Boolean),
     sa.CheckConstraint(status_is(*RunStatus), name="ck_runs_status"),
 )
 _has_key = sa.text("idempotency_key IS NOT NULL")
@@ -99,6 +116,10 @@ sa.Index("ix_runs_unfinished_of", runs.c.tenant, runs.c.status, postgresql_where
 sa.Index("ix_runs_tenant", runs.c.tenant, runs.c.id)
 _in_session = sa.text("session_id IS NOT NULL")
 sa.Index("ix_runs_session", runs.c.session_id, runs.c.id, postgresql_where=_in_session, sqlite_where=_in_session)
+_in_batch = sa.text("batch_id IS NOT NULL")
+sa.Index("ix_runs_batch", runs.c.batch_id, runs.c.id, postgresql_where=_in_batch, sqlite_where=_in_batch)
+_active = sa.text(f"batch_id IS NOT NULL AND {status_is(*UNFINISHED)}")
+sa.Index("ix_runs_batch_active", runs.c.batch_id, postgresql_where=_active, sqlite_where=_active)
 # Who of a session has not ended yet, in order.
 _in_line = sa.text(f"session_key IS NOT NULL AND {status_is(*UNFINISHED)}")
 sa.Index(
@@ -181,7 +202,8 @@ asks = sa.Table(
     sa.Column("claimed_at", Seconds),
     sa.Column("closed_at", Seconds),
     sa.Column("traceparent", sa.Text),  # of the move that asked, or of who had it asked again
-    sa.UniqueConstraint("run_id", "frame_no", "turn", "try_no", name="uq_asks_place"),
+    # On PostgreSQL it would only cost: an id is made of the place, so the key says the same.
+    sa.UniqueConstraint("run_id", "frame_no", "turn", "try_no", name="uq_asks_place").ddl_if(dialect="sqlite"),
     sa.CheckConstraint(status_is(*AskStatus), name="ck_asks_status"),
 )
 _runnable = sa.text(status_is(AskStatus.RUNNABLE))

@@ -27,7 +27,15 @@ def status_in(column: sa.ColumnElement[Any], statuses: Iterable[str]) -> sa.Colu
 
 def change_runs(target: RunStatus, *froms: RunStatus) -> sa.Update:
     """An UPDATE of runs from one of `froms` (any that may go there) to `target`; the caller adds the rest."""
-    return sa.update(runs).where(_from(runs.c.status, target, froms)).values(status=target.value)
+    return update_runs().where(_from(runs.c.status, target, froms)).values(status=target.value)
+
+
+def update_runs() -> sa.Update:
+    """An UPDATE of runs that raises their revision, as every one has to; the caller says which runs, and adds the rest.
+
+    Whoever carries a run on learns by the revision that another has changed it.
+    """
+    return sa.update(runs).values(revision=runs.c.revision + 1)
 
 
 def change_asks(target: AskStatus, *froms: AskStatus) -> sa.Update:
@@ -44,10 +52,15 @@ def change_one(connection: Connection, statement: sa.Update, given: Mapping[str,
 def require_one(changed: int, target: AskStatus | RunStatus, id: str) -> None:
     """Raise `IllegalTransitionError` unless a statement has changed the status of one row."""
     if changed != 1:
-        raise IllegalTransitionError(
-            f"{id} was to become {target}, and {changed} rows were changed, not 1: its status is another one than its "
-            "transaction has read, or it is gone; read it again under its run's lock"
-        )
+        raise illegal_transition(changed, target, id)
+
+
+def illegal_transition(changed: int, target: AskStatus | RunStatus, id: str) -> IllegalTransitionError:
+    """The error for a statement that was to change the status of one row, and has changed so many."""
+    return IllegalTransitionError(
+        f"{id} was to become {target}, and {changed} rows were changed, not 1: its status is another one than its "
+        "transaction has read, or it is gone; read it again under its run's lock"
+    )
 
 
 def _from(column: sa.ColumnElement[Any], target: Status, froms: tuple[Status, ...]) -> sa.ColumnElement[bool]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from turnwise.base.json_value import Json
 
@@ -21,8 +20,7 @@ class EventData(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EventPlace:
+class EventPlace(NamedTuple):
     """The task of an event by its path, the turn and the candidate that it belongs to, and the ask that it is about."""
 
     path: str | None = None
@@ -33,3 +31,20 @@ class EventPlace:
 
 # Of an event about the whole run.
 OF_RUN = EventPlace()
+
+
+def event_row(run_id: str, seq: int, type: str, at: float, data: Json, place: EventPlace = OF_RUN) -> Json:
+    """An event as its row."""
+    return {
+        "run_id": run_id,
+        "seq": seq,
+        "type": type,
+        "at": at,
+        "path": place.path,
+        "turn": place.turn,
+        "try_no": place.candidate,
+        "ask_id": place.ask_id,
+        "data": data,
+        "document_id": data.get("document"),
+        "changes": None,
+    }

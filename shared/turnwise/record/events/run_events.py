@@ -30,17 +30,22 @@ class RunAccepted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunForked:
-    """The event with which a fork of `run` begins, after its event `at`; `model` is the fork's own."""
+    """The event with which a fork of `run` begins, after its event `at`; `model` is the fork's own.
+
+    `given`: a person has written the answer of the model, or of the handlers, that is asked there.
+    """
 
     type: ClassVar[str] = "run.forked"
     run: str
     at: int
     version: str | None
     model: str | None
+    given: bool = False
 
     def as_json(self) -> Json:
         """The data as it is kept."""
-        return {"run": self.run, "at": self.at} | given(version=self.version, model=self.model)
+        told = given(version=self.version, model=self.model, given=self.given or None)
+        return {"run": self.run, "at": self.at} | told
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

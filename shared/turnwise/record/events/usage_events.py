@@ -105,6 +105,18 @@ def settled_json(usage: Usage) -> Json:
     return told | given(doubt=usage.doubt or None)
 
 
+def read_usage(found: Mapping[str, Any]) -> Usage:
+    """Read usage as `settled_json` keeps it."""
+    cost = found.get("cost")
+    counts = {name: found.get(name) or 0 for name in ("prompt_tokens", "cached_tokens", "completion_tokens", "calls")}
+    return Usage(
+        **counts,
+        cost=None if cost is None else Decimal(cost),
+        model=found.get("model"),
+        doubt=found.get("doubt") or "",
+    )
+
+
 def money(cost: Decimal | None) -> str | None:
     """US dollars as a decimal string, without an exponent."""
     return None if cost is None else format(cost, "f")

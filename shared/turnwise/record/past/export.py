@@ -49,7 +49,8 @@ class Exports(RecordPart):
 
 def read_run(connection: Connection, run: RunRecord) -> Json:
     """The export of a run whose row is locked."""
-    made: Json = {"format": FORMAT, "run": plain(as_row(run))}
+    made: Json = {"format": FORMAT, "run": plain(as_row(run.changed(uncounted=None)))}
+    del made["run"]["uncounted"]  # is no one's but the record's own
     for table, order in _PARTS:
         made[table.name] = list(_rows(connection, table, run.id, order))
     made["histories"] = list(_histories(connection, run, made["events"]))

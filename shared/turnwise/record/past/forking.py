@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection
 from turnwise.errors import ConflictError, InvalidRequestError
 from turnwise.record.database.rows import ASK, RUN, ask_of, run_of
 from turnwise.record.database.schema import asks, events, runs, sessions
+from turnwise.record.database.status_statements import update_runs
 from turnwise.record.events.run_events import RunForked
 from turnwise.record.past.export import own_fields, read_run
 from turnwise.record.past.reconstruction import Past
@@ -21,14 +22,16 @@ from turnwise.record.runs.fork_origin import ForkOrigin
 from turnwise.record.runs.inbox import MakeAnswer, answer_in
 from turnwise.record.runs.journal import accepted
 from turnwise.record.runs.json_differences import difference
+from turnwise.record.runs.known_run import KnownRun
 from turnwise.record.runs.records import AskRecord, Json, NewFork, NewRun, RunRecord
 from turnwise.record.runs.run_changes import whole
+from turnwise.record.runs.run_lock import RunLock
 from turnwise.record.runs.submission import Submissions
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus, passed
 from turnwise.record.tenants.admission import lock_admission, require_room
 
-_SET = sa.update(runs).where(runs.c.id == sa.bindparam("of_run"))
+_SET = update_runs().where(runs.c.id == sa.bindparam("of_run"))
 _ASK = sa.select(*ASK).where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
 _SESSION = sa.select(sa.literal(1)).where(
     sessions.c.tenant == sa.bindparam("tenant"), sessions.c.id == sa.bindparam("session_id")
@@ -45,7 +48,8 @@ class Forks(Submissions):
 
         It has the events, documents, frames, agents and histories of the other as they were after the last move or
         reply that ended at `new.at` or before, and was not the end of the run. It has used nothing yet. `answer` is
-        given to the question that is open there, in the same transaction, if the fork is new.
+        given to the question that is open there, in the same transaction, if the fork is new; where a model or handlers
+        are asked, the text of `new.message` is their answer.
 
         Raises `NotFoundError`; `InvalidRequestError` for an event that there is not; `ConflictError` with one of the
         codes `past_unknown`, `session_exists`, `idempotency_mismatch`; `QuotaExceededError` (`too_many_runs`).
@@ -56,10 +60,11 @@ class Forks(Submissions):
                 raise InvalidRequestError(f"{run_id} has no event {new.at}; name one from 1 to {origin.last_seq}")
             record = ExportedRecord(read_run(transaction.connection, origin))
         past = _parting(record, new.at)
-        if new.message is not None and past.started and not _asks_a_human(record, past):
+        asked = _asked(record, past)
+        if new.message is not None and past.started and asked is None:
             raise InvalidRequestError(
-                f"event {new.at} of {run_id} has no open question to a human, so a message cannot answer it; "
-                "fork at a human.asked event, or at event 1, or leave the message out"
+                f"at event {new.at} of {run_id} no one is asked, so a message cannot be the answer; "
+                "fork at a human.asked or turn.asked event, or at event 1, or leave the message out"
             )
         with self._database.begin() as connection:
             most = self._max_unfinished_runs
@@ -77,8 +82,10 @@ class Forks(Submissions):
                 return known, None, False
             run, ask = made
             if answer is not None:
-                transaction = RunTransaction(self._database, connection, run, self._database.now(connection))
-                if run.started_at is not None:
+                time = self._database.now(connection)
+                of_fork = KnownRun(run=run, time=time, read_at=self.clock.monotonic())
+                transaction = RunTransaction(self._database, RunLock(connection), of_fork, time)
+                if asked == "user":
                     answer_in(transaction, answer, run.awaiting, traceparent=new.traceparent)
                 transaction.flush()
                 run = transaction.run
@@ -126,8 +133,12 @@ def _parting(record: ExportedRecord, at: int) -> Past:
     return replace(past, seq=max(past.seq, 1), agents=dict(agents), begun=dict(agents))
 
 
-def _asks_a_human(record: ExportedRecord, past: Past) -> bool:
-    return past.awaiting is not None and not past.answered and record.ask(past.awaiting)["responder"] == "user"
+def _asked(record: ExportedRecord, past: Past) -> str | None:
+    """The kind of responder whose answer is awaited."""
+    if not past.started or past.awaiting is None or past.answered:
+        return None
+    found: str = record.ask(past.awaiting)["responder"]
+    return found
 
 
 class _Fork:
@@ -152,7 +163,7 @@ class _Fork:
             id=new.id,
             task=origin.task,
             version=new.version,
-            message=origin.message if new.message is None or self.past.started else new.message,
+            message=self._message(),
             priority=origin.priority,
             tags=tuple(origin.tags),
             metadata=origin.metadata,
@@ -163,12 +174,20 @@ class _Fork:
             max_turns=origin.max_turns,
             deadline=deadline if new.deadline is None else new.deadline,
             on_limit=new.on_limit or origin.on_limit,
+            can_wait=origin.can_wait if new.can_wait is None else new.can_wait,
             idempotency_key=new.idempotency_key,
             body_hash=new.body_hash,
             forked_from=ForkOrigin(run=origin.id, at=self.past.seq),
             model=origin.model if new.model is None else new.model,
             traceparent=new.traceparent,
         )
+
+    def _message(self) -> Json:
+        """Return the first message; another one than the origin's follows the same conversation."""
+        own, new = self.origin.message, self.new.message
+        if new is None or self.past.started:
+            return own
+        return new | {name: own[name] for name in ("history",) if name in own}
 
     def columns(self, run: RunRecord) -> Json:
         """Return what the fork's row has from the past."""
@@ -194,7 +213,13 @@ class _Fork:
     def write_events(self, connection: Connection, at: float) -> None:
         """Copy the events up to the fork, and add the one that says so."""
         rows = [self._event(event) for event in self.record.events[: self.past.seq]]
-        told = RunForked(run=self.origin.id, at=self.past.seq, version=self.new.version, model=self.new.model)
+        told = RunForked(
+            run=self.origin.id,
+            at=self.past.seq,
+            version=self.new.version,
+            model=self.new.model,
+            given=self.new.message is not None and _asked(self.record, self.past) in ("llm", "agent"),
+        )
         forked = {"seq": self.past.seq + 1, "type": told.type, "at": at, "data": told.as_json(), "changes": self._told}
         rows.append(dict.fromkeys(rows[0]) | forked)
         connection.execute(sa.insert(events), [row | {"run_id": self.new.id} for row in rows])
@@ -236,7 +261,9 @@ class _Fork:
                 "parked_at",
             )
         )
+        given = self.new.message if row["responder"] != "user" else None
         return fresh | {
+            "extra": row["extra"] if given is None else row["extra"] | {"given": given["content"]},
             "status": status,
             "attempts": 0,
             "topups": 0,

@@ -15,12 +15,14 @@ from turnwise.record.database import driver, schema
 from turnwise.record.database.database import Database
 from turnwise.record.database.rows import AGENT, RUN, agent_of, run_of
 from turnwise.record.database.schema import asks, documents, events, frames, runs
-from turnwise.record.database.status_statements import change_asks
+from turnwise.record.database.status_statements import change_asks, update_runs
 from turnwise.record.past.export import own_fields
 from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import ExportedRecord, write_agent, write_ask, write_past
 from turnwise.record.runs.kept_errors import kept_error
+from turnwise.record.runs.known_run import KnownRun
 from turnwise.record.runs.records import AgentRecord, FrameRecord, Json, ReplyRecord
+from turnwise.record.runs.run_lock import RunLock
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus, passed
 
@@ -100,10 +102,11 @@ class PrivateRecord:
         given = {"cost": past.cost, "prompt_tokens": past.tokens, "last_seq": 0}
         given |= {"cancel_requested_at": at if past.killed else None, "deadline_at": at if past.late else None}
         with self._database.begin() as connection:
-            connection.execute(sa.update(runs).values(given))
+            connection.execute(update_runs().values(given))
             connection.execute(sa.delete(events))
             rows = driver.fetch(connection, sa.select(*RUN), {})
-            transaction = RunTransaction(self._database, connection, run_of(rows[0]), at)
+            known = KnownRun(run=run_of(rows[0]), time=at, read_at=0.0)
+            transaction = RunTransaction(self._database, RunLock(connection), known, at)
             if reply is not None:
                 _answer(transaction, *reply)
             make(transaction)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 import sqlalchemy as sa
@@ -118,7 +118,7 @@ class Retries(TenantPart):
                 transaction.change(stretch=traceparent)
             place = EventPlace(ask_id=past.awaiting)
             if ask is not None:
-                place = replace(place, path=ask["path"], turn=ask["turn"], candidate=ask["try_no"])
+                place = place._replace(path=ask["path"], turn=ask["turn"], candidate=ask["try_no"])
             transaction.event(RunRetried(to=past.seq, again=again, error=error), place)
             transaction.mark()
             self._audited(transaction.connection, run_id)
@@ -194,7 +194,7 @@ def _forget(transaction: RunTransaction) -> None:
         transaction.connection.execute(sa.delete(table).where(table.c.owner == transaction.run.id))
     for frame in transaction.frames():
         transaction.pop_frame(frame.no)
-    transaction.run = replace(transaction.run, started_at=None, conversation_id=None)
+    transaction.amend(started_at=None, conversation_id=None)
 
 
 def _reopened(transaction: RunTransaction, past: Past, record: ExportedRecord, traceparent: str | None) -> bool:
@@ -228,8 +228,7 @@ def _go_on(
     if again and ask is not None:
         waiting_for = waits_for(ask, ask["id"])
         status = RunStatus.WAITING if ask["responder"] == "user" else RunStatus.RUNNING
-    transaction.run = replace(
-        run,
+    transaction.amend(
         status=passed(run.status, status),
         status_code=None,
         result=None,

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from turnwise.record.asks.fleet import Processes
+from turnwise.record.asks.fleet import Processes, Queues
 from turnwise.record.asks.pauses import EndedPauses, PauseList, Pauses
-from turnwise.record.budgets.usage import UsageOfTenants
+from turnwise.record.budgets.provider_states import ProviderStates
+from turnwise.record.budgets.usage import Spenders, UsageOfTenants
 from turnwise.record.runs.core import Core
 from turnwise.record.runs.idempotency import Once
-from turnwise.record.tenants.audit_log import AuditLog
+from turnwise.record.runs.outlines import RunOutlines
+from turnwise.record.tenants.audit_log import AuditLog, SignIns
 from turnwise.record.tenants.caller import Deed
 from turnwise.record.tenants.keys import ApiKeys
 from turnwise.record.tenants.reach import EVERY_TENANT
 from turnwise.record.tenants.tenants import TenantChanges, Tenants
+from turnwise.record.upkeep.series import SeriesOfTenants
 
 
-class AdministratorRole(ApiKeys, Tenants, AuditLog, PauseList, UsageOfTenants):
-    """Keys, limits, the audit log, pauses and usage of the tenants within reach; no run."""
+class AdministratorRole(
+    ApiKeys,
+    Tenants,
+    AuditLog,
+    SignIns,
+    PauseList,
+    UsageOfTenants,
+    Spenders,
+    SeriesOfTenants,
+    ProviderStates,
+    Queues,
+    RunOutlines,
+):
+    """Keys, limits, the audit log, sign-ins, pauses, usage, series, lines and outlines of tenants within reach."""
 
 
 class OperatorRole(AdministratorRole, TenantChanges, Pauses, EndedPauses, Processes):

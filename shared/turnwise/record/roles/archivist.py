@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turnwise.record.batches.batch_purging import BatchPurges
 from turnwise.record.past.export import Exports
 from turnwise.record.runs.core import Core
 from turnwise.record.runs.queries import RunLists
@@ -9,7 +10,7 @@ from turnwise.record.tenants.reach import EVERY_TENANT
 from turnwise.record.upkeep.purging import Purges
 
 
-class ArchivistRole(RunLists, Exports, Purges):
+class ArchivistRole(RunLists, Exports, Purges, BatchPurges):
     """Finds, exports and deletes runs of all tenants."""
 
     def __init__(self, core: Core) -> None:

@@ -1,4 +1,4 @@
-"""The role of a coordinator: the moves of runs, sweeps, and the deletion of what is kept no longer."""
+"""The role of a coordinator: the moves of runs, sweeps, schedules, and the deletion of what is kept no longer."""
 
 from __future__ import annotations
 
@@ -7,16 +7,39 @@ from contextlib import contextmanager
 
 from turnwise.record.asks.pauses import EndedPauses
 from turnwise.record.asks.sweep import Sweep
+from turnwise.record.batches.batch_feeding import DueBatches
+from turnwise.record.batches.batch_purging import BatchPurges
+from turnwise.record.budgets.left_usage import LeftUsage
 from turnwise.record.budgets.providers import ProviderLines
 from turnwise.record.runs.core import Core
 from turnwise.record.runs.queries import RunLookup
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.schedules.declarations import DeclaredSchedules
+from turnwise.record.schedules.firing import DueSchedules
 from turnwise.record.tenants.audit_log import AuditRetention
 from turnwise.record.tenants.reach import EVERY_TENANT
+from turnwise.record.tenants.tenants import KnownLimits
 from turnwise.record.upkeep.purging import Purges
+from turnwise.record.upkeep.sampling import Sampling
+from turnwise.record.webhooks.outbox import Outbox
 
 
-class CoordinatorRole(Sweep, ProviderLines, EndedPauses, Purges, AuditRetention, RunLookup):
+class CoordinatorRole(
+    Sweep,
+    ProviderLines,
+    EndedPauses,
+    LeftUsage,
+    Purges,
+    AuditRetention,
+    Sampling,
+    DueSchedules,
+    DeclaredSchedules,
+    DueBatches,
+    BatchPurges,
+    KnownLimits,
+    Outbox,
+    RunLookup,
+):
     """Makes the moves of all tenants' runs, and looks after what no one else does."""
 
     def __init__(self, core: Core) -> None:

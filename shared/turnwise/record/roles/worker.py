@@ -11,6 +11,8 @@ from turnwise.record.asks.still_needed import Wanted
 from turnwise.record.asks.unclaimed import Overlooked
 from turnwise.record.budgets.providers import ProviderLines, Providers
 from turnwise.record.budgets.reservations import Reservations
+from turnwise.record.provider_batches.collecting import CollectedAsks
+from turnwise.record.roles.provider_batches import ProviderBatchRole
 from turnwise.record.runs.core import Core
 from turnwise.record.runs.history_queries import Histories
 from turnwise.record.runs.queries import Documents
@@ -29,6 +31,7 @@ class WorkerRole(
     Reservations,
     Providers,
     ProviderLines,
+    CollectedAsks,
     KnownLimits,
     Histories,
     Documents,
@@ -37,3 +40,8 @@ class WorkerRole(
 
     def __init__(self, core: Core) -> None:
         super().__init__(core, EVERY_TENANT)
+
+    @property
+    def provider_batches(self) -> ProviderBatchRole:
+        """Return the role for the batches of providers."""
+        return ProviderBatchRole(self._core, EVERY_TENANT)

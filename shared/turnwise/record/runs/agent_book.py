@@ -6,12 +6,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import fields
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
 
 from turnwise.record.database.rows import AGENT, agent_of, as_row
 from turnwise.record.database.schema import agent_states, histories
+from turnwise.record.runs.known_run import KnownRun
 from turnwise.record.runs.records import AgentRecord, HistoryRow, Json, NewHistory, RunRecord
 from turnwise.record.runs.run_changes import Changes
+from turnwise.record.runs.run_lock import RunLock
 from turnwise.record.runs.writes import Writes, aside
 
 _AGENT = sa.select(*AGENT).where(
@@ -50,17 +51,18 @@ class AgentBook:
     only read.
     """
 
-    def __init__(self, connection: Connection, run: RunRecord, writes: Writes, changes: Changes) -> None:
-        self._connection = connection
+    def __init__(self, lock: RunLock, run: RunRecord, known: KnownRun, writes: Writes, changes: Changes) -> None:
+        self._lock = lock
         self._changes = changes
         self._run = run
         self._writes = writes
-        self._known: dict[str, AgentRecord] = {}
-        self._stored: dict[str, int] = {}  # where the history rows end that the database has and that are still wanted
+        self._known = known.agents
+        self._has_all = known.has_all_agents
+        self._stored = known.stored  # of history rows, those that are still wanted
 
     def begin(self) -> None:
         """Read the agents that were just taken over from the session."""
-        for row in self._connection.execute(_AGENTS, {"owner": self._run.id}):
+        for row in self._lock.connection.execute(_AGENTS, {"owner": self._run.id}):
             agent = agent_of(row)
             self.learn(agent)
             self._changes.begun(agent)
@@ -74,9 +76,14 @@ class AgentBook:
     def get(self, key: str) -> AgentRecord:
         """The agent as this transaction sees it; an empty record if nothing was ever saved of it."""
         if key not in self._known:
-            row = self._connection.execute(_AGENT, {"owner": self._run.id, "key": key}).first()
-            self.learn(agent_of(row) if row else AgentRecord(key=key))
+            self.learn(self._read(key) or AgentRecord(key=key))
         return self._known[key]
+
+    def _read(self, key: str) -> AgentRecord | None:
+        if self._has_all:
+            return None
+        row = self._lock.connection.execute(_AGENT, {"owner": self._run.id, "key": key}).first()
+        return agent_of(row) if row else None
 
     def save(self, key: str, record: Json | None, state: Json | None) -> None:
         """Replace record or state; None leaves what was."""
@@ -139,7 +146,7 @@ class AgentBook:
         for row in self._writes.histories.get(key, []):
             if row["idx"] == idx:
                 return HistoryRow(**{field.name: row[field.name] for field in fields(HistoryRow)})
-        found = self._connection.execute(_ROW, self._place(key, idx)).one()
+        found = self._lock.connection.execute(_ROW, self._place(key, idx)).one()
         return HistoryRow(
             idx=found[0], role=found[1], body=found[2], tokens=found[3], total=found[4], document_id=found[5]
         )
@@ -151,7 +158,7 @@ class AgentBook:
         parts = [(self._run.conversation_id, agent.base_len), (self._run.id, self._stored[key])]
         for owner, end in parts if documents else ():
             given = {"owner": owner, "key": key, "end": end, "documents": list(documents)}
-            found = self._connection.execute(_FIRST, given).scalar()
+            found = self._lock.connection.execute(_FIRST, given).scalar()
             if found is not None:
                 return int(found)
         pending = self._writes.histories.get(key, [])
@@ -162,7 +169,7 @@ class AgentBook:
             return 0
         if pending:
             return int(pending[-1]["total"])
-        return int(self._connection.execute(_TOTAL, self._place(key, keep - 1)).scalar_one())
+        return int(self._lock.connection.execute(_TOTAL, self._place(key, keep - 1)).scalar_one())
 
     def _place(self, key: str, idx: int) -> Json:
         """Return where a stored history row is."""

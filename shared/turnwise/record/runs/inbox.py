@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from turnwise.errors import ConflictError, NotFoundError
+from turnwise.record.asks.inbox_place import InboxPlace, in_order
+from turnwise.record.asks.parking import PARKED
 from turnwise.record.asks.replies import reply_row
 from turnwise.record.database.columns import word
 from turnwise.record.database.rows import ASK, ask_of
@@ -20,7 +22,26 @@ from turnwise.record.runs.records import AgentRecord, AskRecord, Json, NewDocume
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus
 
-_OPEN = sa.select(*ASK).where(asks.c.status == word(AskStatus.OPEN))
+_IS_OPEN = asks.c.status == word(AskStatus.OPEN)
+_OPEN = sa.select(*ASK).where(_IS_OPEN)
+
+
+def _tally(latest: sa.ColumnElement[Any], condition: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    columns: list[sa.ColumnElement[Any]] = [sa.func.count(), sa.func.max(latest)]
+    return sa.select(*columns).where(condition)
+
+
+# Each counts a few rows of a partial index.
+_TALLIES = (_tally(asks.c.created_at, _IS_OPEN), _tally(asks.c.parked_at, PARKED))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InboxCount:
+    """The number of open questions and of parked asks, and when the latest of them came (None if there is none)."""
+
+    questions: int
+    parked: int
+    latest_at: float | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,11 +61,19 @@ MakeAnswer = Callable[[HumanQuestion | None], NewDocument | None]
 class Inbox(TenantPart):
     """Lists the tenant's open questions and takes their answers."""
 
-    def open_questions(self, limit: int = 100) -> list[AskRecord]:
-        """Open questions, oldest first."""
-        statement = self._own(_OPEN, asks.c.run_id).order_by(asks.c.created_at).limit(limit)
+    def open_questions(self, limit: int = 100, *, after: InboxPlace | None = None) -> list[AskRecord]:
+        """Open questions, oldest first; those behind `after`."""
+        statement = in_order(self._own(_OPEN, asks.c.run_id), asks.c.created_at, after).limit(limit)
         with self._database.read() as connection:
             return [ask_of(row) for row in connection.execute(statement)]
+
+    def inbox_count(self) -> InboxCount:
+        """The number of open questions and parked asks."""
+        with self._database.read() as connection:
+            found = [connection.execute(self._own(tally, asks.c.run_id)).one() for tally in _TALLIES]
+        (questions, asked_at), (parked, parked_at) = found
+        latest = max((at for at in (asked_at, parked_at) if at is not None), default=None)
+        return InboxCount(questions=questions, parked=parked, latest_at=latest)
 
     def answer(
         self,

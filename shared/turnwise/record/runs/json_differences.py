@@ -16,10 +16,10 @@ def difference(old: Any, new: Any) -> Json | None:
     `{"=": value}` replaces the value; `{"~": {key: difference}, "-": [keys]}` changes an object and takes keys away;
     `{"<": n, "+": [items]}` takes n items from the front of a list and adds some at its end.
     """
-    if old == new:
-        return None
     if isinstance(old, dict) and isinstance(new, dict):
         return _of_objects(old, new)
+    if old == new:
+        return None
     if isinstance(old, list) and isinstance(new, list):
         for dropped in range(min(len(old), _MOST_DROPPED + 1)):
             kept = old[dropped:]
@@ -43,13 +43,13 @@ def changed(old: Any, found: Json | None) -> Any:
     return made
 
 
-def _of_objects(old: Json, new: Json) -> Json:
-    found: Json = {"~": {}}
+def _of_objects(old: Json, new: Json) -> Json | None:
+    changes: Json = {}
     for key, value in new.items():
-        inner = difference(old[key], value) if key in old else {"=": value}
-        if inner is not None:
-            found["~"][key] = inner
-    gone = [key for key in old if key not in new]
-    if gone:
-        found["-"] = gone
-    return found
+        if key not in old:
+            changes[key] = {"=": value}
+        elif (before := old[key]) is not value and (inner := difference(before, value)) is not None:
+            changes[key] = inner
+    if old.keys() <= new.keys():
+        return {"~": changes} if changes else None
+    return {"~": changes, "-": [key for key in old if key not in new]}

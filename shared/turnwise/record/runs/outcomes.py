@@ -20,12 +20,14 @@ from turnwise.record.runs.records import Json, NewDocument, NewHistory, Usage
 class CallUsage:
     """The use of one call of a claim, or of several without a reservation (`call_no` is None).
 
-    `lost`: no one knows, so it is what was reserved.
+    `lost`: no one knows, so it is what was reserved. `collected`: a batch of the provider answered it, for which an
+    earlier claim of the ask has reserved; it counts once, whoever uses the answer.
     """
 
     usage: Usage
     call_no: int | None = None
     lost: bool = False
+    collected: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,6 +87,20 @@ class FailedCall:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CollectedRequest:
+    """A model's call that waits for a batch of its `provider` (a bucket), with the `body` that it is to be sent.
+
+    From `until` on it is made directly. `call_no` is the call of the claim that room was reserved for, if it was.
+    """
+
+    provider: str
+    model: str
+    body: Json
+    until: float
+    call_no: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Deferral:
     """A responder's ask is deferred: no one holds it for `seconds`, then anyone may claim it again.
 
@@ -92,7 +108,8 @@ class Deferral:
     it is one. `counts`: the attempt that came to this counts as one of the ask's attempts.
     With `provider` it may be claimed as soon as that has room; `seconds` is when that may be, for those who look. With
     `down`, too, the provider did not answer; then `seconds` hold if it is not known to be away for others.
-    `failures` replace those of the ask, None leaves them.
+    `failures` replace those of the ask, None leaves them. With `collect` its model's call is collected for a batch, and
+    what was reserved for it stays reserved.
     """
 
     seconds: float
@@ -105,6 +122,7 @@ class Deferral:
     provider: ProviderWait | None = None
     down: ProviderDown | None = None
     failures: Json | None = None
+    collect: CollectedRequest | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from copy import copy
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from turnwise.errors import NotFoundError, RepeatedRequestError
+from turnwise.errors import NotFoundError, RepeatedRequestError, RunChangedError
 from turnwise.record.database import driver
 from turnwise.record.database.columns import now
 from turnwise.record.database.rows import RUN, names, run_of
 from turnwise.record.database.schema import runs
 from turnwise.record.runs.core import Core
 from turnwise.record.runs.idempotency import Once, done_before, write_once
+from turnwise.record.runs.known_run import KnownRun
+from turnwise.record.runs.run_lock import RunLock
 from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.runs.transaction_statements import LAST_EVENT
 from turnwise.record.tenants.audit import write_deed
 from turnwise.record.tenants.caller import Deed
 from turnwise.record.tenants.reach import OneTenant, Reach
 
-_BY_ID = sa.select(*RUN, now()).where(runs.c.id == sa.bindparam("run_id"))
-_TENANT_AT = names(RUN).index("tenant")
+T = TypeVar("T")
+
+_BY_ID = sa.select(*RUN, LAST_EVENT.scalar_subquery(), now()).where(runs.c.id == sa.bindparam("run_id"))
+_TENANT_AT, _REVISION_AT = names(RUN).index("tenant"), names(RUN).index("revision")
 _LOCK = _BY_ID.with_for_update()
 _LOCK_IF_FREE = _BY_ID.with_for_update(skip_locked=True)
 # Made once: an alias copies every column of the table.
 _mine = runs.alias("mine")
+
+
+def time_of_run(last: float | None, time: float) -> float:
+    """The database's time, but not before the run's last event.
+
+    A carried run's events are dated by its worker's clock from the database's time that was read last.
+    """
+    return time if last is None else max(last, time)
 
 
 class RecordPart:
@@ -48,9 +61,12 @@ class RecordPart:
             return self._database.now(connection)
 
     @contextmanager
-    def _lock_run(self, run_id: str, *, skip_locked: bool = False) -> Iterator[RunTransaction | None]:
+    def _lock_run(
+        self, run_id: str, *, skip_locked: bool = False, known: KnownRun | None = None
+    ) -> Iterator[RunTransaction | None]:
         """One writing transaction over a run whose row is locked; an exception leaves nothing of it.
 
+        `known` is used instead of reading if its revision is still the run's, and is brought up to date.
         Gives None if `skip_locked` and another transaction holds the run. Raises `NotFoundError` for an unknown run.
         """
         with self._database.begin() as connection:
@@ -60,17 +76,56 @@ class RecordPart:
                 transaction = None
                 yield None
             else:
-                transaction = RunTransaction(self._database, connection, run_of(rows[0]), rows[0][-1])
-                seq = transaction.run.last_seq
+                run, time = run_of(rows[0]), time_of_run(*rows[0][-2:])
+                if known is None or not known.take() or known.run.revision != run.revision:
+                    known = KnownRun(run=run, time=time, read_at=self.clock.monotonic())
+                transaction = RunTransaction(self._database, RunLock(connection), known, time)
                 yield transaction
                 transaction.flush()
-        if transaction is not None and transaction.run.last_seq > seq:
+        if transaction is not None:
+            self._end(transaction)
+
+    def _on_known(self, known: KnownRun, work: Callable[[RunTransaction], T]) -> T:
+        """Do `work` in one writing transaction over a run that is `known` from the one before.
+
+        An exception leaves nothing of it. Raises `RunChangedError` if the run is another by now, as soon as that shows:
+        the whole has to be done again then, by `_locked`.
+        """
+        with ExitStack() as stack:
+            time = known.now(self.clock)
+            lock = RunLock(take=lambda: self._lock_again(stack, known, time))
+            transaction = RunTransaction(self._database, lock, known, time)
+            result = work(transaction)
+            transaction.flush()
+        self._end(transaction)
+        return result
+
+    def _lock_again(self, stack: ExitStack, known: KnownRun, time: float) -> Connection:
+        """The connection of a transaction, until `stack` ends, that has locked the run that is known.
+
+        Its events are dated `time`, so no later transaction may use an earlier time.
+        """
+        connection = stack.enter_context(self._database.begin())
+        rows = driver.fetch(connection, _LOCK, {"run_id": known.run.id})
+        if not rows or rows[0][_REVISION_AT] != known.run.revision:
+            raise RunChangedError(
+                f"the run {known.run.id} no longer has the revision {known.run.revision}: it was changed meanwhile; "
+                "it is read again"
+            )
+        known.time, known.read_at = max(time, time_of_run(*rows[0][-2:])), self.clock.monotonic()
+        return connection
+
+    def _end(self, transaction: RunTransaction) -> None:
+        """Do what follows a commit."""
+        told = transaction.run.last_seq > transaction.known.run.last_seq
+        transaction.give_back()
+        if told:
             self._core.after_commit(transaction.run, transaction.news)
 
     @contextmanager
-    def _locked(self, run_id: str) -> Iterator[RunTransaction]:
+    def _locked(self, run_id: str, known: KnownRun | None = None) -> Iterator[RunTransaction]:
         """`_lock_run`, waiting for the lock."""
-        with self._lock_run(run_id) as transaction:
+        with self._lock_run(run_id, known=known) as transaction:
             assert transaction is not None  # only skip_locked gives None
             yield transaction
 

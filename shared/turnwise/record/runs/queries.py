@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Collection
 
 import sqlalchemy as sa
 
@@ -14,17 +15,20 @@ from turnwise.record.database.rows import RUN, field_names, run_of
 from turnwise.record.database.schema import documents, events, frames, runs
 from turnwise.record.runs.part import RecordPart, unknown_run
 from turnwise.record.runs.records import EventRecord, FrameRecord, Json, RunFilter, RunRecord
+from turnwise.record.runs.text_search import TextSearch
 
 _EVENT = tuple(column for column in events.c if column.name not in ("document_id", "changes"))
 _EVENT_NAMES = (*field_names(_EVENT), "document")
-_EVENTS = (
+_ANY_EVENTS = (
     sa.select(*_EVENT, documents.c.body)
     .select_from(events)
     .outerjoin(documents, sa.and_(documents.c.run_id == events.c.run_id, documents.c.id == events.c.document_id))
-    .where(events.c.run_id == sa.bindparam("run_id"), events.c.seq > sa.bindparam("after"))
-    .order_by(events.c.seq)
+    .where(events.c.run_id == sa.bindparam("run_id"))
     .limit(sa.bindparam("most", type_=sa.Integer))
 )
+_EVENTS = _ANY_EVENTS.where(events.c.seq > sa.bindparam("after")).order_by(events.c.seq)
+_EVENTS_BEFORE = _ANY_EVENTS.where(events.c.seq < sa.bindparam("before")).order_by(events.c.seq.desc())
+_EVENTS_OF_TYPES = _EVENTS.where(events.c.type.in_(sa.bindparam("types", expanding=True)))
 # What an error may be named by, from the general to the special.
 _ERROR_PARTS = ("kind", "code", "type")
 
@@ -50,11 +54,16 @@ class RunLists(RecordPart):
     ) -> tuple[list[RunRecord], str | None]:
         """Runs, newest first, and the cursor of the next page or None.
 
-        Raises `InvalidRequestError` for a cursor that is none.
+        Raises `InvalidRequestError` for a cursor that is none. See `TextSearch` for a page of a search.
         """
-        conditions = self._conditions(filters or RunFilter())
-        if cursor is not None:
-            conditions.append(runs.c.id < _decode(cursor))
+        filters = filters or RunFilter()
+        conditions = self._conditions(filters)
+        before = None if cursor is None else _decode(cursor)
+        if filters.text is not None:
+            matching, last = TextSearch(self._database, self.clock, filters.text, conditions).page(before, limit)
+            return matching, None if last is None else _encode(last)
+        if before is not None:
+            conditions.append(runs.c.id < before)
         statement = sa.select(*RUN).where(*conditions).order_by(runs.c.id.desc()).limit(limit + 1)
         with self._database.read() as connection:
             found = [run_of(row) for row in connection.execute(statement)]
@@ -67,6 +76,7 @@ class RunLists(RecordPart):
             (runs.c.status, filters.status),
             (runs.c.task, filters.task),
             (runs.c.session_id, filters.session_id),
+            (runs.c.batch_id, filters.batch),
         ):
             if value is not None:
                 made.append(column == value)
@@ -80,6 +90,8 @@ class RunLists(RecordPart):
             made.append(runs.c.finished_at > filters.finished_after)
         if filters.errors is not None:
             made.append(sa.or_(*(runs.c.error[part].as_string().in_(filters.errors) for part in _ERROR_PARTS)))
+        if filters.conversations is not None:
+            made.append(runs.c.message["conversation"].as_string().in_(filters.conversations))
         if filters.tag is not None:
             made.append(self._has_tag(filters.tag))
         return made
@@ -94,13 +106,27 @@ class RunLists(RecordPart):
 class RunContents(RecordPart):
     """Reads what hangs on a run."""
 
-    def events(self, run_id: str, after: int = 0, limit: int = 500) -> list[EventRecord]:
-        """A run's events with numbers above `after`, in order, each with the document that it names."""
+    def events(
+        self, run_id: str, after: int = 0, limit: int = 500, *, types: Collection[str] | None = None
+    ) -> list[EventRecord]:
+        """A run's events with numbers above `after`, in order, each with the document that it names.
+
+        With `types`, those of these types only.
+        """
+        given: dict[str, object] = {"run_id": run_id, "after": after, "most": limit}
+        statement = _EVENTS
+        if types is not None:
+            statement, given = _EVENTS_OF_TYPES, given | {"types": list(types)}
         with self._database.read() as connection:
-            rows = connection.execute(
-                self._own(_EVENTS, events.c.run_id), {"run_id": run_id, "after": after, "most": limit}
-            ).all()
+            rows = connection.execute(self._own(statement, events.c.run_id), given).all()
         return [EventRecord(**dict(zip(_EVENT_NAMES, row, strict=True))) for row in rows]
+
+    def events_before(self, run_id: str, before: int, limit: int = 500) -> list[EventRecord]:
+        """The last `limit` events of a run with numbers below `before`, in order, each with its document."""
+        given = {"run_id": run_id, "before": before, "most": limit}
+        with self._database.read() as connection:
+            rows = connection.execute(self._own(_EVENTS_BEFORE, events.c.run_id), given).all()
+        return [EventRecord(**dict(zip(_EVENT_NAMES, row, strict=True))) for row in reversed(rows)]
 
     def frames_of(self, run_id: str) -> list[FrameRecord]:
         """The stack of tasks of a run, outermost first."""

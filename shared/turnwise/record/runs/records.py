@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from turnwise.base import json_value
 from turnwise.base.waits import RunWait
@@ -19,6 +19,10 @@ from turnwise.record.runs.fork_origin import ForkOrigin
 from turnwise.record.runs.kept_errors import KeptError
 from turnwise.record.runs.row_record import RowRecord
 from turnwise.record.states import FINISHED, AskStatus, RunStatus
+from turnwise.record.webhooks.new_webhook import NewWebhook
+
+if TYPE_CHECKING:
+    from turnwise.record.runs.known_run import KnownRun  # which is made of these records
 
 Json = json_value.Json
 
@@ -41,11 +45,15 @@ class NewRun:
     max_turns: int | None = None
     deadline: float | None = None
     on_limit: str | None = None
+    can_wait: float | None = None
     idempotency_key: str | None = None
     body_hash: str | None = None
     forked_from: ForkOrigin | None = None
     model: str | None = None
     traceparent: str | None = None
+    batch_id: str | None = None
+    batch_budget: bool | None = None
+    webhook: NewWebhook | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +77,7 @@ class NewFork:
     turns: int | None = None
     deadline: float | None = None
     on_limit: str | None = None
+    can_wait: float | None = None
     idempotency_key: str | None = None
     body_hash: str | None = None
     traceparent: str | None = None
@@ -124,6 +133,11 @@ class RunRecord(RowRecord):
     finished_at: float | None
     traceparent: str | None = None
     stretch: str | None = None
+    revision: int = field(default=0, compare=False)
+    uncounted: Json | None = None
+    can_wait: float | None = None
+    batch_id: str | None = None
+    batch_budget: bool | None = None
 
     @property
     def ended(self) -> bool:
@@ -193,7 +207,8 @@ class AskRecord(RowRecord):
     """An ask's row.
 
     `lost`: how often its holder was lost since it was first asked, or since a person let it be tried again. `parked`
-    says why it was parked, also after that was resolved.
+    says why it was parked, also after that was resolved. `extra` is for the responder: of a human `default`, else
+    `given`, the answer of a person in its place.
     """
 
     run_id: str
@@ -228,6 +243,12 @@ class AskRecord(RowRecord):
     claimed_at: float | None
     closed_at: float | None
     traceparent: str | None = None
+
+    @property
+    def given(self) -> str | None:
+        """The answer that a person gives in the responder's place, if one does."""
+        found: str | None = self.extra.get("given")
+        return found
 
     @property
     def place(self) -> EventPlace:
@@ -333,7 +354,8 @@ class ProviderPlace:
 class Claim:
     """An ask taken by a worker; `token` fences off every earlier and later holder.
 
-    `place` was taken with the provider that the ask waited for.
+    `place` was taken with the provider that the ask waited for. `known` is what the holder knows of the run from the
+    transaction that gave it the ask.
     """
 
     ask: AskRecord
@@ -343,6 +365,7 @@ class Claim:
     document: Json | None
     agent: AgentRecord
     place: ProviderPlace | None = None
+    known: KnownRun | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -363,7 +386,12 @@ class EventRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFilter:
-    """The conditions of a list of runs; None means any. `errors` are kinds, codes or types of final errors."""
+    """The conditions of a list of runs; None means any. `batch` is the id of one.
+
+    `errors` are kinds, codes or types of final errors. `text` is searched in ids and messages, see `TextSearch`.
+    `conversations` name the conversation that the first message was given with; they are looked for run by run, so
+    another filter has to make these few.
+    """
 
     tenant: str | None = None
     status: str | None = None
@@ -375,26 +403,6 @@ class RunFilter:
     statuses: tuple[str, ...] | None = None
     errors: tuple[str, ...] | None = None
     finished_after: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SessionTask:
-    """A task of a session, and what its agents remember."""
-
-    task: str
-    runs: int
-    agents: tuple[AgentRecord, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SessionRecord:
-    """A session: how many runs it had and what they used, how many have not ended, what its tasks remember."""
-
-    id: str
-    created_at: float
-    used_at: float
-    runs: int
-    unfinished: int
-    usage: Usage
-    unpriced_calls: int
-    tasks: tuple[SessionTask, ...]
+    text: str | None = None
+    conversations: tuple[str, ...] | None = None
+    batch: str | None = None

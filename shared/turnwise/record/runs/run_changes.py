@@ -75,12 +75,17 @@ class Changes:
         if run.last_seq == self._seq:
             return None
         made: Json = {"from": self._seq + 1}
-        self._add(made, "frames", {str(no): _of_frame(*both) for no, both in self._frames.items()})
-        self._add(made, "counts", self._counts)
-        self._add(made, "begun", self._begun)
-        self._add(made, "agents", {key: self._of_agent(*both) for key, both in self._agents.items()})
+        if self._frames:
+            made["frames"] = {str(no): _of_frame(*both) for no, both in self._frames.items()}
+        if self._counts:
+            made["counts"] = self._counts
+        if self._begun:
+            made["begun"] = self._begun
+        if self._agents:
+            made["agents"] = {key: self._of_agent(*both) for key, both in self._agents.items()}
         documents = {id: difference(new, old) for id, (old, new) in self._documents.items()}
-        self._add(made, "documents", {id: found for id, found in documents.items() if found is not None})
+        if told := {id: found for id, found in documents.items() if found is not None}:
+            made["documents"] = told
         if run.calls:
             made["spent"] = [format(run.cost, "f"), run.prompt_tokens + run.completion_tokens]
         if run.cancel_requested_at is not None:
@@ -90,10 +95,6 @@ class Changes:
         self._seq = run.last_seq
         self._begin()
         return made
-
-    def _add(self, made: Json, name: str, found: Json) -> None:
-        if found:
-            made[name] = found
 
     def _of_agent(self, old: AgentRecord, new: AgentRecord) -> Json:
         made: Json = {}

@@ -6,7 +6,7 @@ session's row is locked by both, by who ends a run and by who accepts one, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -104,6 +104,16 @@ def take_place(database: Database, connection: Connection, tenant: str, new: New
     )
     key, no = connection.execute(statement.returning(sessions.c.key, sessions.c.last_no)).one()
     return {"session_key": key, "session_no": no}
+
+
+def take_places(database: Database, connection: Connection, tenant: str, new: Sequence[NewRun]) -> list[Json]:
+    """`take_place` for each of many runs, which are accepted in this order.
+
+    Sessions are locked in the order of their names, so that two who do this cannot wait for each other.
+    """
+    order = sorted(range(len(new)), key=lambda no: (new[no].session_id or "", no))
+    places = {no: take_place(database, connection, tenant, new[no]) for no in order}
+    return [places[no] for no in range(len(new))]
 
 
 def run_before(connection: Connection, run: RunRecord) -> str | None:

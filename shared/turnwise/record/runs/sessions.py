@@ -15,7 +15,8 @@ from turnwise.record.database.rows import AGENT, agent_of
 from turnwise.record.database.schema import agent_states, documents, histories, runs, sessions
 from turnwise.record.runs.conversations import conversation_id
 from turnwise.record.runs.part import TenantPart
-from turnwise.record.runs.records import AgentRecord, Json, SessionRecord, SessionTask, Usage
+from turnwise.record.runs.records import AgentRecord, Json, Usage
+from turnwise.record.runs.session_record import SessionRecord, SessionTask
 from turnwise.record.runs.writes import aside
 from turnwise.record.states import UNFINISHED
 from turnwise.record.upkeep.purged_usage import PurgedUsage, forget_session, of_session

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError
-from turnwise.record.database.columns import now
-from turnwise.record.database.rows import RUN, as_row, run_of
-from turnwise.record.database.schema import events, runs
-from turnwise.record.events.run_events import RunAccepted
-from turnwise.record.runs.idempotency import mismatch, used_for
+from turnwise.record.batches.whole_batch import write_batch
+from turnwise.record.database.database import Database
+from turnwise.record.database.rows import RUN, run_of
+from turnwise.record.database.schema import runs
+from turnwise.record.runs.idempotency import mismatch, used_for, write_once
 from turnwise.record.runs.journal import accepted
+from turnwise.record.runs.known_run import KnownRun
+from turnwise.record.runs.new_runs import write_accepted, write_run, write_runs
 from turnwise.record.runs.part import TenantPart
 from turnwise.record.runs.records import NewRun, RunRecord
-from turnwise.record.runs.session_queue import take_place
-from turnwise.record.states import RunStatus, passed
+from turnwise.record.runs.run_lock import RunLock
+from turnwise.record.runs.session_queue import take_place, take_places
+from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.tenants.admission import lock_admission, require_room
+from turnwise.record.tenants.audit import write_deeds
+from turnwise.record.webhooks.writing import write_of_runs
 
+FirstMove = Callable[[RunTransaction], None]
 _BY_KEY = sa.select(*RUN).where(
     runs.c.tenant == sa.bindparam("tenant"), runs.c.idempotency_key == sa.bindparam("idempotency_key")
 )
@@ -26,28 +37,59 @@ _BY_KEY = sa.select(*RUN).where(
 class Submissions(TenantPart):
     """The submission of the tenant's runs."""
 
-    def submit(self, new: NewRun) -> tuple[RunRecord, bool]:
-        """Keep a run and its first event; the run, and whether it is new.
+    def submit(self, new: NewRun, first_move: FirstMove | None = None) -> tuple[RunRecord, bool]:
+        """Keep a run and its first event; the run as it was accepted, and whether it is new.
+
+        `first_move` makes the move of a new run in the same transaction.
 
         An idempotency key that the tenant has used gives the run it made. Raises `ConflictError`
         (`idempotency_mismatch`) if that run came from another body, and `QuotaExceededError` (`too_many_runs`).
         """
         with self._database.begin() as connection:
-            most = self._max_unfinished_runs
+            run, created = _admit(self._database, connection, self._tenant, new, self._max_unfinished_runs)
+            if not created:
+                return run, False
+            self._audited(connection, run.id)
+            # Nothing but its row is there of it.
+            known = KnownRun(
+                run=run, time=run.created_at, read_at=self.clock.monotonic(), frames={}, has_all_agents=True
+            )
+            transaction = RunTransaction(self._database, RunLock(connection), known, run.created_at)
+            if first_move is None:
+                write_accepted(connection, [run])
+            else:  # the event goes with what the move writes
+                transaction.write_accepted()
+                first_move(transaction)
+                transaction.flush()
+        self._core.after_commit(transaction.run, [accepted(), *transaction.news])
+        return run, True
+
+    def submit_all(self, new: Sequence[NewRun]) -> list[RunRecord]:
+        """Keep many runs and their first events, all or none; the runs, in this order. They are a batch of their own.
+
+        They have no idempotency keys of their own: the request has one for all. Raises `RepeatedRequestError` if it was
+        done before, `ConflictError` (`idempotency_mismatch`) if its key was used for another, and `QuotaExceededError`
+        (`too_many_runs`).
+        """
+        most = self._max_unfinished_runs
+        with self._database.begin() as connection:
+            if self._once is not None:
+                write_once(self._database, connection, self._once, json.dumps([one.id for one in new]))
             if most:
                 lock_admission(self._database, connection, self._tenant)
-            # In a session the key is looked up first, because taking a place changes the session.
-            known = _of_key(connection, self._tenant, new) if most or new.session_id is not None else None
-            if most and known is None:
-                require_room(connection, self._tenant, most)
-            run = self._insert(connection, new) if known is None else None
-            if run is None:
-                return _same(known or _of_key(connection, self._tenant, new), new.idempotency_key, new.body_hash), False
-            _refuse_used(connection, self._tenant, new.idempotency_key)
-            self._accept(connection, run)
-            self._audited(connection, run.id)
-        self._core.after_commit(run, [accepted()])
-        return run, True
+                require_room(connection, self._tenant, most, len(new))
+            places = take_places(self._database, connection, self._tenant, new)
+            batch_id = new_id("bat")
+            of_batch = [replace(one, batch_id=batch_id) for one in new]
+            made = write_runs(self._database, connection, self._tenant, of_batch, places)
+            write_of_runs(connection, made, new)
+            write_accepted(connection, made)
+            write_batch(connection, made)
+            if self._deed is not None:
+                write_deeds(connection, self._deed, [run.id for run in made])
+        for run in made:
+            self._core.after_commit(run, [accepted()])
+        return made
 
     def request_cancel(self, run_id: str) -> RunRecord:
         """Ask for a run's end; the next move ends it. Asking twice is once.
@@ -76,31 +118,45 @@ class Submissions(TenantPart):
     def _insert(self, connection: Connection, new: NewRun) -> RunRecord | None:
         """Write the row of a new run, None if its idempotency key is known."""
         place = take_place(self._database, connection, self._tenant, new)
-        status = passed(None, RunStatus.QUEUED)
-        values = as_row(
-            new,
-            tenant=self._tenant,
-            status=status,
-            last_seq=1,
-            created_at=now(),
-            move_due_at=now(),
-            tags=list(new.tags),
-            **place,
-        )
-        deadline = values.pop("deadline")
-        values["deadline_at"] = None if deadline is None else now() + deadline
-        statement = self._database.insert(runs).values(values)
-        if new.idempotency_key is not None:
-            statement = statement.on_conflict_do_nothing(
-                index_elements=["tenant", "idempotency_key"], index_where=sa.text("idempotency_key IS NOT NULL")
-            )
-        row = connection.execute(statement.returning(*RUN)).first()
-        return run_of(row) if row is not None else None
+        return write_run(self._database, connection, self._tenant, new, place)
 
-    def _accept(self, connection: Connection, run: RunRecord) -> None:
-        told = RunAccepted(task=run.task, version=run.version)
-        row = {"run_id": run.id, "seq": 1, "type": told.type, "at": run.created_at, "data": told.as_json()}
-        connection.execute(sa.insert(events), row)
+
+def accept(
+    database: Database, connection: Connection, tenant: str, new: NewRun, most: int | None
+) -> tuple[RunRecord, bool]:
+    """Write a run of the tenant, which may have `most` unfinished ones, and its first event.
+
+    The run as it was accepted, and whether it is new. Raises as `Submissions.submit`.
+    """
+    run, created = _admit(database, connection, tenant, new, most)
+    if created:
+        write_accepted(connection, [run])
+    return run, created
+
+
+def _admit(
+    database: Database, connection: Connection, tenant: str, new: NewRun, most: int | None
+) -> tuple[RunRecord, bool]:
+    """Do the same, but for the event."""
+    if most:
+        lock_admission(database, connection, tenant)
+    # In a session the key is looked up first, because taking a place changes the session.
+    earlier = _of_key(connection, tenant, new) if most or new.session_id is not None else None
+    if most and earlier is None:
+        require_room(connection, tenant, most)
+    run = None
+    if earlier is None:
+        run = write_run(database, connection, tenant, new, take_place(database, connection, tenant, new))
+    if run is None:  # its idempotency key is known
+        return _same(earlier or _of_key(connection, tenant, new), new.idempotency_key, new.body_hash), False
+    _refuse_used(connection, tenant, new.idempotency_key)
+    write_of_runs(connection, [run], [new])
+    return run, True
+
+
+def ids_of_batch(resource: str) -> list[str] | None:
+    """The runs that `submit_all` made for the request that `resource` was kept of; None if it was another request."""
+    return json.loads(resource) if resource.startswith('["') else None
 
 
 def _of_key(connection: Connection, tenant: str, new: NewRun) -> RunRecord | None:

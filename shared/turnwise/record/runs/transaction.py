@@ -1,13 +1,14 @@
-"""One transaction over one locked run.
+"""One transaction over one run.
 
-Writes are buffered and reach the database together at the end, so that a typical move costs a handful of round trips:
-the lock, the frames, the awaited ask with all that belongs to it, one burst of writes, the commit.
+Writes are buffered and reach the database together at the end. On a run that is locked first, a typical move costs a
+handful of round trips: the lock, the frames, the awaited ask with all that belongs to it, one burst of writes, the
+commit. On what is known of a run from the transaction before it costs one: the writes, which have the condition that
+the run is still that one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Unpack
 
@@ -17,16 +18,20 @@ from sqlalchemy.engine import Connection
 
 from turnwise.observability.redaction import redacted
 from turnwise.record.asks.new_asks import ask_record
-from turnwise.record.budgets.usage_tally import UsageTally
+from turnwise.record.budgets.usage_tally import counted_at_rest, with_usage
 from turnwise.record.database import driver
 from turnwise.record.database.database import Database
-from turnwise.record.database.rows import ASK, REPLY, RUN_NAMES, agent_of, as_row, ask_of, in_row, reply_of
-from turnwise.record.events.event import OF_RUN, EventData, EventPlace
+from turnwise.record.database.rows import ASK, REPLY, agent_of, as_row, ask_of, in_row, reply_of
+from turnwise.record.events.event import OF_RUN, EventData, EventPlace, event_row
 from turnwise.record.runs.agent_book import AgentBook
 from turnwise.record.runs.conversations import conversation_id, settle, take_up
+from turnwise.record.runs.document_book import DocumentBook
+from turnwise.record.runs.frame_stack import FrameStack
 from turnwise.record.runs.journal import TOLD, News
 from turnwise.record.runs.kept_errors import KeptError, RunError
+from turnwise.record.runs.known_run import KnownRun
 from turnwise.record.runs.loop_tally import LoopTally
+from turnwise.record.runs.new_runs import accepted_row
 from turnwise.record.runs.outcomes import Receipt
 from turnwise.record.runs.records import (
     AgentRecord,
@@ -42,8 +47,9 @@ from turnwise.record.runs.records import (
     Usage,
 )
 from turnwise.record.runs.run_changes import Changes
-from turnwise.record.runs.session_queue import earlier_documents, run_after, run_before
-from turnwise.record.runs.transaction_statements import ASK_AND_REPLY, DOCUMENTS, FORGET_BEGUN, FRAMES
+from turnwise.record.runs.run_lock import RunLock
+from turnwise.record.runs.session_queue import run_after, run_before
+from turnwise.record.runs.transaction_statements import ASK_AND_REPLY, FORGET_BEGUN
 from turnwise.record.runs.writes import Writes
 from turnwise.record.states import AskStatus, RunStatus, passed
 
@@ -52,54 +58,85 @@ _TELLS = frozenset(("error", "waiting_for"))
 
 
 class RunTransaction:
-    """A locked run: what it holds, and the changes that are committed together or not at all."""
+    """A run: what it holds, and the changes that are committed together or not at all.
 
-    def __init__(self, database: Database, connection: Connection, run: RunRecord, now: float) -> None:
-        self.connection = connection
-        self.run = run
+    Whatever is not known yet is read under the run's lock, so the first such look takes it.
+    """
+
+    def __init__(self, database: Database, lock: RunLock, known: KnownRun, now: float) -> None:
+        self.known = known
+        self._run = known.run
+        # The columns that may have another value than in `known`, and of these the values that `_run` lacks: a record
+        # is copied when someone looks at it, not at each change.
+        self._changed: set[str] = set()
+        self._pending: Json = {}
         self.now = now
-        self._before = run
+        self._lock = lock
         self._database = database
-        self._writes = Writes(database, run.id)
-        self._changes = Changes(run.last_seq)
-        self._agents = AgentBook(connection, run, self._writes, self._changes)
-        self._tally = LoopTally(connection, run.id, self._writes)
-        self._used = UsageTally()
-        self._frames: dict[int, FrameRecord] | None = None
-        self._documents: dict[str, Json] = {}
-        self._asks: dict[str, tuple[AskRecord, ReplyRecord | None]] = {}
+        self._writes = Writes(database, known.run)
+        self._changes = Changes(known.run.last_seq)
+        self._agents = AgentBook(lock, known.run, known, self._writes, self._changes)
+        self._frames = FrameStack(lock, known, self._writes, self._changes)
+        self._tally = LoopTally(lock, known, self._writes)
+        self._documents = DocumentBook(lock, known, self._writes, self._changes)
+        self._asked: list[AskRecord] = []
         # For the log, once it is committed.
         self.news: list[News] = []
 
+    @property
+    def run(self) -> RunRecord:
+        """The run, with the changes of this transaction."""
+        if self._pending:
+            self._run = self._run.changed(**self._pending)
+            self._pending = {}
+        return self._run
+
+    @property
+    def connection(self) -> Connection:
+        """The connection of the transaction, which holds the run's lock from now on at the latest.
+
+        Raises `RunChangedError` if this builds on what was known of the run, and the run is another by now.
+        """
+        return self._lock.connection
+
+    @property
+    def is_locked(self) -> bool:
+        """Return whether the run's row is locked already; if not, the write has conditions instead."""
+        return self._lock.is_held
+
     # The run
 
-    def change(self, **changes: Unpack[RunChanges]) -> RunRecord:
+    def change(self, **changes: Unpack[RunChanges]) -> None:
         """Change columns of the run; `run` shows them at once.
 
         Raises `IllegalTransitionError` for a status that the run cannot go to.
         """
         if "status" in changes:
             passed(self.run.status, changes["status"])
-        self.run = self.run.changed(**changes)
-        return self.run
+        self.amend(**changes)
+
+    def amend(self, **values: Any) -> None:
+        """Change any columns of the run, without a look at its status; `run` shows them at once."""
+        self._changed.update(values)
+        self._pending.update(values)
 
     def add_usage(self, usage: Usage) -> None:
         """Add what model calls used to the run's sums, and to its tenant's of the day."""
         run = self.run
-        self._used.add(usage)
-        self.run = run.changed(
+        self.amend(
             prompt_tokens=run.prompt_tokens + usage.prompt_tokens,
             cached_tokens=run.cached_tokens + usage.cached_tokens,
             completion_tokens=run.completion_tokens + usage.completion_tokens,
             calls=run.calls + usage.calls,
             unpriced_calls=run.unpriced_calls + (usage.calls if usage.cost is None else 0),
             cost=run.cost + (usage.cost or 0),
+            uncounted=with_usage(run.uncounted, usage, self.now),
         )
 
     def reserve(self, cost: Decimal, tokens: int) -> None:
         """Reserve room in the run's own budget, or release it (negative)."""
         run = self.run
-        self.run = run.changed(reserved_cost=run.reserved_cost + cost, reserved_tokens=run.reserved_tokens + tokens)
+        self.amend(reserved_cost=run.reserved_cost + cost, reserved_tokens=run.reserved_tokens + tokens)
 
     def insert(self, table: sa.Table) -> postgresql.Insert:
         """An INSERT that can say what a conflict means."""
@@ -115,7 +152,7 @@ class RunTransaction:
         passed(self.run.status, status)
         self._writes.close_open_asks = True
         self._writes.asks = [self._cancelled(ask) for ask in self._writes.asks]
-        self.run = self.run.changed(
+        self.amend(
             status=status,
             status_code=status_code,
             result=result,
@@ -133,24 +170,14 @@ class RunTransaction:
             data = redacted(data)
         if told.type in TOLD:
             self.news.append(News(told.type, place, data))
-        seq = self.run.last_seq + 1
-        self.run = self.run.changed(last_seq=seq)
-        self._writes.events.append(
-            {
-                "run_id": self.run.id,
-                "seq": seq,
-                "type": told.type,
-                "at": self.now,
-                "path": place.path,
-                "turn": place.turn,
-                "try_no": place.candidate,
-                "ask_id": place.ask_id,
-                "data": data,
-                "document_id": data.get("document"),
-                "changes": None,
-            }
-        )
+        seq = self._counter("last_seq") + 1
+        self.amend(last_seq=seq)
+        self._writes.events.append(event_row(self.known.run.id, seq, told.type, self.now, data, place))
         return seq
+
+    def write_accepted(self) -> None:
+        """Write the first event of a run whose row this transaction's caller has just written."""
+        self._writes.events.append(accepted_row(self.known.run))
 
     def mark(self) -> None:
         """Let the last event tell what has changed since the mark before; nothing if there is no event since.
@@ -177,58 +204,31 @@ class RunTransaction:
         """
         run = self.run
         if run.session_key is not None:
-            self.run = run.changed(conversation_id=conversation_id(run.session_key, run.task))
+            self.amend(conversation_id=conversation_id(run.session_key, run.task))
             take_up(self.connection, self.run)
-            self._agents = AgentBook(self.connection, self.run, self._writes, self._changes)
+            self._agents = AgentBook(self._lock, self.run, self.known, self._writes, self._changes)
             self._agents.begin()
 
     # Frames and loop counts
 
     def frames(self) -> list[FrameRecord]:
         """The stack of tasks, outermost first, with the changes of this transaction."""
-        if self._frames is None:
-            rows = driver.fetch(self.connection, FRAMES, {"run_id": self.run.id})
-            self._frames = {row[0]: FrameRecord(no=row[0], path=row[1], state=row[2]) for row in rows}
-            for no, saved in self._writes.saved_frames.items():
-                self._frames[no] = replace(self._frames[no], state=saved)
-            for no in self._writes.popped_frames:
-                self._frames.pop(no, None)
-            for no, pushed in self._writes.new_frames.items():
-                self._frames[no] = FrameRecord(no=no, path=pushed["path"], state=pushed["state"])
-        return [self._frames[no] for no in sorted(self._frames)]
+        return self._frames.all()
 
     def push_frame(self, path: str, state: Json, no: int | None = None) -> int:
         """Put a task on the stack; its number is new in this run (`no` also names one that is put back)."""
         no = self.run.last_frame + 1 if no is None else no
-        self.run = self.run.changed(last_frame=max(no, self.run.last_frame))
-        self._writes.new_frames[no] = {"run_id": self.run.id, "no": no, "path": path, "state": state}
-        self._changes.frame(no, None, FrameRecord(no=no, path=path, state=state))
-        if self._frames is not None:
-            self._frames[no] = FrameRecord(no=no, path=path, state=state)
+        self.amend(last_frame=max(no, self.run.last_frame))
+        self._frames.push(no, path, state)
         return no
 
     def save_frame(self, no: int, state: Json) -> None:
         """Replace the state of a frame."""
-        old = self._frame(no)
-        new = replace(old, state=state)
-        if no in self._writes.new_frames:
-            self._writes.new_frames[no]["state"] = state
-        else:
-            self._writes.saved_frames[no] = state
-        self._changes.frame(no, old, new)
-        if self._frames is not None:
-            self._frames[no] = new
+        self._frames.save(no, state)
 
     def pop_frame(self, no: int) -> None:
         """Take a frame off the stack, its loop counts with it."""
-        self._changes.frame(no, self._frame(no), None)
-        if self._writes.new_frames.pop(no, None) is None:
-            self._writes.saved_frames.pop(no, None)
-            self._writes.popped_frames.append(no)
-        for place in [place for place in self._writes.counts if place[0] == no]:
-            del self._writes.counts[place]
-        if self._frames is not None:
-            self._frames.pop(no, None)
+        self._frames.pop(no)
 
     def count(self, frame_no: int, key: str, n: int) -> list[tuple[str, int]]:
         """Count `key` once more in a frame; the `n` highest counts of the frame, this one included."""
@@ -237,34 +237,19 @@ class RunTransaction:
 
     def restore_counts(self, frame_no: int, counts: Mapping[str, int]) -> None:
         """Give a frame that is put back the counts that it had."""
-        for key, n in counts.items():
-            self._writes.counts[frame_no, key] = n
+        self._tally.restore(frame_no, counts)
 
     # Documents
 
     def documents(self, ids: Iterable[str]) -> dict[str, Json]:
         """The bodies of those documents that exist, by id; also those that earlier runs left to the conversation."""
-        wanted = list(dict.fromkeys(ids))
-        missing = [name for name in wanted if name not in self._documents]
-        if missing:
-            rows = self.connection.execute(DOCUMENTS, {"run_id": self.run.id, "ids": missing})
-            self._documents |= {row[0]: row[1] for row in rows}
-            missing = [name for name in missing if name not in self._documents]
-        if missing:
-            self._documents |= earlier_documents(self.connection, self.run, missing)
-        return {name: self._documents[name] for name in wanted if name in self._documents}
+        return self._documents.find(self.run, ids)
 
     def put_document(self, id: str, body: Json, parent_id: str | None = None) -> None:
         """Keep a document; one of the same id is replaced and keeps its place in the order."""
-        no = self.run.last_document + 1
-        self.run = self.run.changed(last_document=no)
-        row = {"run_id": self.run.id, "id": id, "no": no, "parent_id": parent_id, "body": body, "created_at": self.now}
-        if id in self._writes.documents:
-            row["no"] = self._writes.documents[id]["no"]
-        if id in self._documents:
-            self._changes.document(id, self._documents[id], body)
-        self._writes.documents[id] = row
-        self._documents[id] = body
+        no = self._counter("last_document") + 1
+        self.amend(last_document=no)
+        self._documents.put(id, no, body, parent_id, self.now)
 
     def documents_written(self) -> list[str]:
         """The ids of the documents that this transaction has put so far."""
@@ -293,6 +278,7 @@ class RunTransaction:
         """
         made = ask_record(ask, self.run, holder, self.now)
         self._writes.asks.append(as_row(made))
+        self._asked.append(made)
         return made
 
     def close_ask(self, ask_id: str, status: AskStatus) -> None:
@@ -308,7 +294,7 @@ class RunTransaction:
         if reply.accepted:
             ask = self.ask(reply.ask_id)
             if ask is not None:
-                self._asks[ask.id] = (ask, reply)
+                self.known.asks[ask.id] = (ask, reply)
             self.close_ask(reply.ask_id, AskStatus.ANSWERED)
 
     def put_receipt(self, ask_id: str, receipt: Receipt, token: int, worker_id: str | None) -> None:
@@ -357,34 +343,58 @@ class RunTransaction:
 
     # The end
 
+    def require(self, *conditions: sa.ColumnElement[bool], given: Json) -> None:
+        """Write only if the conditions hold then, `given` for their parameters; `RunChangedError` otherwise.
+
+        Instead of a look at what they say, where the run is not locked.
+        """
+        self._writes.conditions += conditions
+        self._writes.given |= given
+
     def flush(self) -> None:
-        """Write what is buffered; called once, before the commit."""
-        before, run = self._before, self.run
+        """Write what is buffered; called once, and committed then or, on a run that is locked, by the caller."""
+        counted, self._writes.usage = counted_at_rest(self.run)
+        if counted is not self.run:
+            self.amend(uncounted=counted.uncounted)
+        before, run = self.known.run, self.run
         changed = {
             name: in_row(value)
-            for name in RUN_NAMES
+            for name in self._changed
             if (value := getattr(run, name)) is not (old := getattr(before, name)) and value != old
         }
         if "status" in changed:
-            passed(self._before.status, self.run.status)
-        self._writes.usage = self._used.rows(self.run, self.now)
-        self._writes.flush(self.connection, self.now, changed)
-        if self.run.ended and not self._before.ended:
-            settle(self._database, self.connection, self.run)
+            passed(before.status, run.status)
+        ends = run.ended and not before.ended
+        if ends or self._writes.are_several:
+            _ = self.connection  # more than one statement takes a transaction
+        if self._lock.is_held:
+            self._writes.flush(self.connection, self.now, changed)
+            if ends:
+                settle(self._database, self.connection, run)
+        else:
+            with self._database.statement() as connection:
+                self._writes.flush(connection, self.now, changed)
+
+    def give_back(self) -> None:
+        """Keep what is known of the run now, for the next transaction; called after the commit."""
+        self._run = self.run.changed(revision=self.run.revision + self._writes.raised)
+        self.known.give_back(self.run, self._asked)
+
+    def _counter(self, name: str) -> int:
+        """Return a counter of the run, for which no record is copied."""
+        found: int = self._pending[name] if name in self._pending else getattr(self._run, name)
+        return found
 
     def _cancelled(self, ask: Json) -> Json:
         return ask | {"status": passed(ask["status"], AskStatus.CANCELLED), "closed_at": self.now}
 
-    def _frame(self, no: int) -> FrameRecord:
-        return next(frame for frame in self.frames() if frame.no == no)
-
     def _look_at(self, ask_id: str) -> tuple[AskRecord, ReplyRecord | None] | None:
-        if ask_id not in self._asks:
+        if ask_id not in self.known.asks:
             rows = driver.fetch(self.connection, ASK_AND_REPLY, {"run_id": self.run.id, "ask_id": ask_id})
             if not rows:
                 return None
-            self._asks[ask_id] = self._learn(rows[0])
-        return self._asks[ask_id]
+            self.known.asks[ask_id] = self._learn(rows[0])
+        return self.known.asks[ask_id]
 
     def _learn(self, row: Sequence[Any]) -> tuple[AskRecord, ReplyRecord | None]:
         reply_at, bodies_at = len(ASK), len(ASK) + len(REPLY)
@@ -392,9 +402,9 @@ class RunTransaction:
         reply = reply_of(row[reply_at:bodies_at]) if row[reply_at] is not None else None
         message, answer, agent_at = row[bodies_at], row[bodies_at + 1], bodies_at + 2
         if ask.message_id and message is not None:
-            self._documents.setdefault(ask.message_id, message)
+            self._documents.learn(ask.message_id, message)
         if reply and reply.document_id:
-            self._documents.setdefault(reply.document_id, answer)
+            self._documents.learn(reply.document_id, answer)
         known = row[agent_at] is not None
         self._agents.learn(agent_of(row[agent_at:]) if known else AgentRecord(key=ask.agent))
         return ask, reply

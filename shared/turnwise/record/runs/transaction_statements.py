@@ -6,8 +6,10 @@ import sqlalchemy as sa
 
 from turnwise.record.database.columns import word
 from turnwise.record.database.rows import AGENT, ASK, REPLY
-from turnwise.record.database.schema import agent_states, asks, documents, frames, receipts, replies
+from turnwise.record.database.schema import agent_states, asks, documents, events, frames, receipts, replies, runs
 
+# The time of a run's last event.
+LAST_EVENT = sa.select(events.c.at).where(events.c.run_id == runs.c.id, events.c.seq == runs.c.last_seq).correlate(runs)
 FRAMES = (
     sa.select(frames.c.no, frames.c.path, frames.c.state)
     .where(frames.c.run_id == sa.bindparam("run_id"))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from turnwise.base.waits import SessionWait
+from turnwise.base.waits import ProviderBatchWait, SessionWait
 from turnwise.record.asks.pauses import PauseRecord, pause_for, read_pauses
 from turnwise.record.asks.worker_records import WorkerRecord
 from turnwise.record.database.columns import ONE, now, word
+from turnwise.record.database.provider_batch_tables import collected_asks, provider_batches
 from turnwise.record.database.rows import ASK, RUN, ask_of, names, run_of
 from turnwise.record.database.schema import asks, events, runs, sweep_leases, workers
 from turnwise.record.database.status_statements import status_in
@@ -24,6 +26,20 @@ COORDINATOR = "coordinator"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CollectedCall:
+    """A model's call that waits for a batch of its provider.
+
+    Collected then, and submitted then (None: not yet), after so many batches that did not answer it; `error` is that of
+    the last one.
+    """
+
+    collected_at: float
+    submitted_at: float | None
+    tries: int
+    error: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Situation:
     """Of one run at one time (`now`, by the database's clock).
 
@@ -33,6 +49,7 @@ class Situation:
     unfinished run of its session that it waits for, `ahead` how many runnable asks of its queue are older or more
     urgent (None: not counted). `pause` keeps the run from beginning, or its ask from being claimed. `limit_reached` is
     what the event of that name tells of a run that a limit of cost or tokens ended.
+    `collected` is the call that a batch of its provider is to answer.
     """
 
     run: RunRecord
@@ -46,6 +63,7 @@ class Situation:
     ahead: int | None = None
     pause: PauseRecord | None = None
     limit_reached: LimitReached | None = None
+    collected: CollectedCall | None = None
 
 
 _WORKER = tuple(workers.c)
@@ -95,6 +113,20 @@ _LIMITS_REACHED = (
 )
 
 
+_COLLECTED = (
+    sa.select(
+        collected_asks.c.run_id,
+        collected_asks.c.collected_at,
+        provider_batches.c.submitted_at,
+        collected_asks.c.tries,
+        collected_asks.c.error,
+    )
+    .join(runs, sa.and_(runs.c.id == collected_asks.c.run_id, runs.c.awaiting == collected_asks.c.ask_id))
+    .outerjoin(provider_batches, provider_batches.c.id == collected_asks.c.batch_id)
+    .where(collected_asks.c.run_id.in_(sa.bindparam("ids", expanding=True)))
+)
+
+
 class Situations(RecordPart):
     """Reads situations, without locks."""
 
@@ -128,6 +160,9 @@ class Situations(RecordPart):
             at_limits = [one.run.id for one in made.values() if one.run.ended and one.run.status_code in LIMIT_CODES]
             for row in connection.execute(_LIMITS_REACHED, {"ids": at_limits}) if at_limits else ():
                 made[row[0]] = replace(made[row[0]], limit_reached=read_limit_reached(row[1]))
+            batched = [one.run.id for one in made.values() if isinstance(one.run.waiting_for, ProviderBatchWait)]
+            for each in connection.execute(_COLLECTED, {"ids": batched}) if batched else ():
+                made[each[0]] = replace(made[each[0]], collected=_collected(each))
         return [
             one if one.before in unfinished else replace(one, before=None)
             for one in (made[run_id] for run_id in run_ids if run_id in made)
@@ -151,6 +186,10 @@ def _situation(row: tuple[object, ...], fleet: list[WorkerRecord], sweeping: boo
         sweeping=sweeping,
         before=wait.run if isinstance(wait, SessionWait) else None,
     )
+
+
+def _collected(row: Sequence[Any]) -> CollectedCall:
+    return CollectedCall(collected_at=row[1], submitted_at=row[2], tries=row[3], error=row[4])
 
 
 def _with_pause(one: Situation, pauses: list[PauseRecord]) -> Situation:

@@ -30,13 +30,19 @@ def lock_admission(database: Database, connection: Connection, tenant: str) -> N
         connection.execute(_LOCK, {"tenant": tenant})
 
 
-def require_room(connection: Connection, tenant: str, most: int) -> None:
-    """Raise `QuotaExceededError` (`too_many_runs`) if the tenant has `most` unfinished runs or more."""
-    found = connection.execute(_UNFINISHED, {"tenant": tenant}).scalar_one()
-    if found >= most:
+def require_room(connection: Connection, tenant: str, most: int, more: int = 1) -> None:
+    """Raise `QuotaExceededError` (`too_many_runs`) if the tenant would have over `most` unfinished runs with `more`."""
+    found = most - room_for_runs(connection, tenant, most)
+    if found + more > most:
+        asked = "" if more == 1 else f", and {more} more are asked for"
         raise QuotaExceededError(
-            f"{found} runs of the tenant {tenant!r} have not ended, and it may have {most} at a time; wait for the end "
-            "of one, or cancel one",
+            f"{found} runs of the tenant {tenant!r} have not ended, and it may have {most} at a time{asked}; wait for "
+            "the end of one, or cancel one",
             code="too_many_runs",
             retry_after=_RETRY_AFTER,
         )
+
+
+def room_for_runs(connection: Connection, tenant: str, most: int) -> int:
+    """Return how many runs the tenant may begin now with `most` unfinished ones at a time; below 0 if it has more."""
+    return most - int(connection.execute(_UNFINISHED, {"tenant": tenant}).scalar_one())

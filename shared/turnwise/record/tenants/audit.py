@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -37,7 +38,16 @@ class AuditRecord:
 
 def write_deed(connection: Connection, deed: Deed, resource: str | None, *, refused: int | None = None) -> None:
     """Add a row: done, or `refused` with that HTTP status."""
-    row = {
+    driver.run(connection, _INSERT, [_row(deed, resource, refused)])
+
+
+def write_deeds(connection: Connection, deed: Deed, resources: Sequence[str]) -> None:
+    """Add a row for each of many things to which the same was done."""
+    driver.run(connection, _INSERT, [_row(deed, resource, None) for resource in resources])
+
+
+def _row(deed: Deed, resource: str | None, refused: int | None) -> dict[str, object]:
+    return {
         "id": new_id("aud"),
         "tenant": deed.tenant,
         "actor": deed.actor,
@@ -48,7 +58,6 @@ def write_deed(connection: Connection, deed: Deed, resource: str | None, *, refu
         "address": deed.address,
         "request_id": deed.request_id,
     }
-    driver.run(connection, _INSERT, [row])
 
 
 def audit_of(row: sa.Row[tuple[object, ...]]) -> AuditRecord:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from turnwise.record.database.access_schema import audit
 from turnwise.record.database.columns import now
 from turnwise.record.runs.idempotency import forget_old
-from turnwise.record.runs.part import RecordPart
+from turnwise.record.runs.part import ChangingPart, RecordPart
 from turnwise.record.tenants.audit import AUDIT, AuditRecord, audit_of, write_deed
 from turnwise.record.tenants.caller import Deed
 
@@ -22,6 +22,15 @@ class AuditLog(RecordPart):
             statement = statement.where(audit.c.id < after)
         with self._database.read() as connection:
             return [audit_of(row) for row in connection.execute(statement)]
+
+
+class SignIns(ChangingPart):
+    """The rows of browsers that were signed in and out."""
+
+    def note_sign_in(self, caller: str) -> None:
+        """Write down the action on whose behalf this record was made; it changes nothing else."""
+        with self._database.begin() as connection:
+            self._audited(connection, caller)
 
 
 class Refusals(RecordPart):

@@ -33,12 +33,16 @@ def known_scopes(names: Iterable[str]) -> tuple[Scope, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Caller:
-    """Someone with a tenant and scopes; `name` is how logs call him, and no secret."""
+    """Someone with a tenant and scopes; `name` is how logs call him, and no secret.
+
+    `expires_at` is when his key or token ends, in seconds since the epoch; None: no one knows of an end.
+    """
 
     name: str
     tenant: str = DEFAULT_TENANT
     scopes: frozenset[Scope] = frozenset(SCOPES)
     limits: TenantLimits = NO_OWN_LIMITS
+    expires_at: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.record.budgets.budgets import TENANT_DAY, TENANT_MONTH
+from turnwise.record.budgets.usage_tally import add_usage, usage_rows
 from turnwise.record.database import driver, schema
 from turnwise.record.database.budget_tables import budgets, purged_usage, reservations
 from turnwise.record.database.columns import now, word
@@ -128,6 +129,8 @@ class Purges(OldRuns):
             run, at = run_of(rows[0]), float(rows[0][-1])
             in_session = _in_session(connection, run)
             count_purged(self._database, connection, run, at, in_session)
+            # None, unless a program of before 0012 ended the run.
+            driver.run(connection, add_usage(self._database.insert), usage_rows(run))
             left = in_session and run.conversation_id is not None and run.status == RunStatus.COMPLETED
             if left:
                 given = {"of_run": run.id, "of_conversation": run.conversation_id}

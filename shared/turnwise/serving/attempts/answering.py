@@ -12,12 +12,14 @@ from turnwise.base.cancellation import Cancellation
 from turnwise.errors import ApplicationError, DatabaseUnavailableError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import decode_document
+from turnwise.models.openai.chat import OpenAIGPT
 from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.kept_errors import RaisedError
 from turnwise.record.runs.outcomes import Outcome, Reply
-from turnwise.record.runs.records import Claim
+from turnwise.record.runs.records import Claim, RunRecord
 from turnwise.serving.attempts.attempt import Attempt
 from turnwise.serving.attempts.budget_gate import ServedGate, Spending
+from turnwise.serving.attempts.collecting import Collecting, patience
 from turnwise.serving.attempts.history_cache import HistoryCache
 from turnwise.serving.attempts.other_models import OtherModels
 from turnwise.serving.attempts.served_agent import Registry, ServedAgent, over_template
@@ -43,6 +45,7 @@ class Answering:
         record: ReceiptRecord | None = None,
         *,
         at_once: int = 16,
+        collects: bool = False,
     ) -> None:
         self._store = store
         self._record = record if record is not None else StoreRecord(store)
@@ -50,6 +53,9 @@ class Answering:
         self._spending = spending or Spending()
         self._histories = HistoryCache(store, at_once)
         self._models = OtherModels()
+        self._collects = collects
+        # The clients whose calls were collected here, by their provider's bucket.
+        self.collected_from: dict[str, OpenAIGPT] = {}
 
     def answer(
         self,
@@ -78,6 +84,7 @@ class Answering:
             message = decode_document(document, served.registry, find) if document is not None else None
             # A first claim follows no one who could have left receipts.
             before = self._store.receipts(claim.ask.run_id, claim.ask.id) if claim.token > 1 else ()
+            collecting = self._collecting(claim, served)
         except DatabaseUnavailableError:
             raise
         except Exception as error:  # whatever an application raises ends its run, on record
@@ -92,9 +99,10 @@ class Answering:
             claim=claim,
             served=served,
             handlers=ServedCalls(claim, served, before, self._record, find, work),
-            gate=ServedGate(self._store, claim, self._spending, work),
+            gate=ServedGate(self._store, claim, self._spending, work, collecting),
             cancellation=cancellation or Cancellation(),
             work=work,
+            collecting=collecting,
         )
         outcome = attempt.outcome(message)
         kept = outcome.error if isinstance(outcome, Reply) else None
@@ -107,11 +115,28 @@ class Answering:
         """Remember a history that was just written, so that the next call need not read it again."""
         self._histories.accepted(claim.run, claim.agent, reply)
 
+    def _collecting(self, claim: Claim, served: ServedAgent) -> Collecting | None:
+        """The call of a claimed ask that can wait for a batch of its provider; None for one that is made now."""
+        client = served.agent.llm
+        if not self._collects or not isinstance(client, OpenAIGPT) or not client.on_batches:
+            return None
+        seconds = patience(self._app.tree(claim.run.task), claim)
+        # Only a deferred ask was collected; one that was may have a response, whatever is set by now.
+        found = self._store.collected(claim) if claim.ask.deferrals else None
+        if found is None and seconds is None:
+            return None
+        now = claim.ask.claimed_at or claim.ask.created_at
+        until = found.until if found is not None else claim.ask.created_at + (seconds or 0.0)
+        if until <= now and (found is None or found.response is None):
+            return None
+        self.collected_from[client.target().provider.id] = client
+        return Collecting(client=client, until=until, now=now, found=found)
+
     def _served(self, claim: Claim, on_token: OnToken | None, text_wanted: bool) -> tuple[ServedAgent, Find]:
         """The agent as the claim's record has it, and what looks up documents for it."""
         tree = self._app.tree(claim.run.task)
         registry = tree.registry()
-        find = self._finder(claim, registry)
+        find = EarlierDocuments(self._store, claim.run, registry).find
         template = tree.agents[claim.ask.agent]
         load = partial(self._histories.load, claim.run, claim.agent)
         served = over_template(template, claim.agent, registry, load)
@@ -124,12 +149,18 @@ class Answering:
             served.agent.token_watcher = on_token
         return served, find
 
-    def _finder(self, claim: Claim, registry: Registry) -> Find:
-        """Looks up documents of the conversation, for tools that hand on what was said before."""
-        run = claim.run
 
-        def find(document_id: str) -> ChatDocument | None:
-            body = self._store.document(run.id, document_id) or self._store.earlier_document(run, document_id)
-            return decode_document(body, registry, find) if body is not None else None
+class EarlierDocuments:
+    """Looks up documents of a run's conversation, for tools that hand on what was said before.
 
-        return find
+    A class, because a function that hands on itself holds itself, and all that it needs.
+    """
+
+    def __init__(self, store: WorkerRole, run: RunRecord, registry: Registry) -> None:
+        self._store, self._run, self._registry = store, run, registry
+
+    def find(self, document_id: str) -> ChatDocument | None:
+        """Return a document by id, None if there is none."""
+        run = self._run
+        body = self._store.document(run.id, document_id) or self._store.earlier_document(run, document_id)
+        return decode_document(body, self._registry, self.find) if body is not None else None

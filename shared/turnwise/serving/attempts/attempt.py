@@ -5,18 +5,17 @@ from __future__ import annotations
 import logging
 import threading
 from asyncio import CancelledError
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from turnwise.agents.asked import asked_handlers, said
-from turnwise.agents.global_state import GlobalStateKept
+from turnwise.agents.global_state import KEPT, GlobalStateKept
 from turnwise.agents.human.terminal import UNATTENDED
 from turnwise.agents.retries import RETRIES
 from turnwise.agents.tools.handler_calls import Interruption
-from turnwise.base.call_context import current_call
-from turnwise.base.cancellation import Cancellation
+from turnwise.base.call_context import CallPart, current_call
+from turnwise.base.cancellation import CANCELLATION, Cancellation
 from turnwise.base.sync_async import run_sync
 from turnwise.errors import (
     CallCancelledError,
@@ -31,11 +30,13 @@ from turnwise.messages.wire import encode_document
 from turnwise.models.budget.gate import GATE
 from turnwise.models.budget.wait import CallDeferred
 from turnwise.models.retry_policy import kind_of
-from turnwise.observability.display import quiet_mode
+from turnwise.observability.display import quietly
 from turnwise.record.runs.kept_errors import RaisedError, RefusedCall
 from turnwise.record.runs.outcomes import Deferral, Outcome, Parking, Release, Reply
 from turnwise.record.runs.records import Claim, Json, NewDocument, Usage
 from turnwise.serving.attempts.budget_gate import ServedGate, usage_of
+from turnwise.serving.attempts.collecting import CallCollected, Collecting
+from turnwise.serving.attempts.given_answer import GivenAnswer, answer_as_handlers
 from turnwise.serving.attempts.served_agent import ServedAgent
 from turnwise.serving.attempts.served_calls import Ending, LeaseLate, OutcomeUnknown, ServedCalls, parking
 from turnwise.serving.attempts.served_retries import RetryLater, ServedRetries, deferral
@@ -59,6 +60,7 @@ class Attempt:
     gate: ServedGate
     cancellation: Cancellation
     work: Work
+    collecting: Collecting | None = None
 
     def outcome(self, message: ChatDocument | None) -> Outcome | None:
         """Return what becomes of the ask, with what was used on the way; None if this process has to end without a
@@ -67,8 +69,8 @@ class Attempt:
         outcome = self._ended(message)
         if isinstance(outcome, Release | Deferral):
             outcome = self._left(outcome)
-        if outcome is None:
-            return None
+        if outcome is None or outcome.work is not None:
+            return outcome
         return replace(outcome, usage=self._usage(), calls=self.gate.calls(), work=self.work.told())
 
     def _ended(self, message: ChatDocument | None) -> Outcome | None:
@@ -85,8 +87,8 @@ class Attempt:
 
     def _reply(self, message: ChatDocument | None) -> Reply:
         """The answer, and all that the call has changed."""
-        with GlobalStateKept() as shared:
-            value, refused = self._called(message)
+        shared = GlobalStateKept()
+        value, refused = self._called(message, shared)
         shared.check()
         document = said(self.served.agent, Entity.LLM if self.claim.ask.responder == "llm" else Entity.AGENT, value)
         body = encode_document(document) if document is not None else None
@@ -102,21 +104,38 @@ class Attempt:
             record=record,
             state=state,
             tools=tuple(handled),
+            usage=self._usage(),
+            calls=self.gate.calls(),
+            work=self.work.told(),
         )
 
-    def _called(self, message: ChatDocument | None) -> tuple[Any, LimitReachedError | None]:
+    def _called(self, message: ChatDocument | None, shared: GlobalStateKept) -> tuple[Any, LimitReachedError | None]:
         """Return what the responder says, or which limit forbids that it is asked."""
         ask, agent, gate = self.claim.ask, self.served.agent, self.gate
-        retries = ServedRetries(ask, agent.id, gate.on_outage)
-        call = self.handlers.within(current_call()).but(GATE, gate).but(RETRIES, retries).but(UNATTENDED, True)
+        around: dict[CallPart[Any], Any] = {
+            GATE: gate,
+            RETRIES: ServedRetries(ask, agent.id, gate.on_outage),
+            UNATTENDED: True,
+            KEPT: shared,
+            CANCELLATION: self.cancellation,
+        }
+        call = self.handlers.within(current_call().having(around))
         try:
             # A task that a handler runs on the side has no business among a server's lines.
-            with closing(gate), quiet_mode(), self.cancellation.open(call):
+            with quietly(), self.cancellation.open(call):
                 if ask.responder == "llm":
+                    if ask.given is not None:
+                        agent.llm = self.served.model = GivenAnswer(ask.given)
+                    elif self.collecting is not None and (batched := self.collecting.answered()) is not None:
+                        agent.llm = self.served.model = batched
                     return agent.llm_response(message), None
+                if ask.given is not None:
+                    return answer_as_handlers(agent, ask.given, message), None
                 return run_sync(asked_handlers(agent, message)), None
         except LimitReachedError as error:
             return None, error
+        finally:
+            gate.close()
 
     def _interrupted(self, interruption: Interruption) -> Outcome | None:
         if isinstance(interruption, RetryLater):
@@ -147,7 +166,8 @@ class Attempt:
             return Release(reason=_AWAY)
         if isinstance(error, CallDeferred):
             wait = error.wait
-            return Deferral(seconds=wait.seconds, waiting_for=wait.waiting_for, provider=wait.provider)
+            collect = error.request if isinstance(error, CallCollected) else None
+            return Deferral(seconds=wait.seconds, waiting_for=wait.waiting_for, provider=wait.provider, collect=collect)
         if isinstance(error, CallCancelledError) and error.origin is self.cancellation:
             assert self.cancellation.cause is not None
             return Release(reason=self.cancellation.cause.value)

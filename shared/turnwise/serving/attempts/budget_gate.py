@@ -20,13 +20,14 @@ from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall
 from turnwise.models.budget.gate import Hold, as_usage
 from turnwise.models.budget.wait import CallDeferred, Wait
 from turnwise.models.limits.provider import ProviderWait
-from turnwise.models.tokens.usage import LLMTokenUsage
+from turnwise.models.tokens.usage import NO_USAGE, LLMTokenUsage
 from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS, ScopeLimits, period_end
 from turnwise.record.budgets.reservations import Answer, Stale, Take
 from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.outcomes import CallUsage, ProviderDown
 from turnwise.record.runs.records import Claim, Usage
 from turnwise.record.tenants.tenant import NO_OWN_LIMITS, TenantLimits
+from turnwise.serving.attempts.collecting import Collecting
 from turnwise.serving.attempts.provider_places import ServedProviders
 from turnwise.serving.attempts.work_times import Work
 
@@ -52,7 +53,7 @@ class Spending:
 
     def limits_of(self, own: TenantLimits) -> ScopeLimits:
         """Return what is allowed to runs of a tenant with limits of its own."""
-        if own == NO_OWN_LIMITS:
+        if own is NO_OWN_LIMITS or own == NO_OWN_LIMITS:
             return self.limits
         day, month = self.limits.tenant_day, self.limits.tenant_month
         return replace(
@@ -74,7 +75,9 @@ class ServedGate:
     would help.
     """
 
-    def __init__(self, store: WorkerRole, claim: Claim, spending: Spending, work: Work) -> None:
+    def __init__(
+        self, store: WorkerRole, claim: Claim, spending: Spending, work: Work, collecting: Collecting | None = None
+    ) -> None:
         self._store, self._claim, self._spending, self._work = store, claim, spending, work
         self._places = spending.providers.places(claim) if spending.providers is not None else None
         self._in_handler = claim.ask.responder != "llm"
@@ -89,7 +92,10 @@ class ServedGate:
         # The others, by model and whether their price is known.
         self._plain: dict[tuple[str, bool], LLMTokenUsage] = {}
         # All that was used; its cost is unknown if that of one call is.
-        self.used = LLMTokenUsage()
+        self.used = NO_USAGE
+        # The first call, if it can wait for a batch; and its usage, if a batch has answered it.
+        self._collecting = collecting
+        self._batched: CallUsage | None = None
         # The call that was made last, and when it began.
         self._call: ModelCall | None = None
         self._began = 0.0
@@ -98,13 +104,27 @@ class ServedGate:
         """All calls, for the record; those that are still under way as lost."""
         with self._lock:
             plain = [CallUsage(usage=usage_of(model, usage)) for (model, _), usage in self._plain.items()]
-            return (*plain, *(self._outcome(no) for no in self._calls))
+            batched = () if self._batched is None else (self._batched,)
+            return (*batched, *plain, *(self._outcome(no) for no in self._calls))
 
     def reserving(self, call: ModelCall) -> Steps[Hold]:
         """Put room aside in the record, if a limit is in force.
 
         Raises `LimitReachedError`, `CallDeferred`, and `CallCancelledError` if the ask is another worker's by now.
         """
+        collecting, self._collecting = self._collecting, None
+        if collecting is not None and call.sent is not None:
+            if collecting.response is not None:
+                return _HeldByBatch(self, call, collecting)
+            collecting.check_waiting()
+            hold = yield from self._reserving(collecting.priced(call))
+            self._work.end(hold.part, "collected")
+            with self._lock:
+                self._calls.pop(hold.no or 0, None)  # it stays reserved, and is not this claim's to settle
+            raise collecting.collected(call, hold.max_tokens, hold.no)
+        return (yield from self._reserving(call))
+
+    def _reserving(self, call: ModelCall) -> Steps[_Held]:
         self._call = call
         take = self._take(call)
         known = self._store.remembered_limits(self._claim.run.tenant)
@@ -213,6 +233,11 @@ class ServedGate:
             before = self._plain.get(key)
             self._plain[key] = usage if before is None else before.plus(usage)
 
+    def _note_batched(self, usage: LLMTokenUsage, kept: Usage) -> None:
+        with self._lock:
+            self.used = self.used.plus(usage)
+            self._batched = CallUsage(usage=kept, collected=True)
+
     def _nothing_used(self, no: int | None) -> None:
         if no is not None:
             with self._lock:
@@ -235,33 +260,63 @@ class ServedGate:
 class _Held:
     def __init__(self, gate: ServedGate, call: ModelCall, max_tokens: int, no: int | None = None) -> None:
         self.max_tokens = max_tokens
-        self._gate, self._call, self._no = gate, call, no
-        self._part = gate._work.begin("model", call.model)
+        self._gate, self._call, self.no = gate, call, no
+        self.part = gate._work.begin("model", call.model)
         gate._began = gate._store.clock.monotonic()
 
     def settle(self, usage: LLMTokenUsage, announced: RateLimits | None = None) -> None:
-        self._gate._work.end(self._part)
-        self._gate._note(self._call.model, usage, self._no)
+        self._gate._work.end(self.part)
+        self._gate._note(self._call.model, usage, self.no)
         if (places := self._gate._places) is not None:
             places.settled(self._call, usage.total_tokens, announced)
 
     def refused(self, announced: RateLimits | None) -> None:
-        self._gate._work.end(self._part, "rate_limited")
-        self._gate._nothing_used(self._no)
+        self._gate._work.end(self.part, "rate_limited")
+        self._gate._nothing_used(self.no)
         if (places := self._gate._places) is not None:
             places.refused(self._call, announced)
 
     def lost(self, *, answered: bool = False) -> None:
-        self._gate._work.end(self._part, "failed")
-        self._gate._lost(self._no)
+        self._gate._work.end(self.part, "failed")
+        self._gate._lost(self.no)
         if (places := self._gate._places) is not None:
             places.settled(self._call, self._call.likely_tokens, None, answered=answered)
 
     def release(self, *, answered: bool = False) -> None:
-        self._gate._work.end(self._part, "failed")
-        self._gate._nothing_used(self._no)
+        self._gate._work.end(self.part, "failed")
+        self._gate._nothing_used(self.no)
         if (places := self._gate._places) is not None:
             places.released(self._call, answered=answered)
+
+
+class _HeldByBatch:
+    """Room for a call that a batch has answered: an earlier claim has reserved it."""
+
+    def __init__(self, gate: ServedGate, call: ModelCall, collecting: Collecting) -> None:
+        self.max_tokens = call.most
+        self._gate, self._call, self._kept = gate, call, collecting.usage()
+
+    def settle(self, usage: LLMTokenUsage, announced: RateLimits | None = None) -> None:
+        self._gate._note_batched(usage, usage_of(self._call.model, usage))
+
+    def refused(self, announced: RateLimits | None) -> None:
+        self._spent()
+
+    def lost(self, *, answered: bool = False) -> None:
+        self._spent()
+
+    def release(self, *, answered: bool = False) -> None:
+        self._spent()
+
+    def _spent(self) -> None:
+        """Count the response, which cannot be used: the provider has answered, whatever was made of it."""
+        kept = replace(self._kept, model=self._call.model or None)
+        self._gate._note_batched(as_usage(used_of(kept)), kept)
+
+
+def used_of(usage: Usage) -> Amount:
+    """Return usage on record as budgets count it."""
+    return Amount(prompt_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens, cost=usage.cost)
 
 
 def usage_of(model: str, usage: LLMTokenUsage) -> Usage:

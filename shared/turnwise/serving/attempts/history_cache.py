@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from turnwise.models.base import LLMMessage
 from turnwise.record.roles.worker import WorkerRole
@@ -16,29 +15,45 @@ from turnwise.record.runs.records import AgentRecord, HistoryRow, NewHistory, Ru
 _PARTS_OF_EACH = 16
 # About 35 MB, and the texts themselves.
 _MOST_MESSAGES = 50_000
-_Messages = tuple[LLMMessage, ...]
 
 
-@dataclass(frozen=True)
 class _Part:
-    """An unbroken piece of a history: what one owner keeps of it, from index `start` on."""
+    """An unbroken piece of a history: what one owner keeps of it, from index `start` on.
 
-    owner: str
-    key: str
-    epoch: int
-    start: int
-    messages: _Messages = ()
+    Its messages are the first `count` of a list that others hold as well: a longer part is the same list, appended to,
+    or each turn of a long conversation would copy it.
+    """
+
+    __slots__ = ("count", "epoch", "held", "key", "owner", "start")
+
+    def __init__(
+        self, owner: str, key: str, epoch: int, start: int, held: list[LLMMessage] | None = None, count: int = 0
+    ) -> None:
+        self.owner, self.key, self.epoch, self.start = owner, key, epoch, start
+        self.held: list[LLMMessage] = [] if held is None else held
+        self.count = count
 
     @property
     def end(self) -> int:
-        return self.start + len(self.messages)
+        return self.start + self.count
 
     def up_to(self, end: int) -> _Part:
-        return _Part(self.owner, self.key, self.epoch, self.start, self.messages[: max(0, end - self.start)])
+        count = max(0, end - self.start)
+        if count >= self.count:
+            return self
+        return _Part(self.owner, self.key, self.epoch, self.start, self.held, count)
 
-    def with_rows(self, rows: Iterable[HistoryRow | NewHistory]) -> _Part:
-        added = (LLMMessage.model_validate(row.body) for row in rows)
-        return _Part(self.owner, self.key, self.epoch, self.start, (*self.messages, *added))
+    def messages(self) -> list[LLMMessage]:
+        """Return a list of one's own."""
+        return self.held[: self.count]
+
+    def with_more(self, added: list[LLMMessage]) -> _Part:
+        """Return the part with these messages behind it; not for two threads at once."""
+        held = self.held
+        if len(held) != self.count:  # another part has continued otherwise
+            held = self.messages()
+        held.extend(added)
+        return _Part(self.owner, self.key, self.epoch, self.start, held, len(held))
 
 
 class HistoryCache:
@@ -62,12 +77,11 @@ class HistoryCache:
         self._messages = 0
 
     def load(self, run: RunRecord, agent: AgentRecord) -> list[LLMMessage]:
-        """The stored messages as `agent` says they are."""
-        base: _Messages = ()
+        """The stored messages as `agent` says they are, in a list of the caller's own."""
         if agent.base_len and run.conversation_id is not None:
             begun = _Part(run.conversation_id, agent.key, agent.base_epoch, 0)
-            base = self._load(begun, agent.base_len)
-        return [*base, *self._load(_own(run, agent), agent.history_len)]
+            return self._load(begun, agent.base_len) + self._load(_own(run, agent), agent.history_len)
+        return self._load(_own(run, agent), agent.history_len)
 
     def accepted(self, run: RunRecord, agent: AgentRecord, reply: Reply) -> None:
         """Take in what a reply appended; forget the run's part of the history if the reply cut it."""
@@ -78,15 +92,14 @@ class HistoryCache:
             return
         known = self._known(own)
         if reply.history and known.end == agent.history_len:
-            self._keep(known.with_rows(reply.history))
+            self._grow(known, reply.history)
 
-    def _load(self, part: _Part, end: int) -> _Messages:
+    def _load(self, part: _Part, end: int) -> list[LLMMessage]:
         known = self._known(part).up_to(end)
         if known.end < end:
             rows = self._store.history(part.owner, part.key, after_idx=known.end - 1, before_idx=end)
-            known = known.with_rows(rows)
-            self._keep(known)
-        return known.messages
+            known = self._grow(known, rows)
+        return known.messages()
 
     def _known(self, part: _Part) -> _Part:
         """The part as far as it is remembered."""
@@ -96,14 +109,18 @@ class HistoryCache:
                 self._parts.move_to_end((part.owner, part.key))
         return found if found is not None and (found.epoch, found.start) == (part.epoch, part.start) else part
 
-    def _keep(self, part: _Part) -> None:
-        place = (part.owner, part.key)
+    def _grow(self, known: _Part, rows: Iterable[HistoryRow | NewHistory]) -> _Part:
+        """Remember the part with the rows behind it."""
+        added = [LLMMessage.model_validate(row.body) for row in rows]
+        place = (known.owner, known.key)
         with self._lock:
+            part = known.with_more(added)
             self._forget(place)
             self._parts[place] = part
-            self._messages += len(part.messages)
+            self._messages += part.count
             while len(self._parts) > 1 and self._is_full():
                 self._forget(next(iter(self._parts)))
+        return part
 
     def _is_full(self) -> bool:
         return len(self._parts) > self._most_parts or self._messages > self._most_messages
@@ -111,7 +128,7 @@ class HistoryCache:
     def _forget(self, place: tuple[str, str]) -> None:
         part = self._parts.pop(place, None)
         if part is not None:
-            self._messages -= len(part.messages)
+            self._messages -= part.count
 
 
 def _own(run: RunRecord, agent: AgentRecord) -> _Part:

@@ -2,55 +2,81 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from copy import copy
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
+from weakref import ref
 
 from turnwise.agents.attributes import saving
 from turnwise.agents.attributes.unread import Unread
+from turnwise.agents.callbacks import Callbacks
 from turnwise.agents.chat_agent import ChatAgent
 from turnwise.agents.history.agent_history import AgentHistory
 from turnwise.agents.history.history import MessageHistory
 from turnwise.agents.kept_state import AgentMemory
 from turnwise.agents.output.format_setting import check_lasting, restore_format
-from turnwise.agents.own_attributes import template_of
+from turnwise.agents.own_attributes import AgentTemplate, template_of
+from turnwise.base.copies import bare_copy, copied_model
 from turnwise.errors import ConfigurationError
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.toolset import AgentFacts
-from turnwise.models.base import LLMMessage, Role
+from turnwise.models.base import LLMMessage, OpenAIToolCall, Role
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.tokens.estimate import message_tokens
-from turnwise.models.tokens.usage import LLMTokenUsage
+from turnwise.models.tokens.usage import NO_USAGE
 from turnwise.record.runs import records
 from turnwise.record.runs.records import Json, NewHistory
 
 Registry = dict[str, type[ToolMessage]]
-LoadHistory = Callable[[], Sequence[LLMMessage]]
+# Gives a list that is the caller's own.
+LoadHistory = Callable[[], list[LLMMessage]]
+
+# The parts of an agent's record that its facts are made of, but for its open calls.
+_OF_FACTS = frozenset(("tools", "output_format", "settings"))
 
 
 def over_template(
     template: ChatAgent, saved: records.AgentRecord, registry: Registry, load_history: LoadHistory | None = None
 ) -> ServedAgent:
     """An agent in the state `saved`; its history is read by `load_history` when someone looks at it."""
-    agent = copy.copy(template)
-    agent.history = AgentHistory(lambda: _history(agent, saved, load_history))
+    known = template_of(template, registry)
+    agent = known.copied()
+    # Weak, or each agent would lie about with its whole history until the garbage collector finds it.
+    agent.history = AgentHistory(partial(_history, ref(agent), template, saved, load_history))
     # A copy through JSON takes a third of the time of a deep one.
-    record = AgentMemory.model_validate(template.record.dump() if saved.record is None else saved.record)
-    settings = _take_over(agent, template, record, registry)
-    agent.callbacks = copy.copy(template.callbacks)
-    agent.usage, agent.other_model = LLMTokenUsage(), None
+    kept = template.record.dump() if saved.record is None else saved.record
+    record = AgentMemory.model_validate(kept) if kept else AgentMemory()
+    settings = _take_over(agent, known, record, registry)
+    callbacks = template.callbacks
+    agent.callbacks = bare_copy(callbacks) if type(callbacks) is Callbacks else copy(callbacks)
+    agent.usage, agent.other_model = NO_USAGE, None
     if template.State is not None:  # else the name is the program's
         agent.load_state(saved.state)
     return ServedAgent(agent, template, saved, registry, settings, agent.llm)
 
 
-def _take_over(agent: ChatAgent, template: ChatAgent, record: AgentMemory, registry: Registry) -> Unread | None:
+def facts_of(template: ChatAgent, saved: records.AgentRecord, registry: Registry) -> AgentFacts:
+    """The agent in the state `saved` as the rules see it; one is made only where what was saved may tell otherwise.
+
+    The system message counts as part of a history that has begun.
+    """
+    facts, record = template_of(template, registry).facts(), saved.record
+    if facts is None or (record is not None and not _OF_FACTS.isdisjoint(record)):
+        return over_template(template, saved, registry).facts()
+    length = saved.history_len
+    calls = facts.open_calls
+    if record is not None:
+        calls = tuple(OpenAIToolCall.model_validate(call) for call in record.get("open_calls", ()))
+    return facts._replace(open_calls=calls, history_len=length + 1 if length else 0)
+
+
+def _take_over(agent: ChatAgent, known: AgentTemplate, record: AgentMemory, registry: Registry) -> Unread | None:
     """Give the agent this record, with the attributes, the tools and the format that it names; returns its settings."""
-    agent.record = record
-    known = template_of(template, registry)
+    template, agent.record = known.agent, record
     saving.begin(agent, known, record.attributes or {}, agent.history.find)
-    agent.config = copy.copy(template.config)
+    agent.config = copied_model(template.config)
     settings = saving.begin_settings(agent.config, known.settings, record.settings or {})
     _ = template.toolbox.sets  # made once, and shared by all copies until one changes its tools
     agent.toolbox = template.toolbox.copy()
@@ -60,13 +86,18 @@ def _take_over(agent: ChatAgent, template: ChatAgent, record: AgentMemory, regis
     return settings
 
 
-def _history(agent: ChatAgent, saved: records.AgentRecord, load: LoadHistory | None) -> MessageHistory:
+def _history(
+    weak: ref[ChatAgent], template: ChatAgent, saved: records.AgentRecord, load: LoadHistory | None
+) -> MessageHistory:
     """The stored messages, below a system message that is made anew for each call and not stored."""
     stored = load() if load is not None and saved.history_len else []
     if not stored:
         return MessageHistory()
-    messages = [agent.system_and_tools_message(), *stored]
-    return MessageHistory(messages, unchanged=len(messages), fitted=agent.record.fitted, tokens=saved.history_tokens)
+    agent = weak()
+    if agent is None:  # a copy outlives it, and begins with a system message of its own when its model is called
+        agent = template
+    stored.insert(0, agent.system_and_tools_message())
+    return MessageHistory(stored, unchanged=len(stored), fitted=agent.record.fitted, tokens=saved.history_tokens)
 
 
 @dataclass
@@ -91,20 +122,19 @@ class ServedAgent:
 
         Raises `ConfigurationError` and `AttributeNotSavedError` for what cannot last.
         """
-        agent = self.agent
-        check_lasting(agent.record.output_format, self.registry)
+        agent, record = self.agent, self.agent.record
+        check_lasting(record.output_format, self.registry)
         if agent.toolbox.sets is not self.template.toolbox.sets:
             _check_tools(agent, self.registry)
         history = agent.history.held
-        if history is not None:
-            agent.record.fitted = history.fitted
-        tools = agent.toolbox.dump()
-        agent.record.tools = tools if tools != self.template.toolbox.dump() else None
+        if history is not None and record.fitted != history.fitted:
+            record.fitted = history.fitted
+        _put(record, "tools", None if agent.toolbox.says_as(self.template.toolbox) else agent.toolbox.dump())
         known = template_of(self.template, self.registry)
         known.check_shared(agent, self.model)
-        agent.record.attributes = saving.found(agent, known) or None
-        agent.record.settings = saving.found_settings(agent.config, known.settings, self.settings) or None
-        now = agent.record.dump()
+        _put(record, "attributes", saving.found(agent, known) or None)
+        _put(record, "settings", saving.found_settings(agent.config, known.settings, self.settings) or None)
+        now = record.dump()
         before = self.saved.record if self.saved.record is not None else self.template.record.dump()
         return now if now != before else None
 
@@ -133,7 +163,8 @@ class ServedAgent:
             return
         agent = self.agent
         agent.answer_format = self.template.answer_format
-        self.settings = _take_over(agent, self.template, AgentMemory.model_validate(changes["record"]), self.registry)
+        known = template_of(self.template, self.registry)
+        self.settings = _take_over(agent, known, AgentMemory.model_validate(changes["record"]), self.registry)
         if changes["keep"] is not None or changes["history"]:
             agent.history.reread()
             history = agent.history.messages
@@ -149,8 +180,14 @@ class ServedAgent:
             return None, ()
         system = 1 if history and history[0].role == Role.SYSTEM else 0
         kept = max(0, history.unchanged - system)
-        added = tuple(_row(message) for message in history[system + kept :])
+        added = tuple(history_row(message) for message in history[system + kept :])
         return (kept if kept < self.saved.history_len else None), added
+
+
+def _put(record: AgentMemory, name: str, value: Json | None) -> None:
+    # Most have none, before and after; setting a field of a model takes longer than looking at it.
+    if value is not None or getattr(record, name) is not None:
+        setattr(record, name, value)
 
 
 def _check_tools(agent: ChatAgent, registry: Registry) -> None:
@@ -164,7 +201,8 @@ def _check_tools(agent: ChatAgent, registry: Registry) -> None:
             )
 
 
-def _row(message: LLMMessage) -> NewHistory:
+def history_row(message: LLMMessage) -> NewHistory:
+    """A message as the record keeps it."""
     body: dict[str, Any] = message.model_dump(mode="json", exclude_defaults=True)
     return NewHistory(
         role=message.role.value,

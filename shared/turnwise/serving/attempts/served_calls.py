@@ -97,7 +97,7 @@ class ServedCalls(HandlerCalls):
         super().__init__(claim.ask.id)
         self._claim = claim
         self._served = served
-        self._before = {receipt.call_no: receipt for receipt in before}
+        self._before = {receipt.call_no: receipt for receipt in before} if before else {}
         self._record = record
         self._find = find
         self._work = work

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from turnwise.agents.chat_agent import ChatAgent
 from turnwise.agents.history.history import calls_without_result
-from turnwise.machine.actions import Clear, CutBack, Edit, Reset, TakeBack
+from turnwise.machine.actions import Clear, CutBack, Edit, Reset, Seed, TakeBack
 from turnwise.models.base import LLMMessage, Role
 from turnwise.record.runs.records import NewHistory
 from turnwise.record.runs.transaction import RunTransaction
-from turnwise.serving.attempts.served_agent import Registry, over_template
+from turnwise.serving.attempts.served_agent import Registry, history_row, over_template
 
 
 def apply_edit(tx: RunTransaction, edit: Edit, template: ChatAgent, registry: Registry) -> None:
@@ -19,6 +19,10 @@ def apply_edit(tx: RunTransaction, edit: Edit, template: ChatAgent, registry: Re
         return
     if isinstance(edit, TakeBack):
         _take_back(tx, edit, template, registry)
+        return
+    if isinstance(edit, Seed):
+        said = [LLMMessage(role=Role(message.role), content=message.content) for message in edit.messages]
+        tx.append_history(edit.agent, [history_row(message) for message in said])
         return
     tx.clear_history(edit.agent)
     own_reset = isinstance(edit, Reset) and type(template).init_state is not ChatAgent.init_state

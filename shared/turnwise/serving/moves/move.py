@@ -25,6 +25,7 @@ from turnwise.machine.stack import Stack, StackMove
 from turnwise.machine.state import LLM, USER, document_ids, dump_state, load_state
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import StatusCode
+from turnwise.messages.given_history import history_of
 from turnwise.messages.toolset import AgentFacts
 from turnwise.models.base import LLMMessage
 from turnwise.record.database.faults import DATABASE_ERRORS
@@ -34,7 +35,7 @@ from turnwise.record.events.usage_events import limit_reached
 from turnwise.record.runs.kept_errors import KeptError, RaisedError, RunError
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus
-from turnwise.serving.attempts.served_agent import over_template
+from turnwise.serving.attempts.served_agent import facts_of
 from turnwise.serving.moves.carrier import Carrier
 from turnwise.serving.moves.history_edits import apply_edit
 from turnwise.serving.moves.moved import Moved
@@ -82,14 +83,13 @@ class Mover:
         if beginning.told:
             self.observers.move_made(moved.run)
         tx.mark()
-        moved = replace(
-            moved,
+        moved = moved._replace(
             began=is_new and moved.run.started_at is not None,
             at=tx.now,
             late=max(0.0, tx.now - due) if due is not None else None,
             queue=(isinstance(waited_for, ResponderWait) and waited_for.queue) or COORDINATOR_QUEUE,
         )
-        return replace(moved, ended=True, next_run=tx.run_after()) if moved.run.ended else moved
+        return moved._replace(ended=True, next_run=tx.run_after()) if moved.run.ended else moved
 
     def _moved(self, tx: RunTransaction, beginning: _Beginning, carrier: Carrier | None) -> Moved:
         if self.pinned and tx.run.version != self.app.version:
@@ -207,10 +207,11 @@ class _Move:
         elif isinstance(move.action, Ask):
             following = self._next_ask(move.frame, move.action)
         self.documents.save()
-        moved = Moved(run=tx.run, trace=tuple(self.trace))
+        trace = tuple(self.trace)
         if following is None:
-            return moved
-        return replace(moved, claim=following.claim(self.documents), ask=following.envelope(self.documents))
+            return Moved(run=tx.run, trace=trace)
+        claim, ask = following.claim(self.documents), following.envelope(self.documents)
+        return Moved(run=tx.run, trace=trace, claim=claim, ask=ask)
 
     def _next_ask(self, frame: int, ask: Ask) -> NextAsk:
         mover, tx = self.mover, self.tx
@@ -234,7 +235,14 @@ class _Move:
         if isinstance(run.waiting_for, SessionWait | PauseWait):
             self.waited_for = run.waiting_for
         self.tx.change(status=RunStatus.RUNNING, started_at=self.tx.now)
-        return stack.start(self.tree.root, message, self._facts(), turns=run.turns or -1, said_before=not run.message)
+        return stack.start(
+            self.tree.root,
+            message,
+            self._facts(),
+            turns=run.turns or -1,
+            said_before=not run.message,
+            history=history_of(run.message),
+        )
 
     def _last_said(self) -> ChatDocument | None:
         """Return what a run without a message continues from, as `Task.run` does: the last message of its
@@ -296,18 +304,20 @@ class _Move:
             killed=run.cancel_requested_at is not None,
             out_of_time=out_of_time(self.tx),
             overrides=self.tasks.overrides,
+            counts_with_moves=True,
         )
 
     def _agent(self, key: str) -> AgentFacts:
         facts = self.agents.get(key)
         if facts is None:
-            served = over_template(self.tree.agents[key], self.tx.agent(key), self.registry)
-            facts = self.agents[key] = served.facts()
+            facts = self.agents[key] = facts_of(self.tree.agents[key], self.tx.agent(key), self.registry)
         return facts
 
     # --- what was decided ---
 
     def _take_in(self, move: StackMove) -> None:
+        for frame, count in move.counts:
+            self.tx.count(frame, count.hash, count.n)
         # Before the edits, as in one process: the tasks' own rules were asked to decide on them.
         for key in self.tasks.save():
             self.agents.pop(key, None)

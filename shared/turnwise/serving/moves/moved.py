@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from turnwise.bus.envelope import AskEnvelope
 from turnwise.bus.routing import COORDINATOR_QUEUE
@@ -10,8 +10,7 @@ from turnwise.machine.actions import Trace
 from turnwise.record.runs.records import Claim, RunRecord
 
 
-@dataclass(frozen=True, kw_only=True)
-class Moved:
+class Moved(NamedTuple):
     """The consequences of a committed move: the ask to publish, the run as it is now, the events to tell.
 
     `claim` is the ask instead, if whoever made the move holds it already.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from turnwise.base.waits import HumanWait, ResponderWait
+from turnwise.base.waits import HumanWait, ResponderWait, RunWait
 from turnwise.bus.envelope import AskEnvelope
 from turnwise.machine.actions import Ask
 from turnwise.machine.state import LLM
@@ -39,6 +39,7 @@ class NextAsk:
             run=self.tx.run,
             document=self._message(documents),
             agent=self.tx.agent(ask.agent),
+            known=self.tx.known,
         )
 
     def envelope(self, documents: RunDocuments) -> AskEnvelope | None:
@@ -75,11 +76,11 @@ class AskWriter:
         """Write a question."""
         place, message_id = self._place(frame, ask), _message_id(ask)
         self.tx.event(HumanAsked(responder=ask.responder, document=message_id, version=self.version), place)
-        wait = HumanWait(question=self._id(frame, ask), task=ask.path)
-        self.tx.change(status=RunStatus.WAITING, waiting_for=wait)
+        wait = HumanWait(question=str(place.ask_id), task=ask.path)
         # For whoever takes the answer, which need not have this version of the application.
         extra: Json = {"default": self.tree.root.at(ask.path).default_human_response}
-        return self._added(frame, ask, "user", extra=extra)
+        new = self._new(frame, ask, place, "user", self._agent(ask), extra=extra)
+        return self._added(new, RunStatus.WAITING, wait)
 
     def to_queue(self, frame: int, ask: Ask, queue: str, holder: str | None) -> NextAsk:
         """Write an ask for `queue`, as held by the worker `holder` if there is one."""
@@ -87,25 +88,27 @@ class AskWriter:
         place, message_id = self._place(frame, ask), _message_id(ask)
         asked = TurnAsked(responder=ask.responder, queue=queue, document=message_id, version=self.version)
         self.tx.event(asked, place)
-        wait = ResponderWait(responder=responder, agent=self._agent_name(ask), queue=queue)
-        self.tx.change(status=RunStatus.RUNNING, waiting_for=wait)
-        return self._added(frame, ask, responder, holder, queue=queue)
+        agent = self._agent(ask)
+        wait = ResponderWait(responder=responder, agent=self._name_of(agent), queue=queue)
+        new = self._new(frame, ask, place, responder, agent, queue=queue)
+        return self._added(new, RunStatus.RUNNING, wait, holder)
 
-    def _added(
+    def _new(
         self,
         frame: int,
         ask: Ask,
+        place: EventPlace,
         responder: Literal["llm", "agent", "user"],
-        holder: str | None = None,
+        agent: str,
         *,
         queue: str | None = None,
         extra: Json | None = None,
-    ) -> NextAsk:
-        new = NewAsk(
-            id=self._id(frame, ask),
+    ) -> NewAsk:
+        return NewAsk(
+            id=str(place.ask_id),
             frame_no=frame,
             path=ask.path,
-            agent=self.tree.root.at(ask.path).agent,
+            agent=agent,
             responder=responder,
             queue=queue,
             turn=ask.turn,
@@ -116,18 +119,21 @@ class AskWriter:
             extra=extra or {},
             traceparent=current_traceparent(),
         )
+
+    def _added(self, new: NewAsk, status: RunStatus, wait: RunWait, holder: str | None = None) -> NextAsk:
         made = self.tx.add_ask(new, holder)
-        self.tx.change(awaiting=made.id, move_due_at=None)
-        return NextAsk(self.tx, made, self._agent_name(ask))
+        self.tx.change(status=status, waiting_for=wait, awaiting=made.id, move_due_at=None)
+        return NextAsk(self.tx, made, self._name_of(new.agent))
 
-    def _agent_name(self, ask: Ask) -> str:
-        return self.tree.agents[self.tree.root.at(ask.path).agent].config.name
+    def _agent(self, ask: Ask) -> str:
+        return self.tree.root.at(ask.path).agent
 
-    def _id(self, frame: int, ask: Ask) -> str:
-        return f"{self.tx.run.id}.{frame}.{ask.turn}.{ask.candidate}"
+    def _name_of(self, agent: str) -> str:
+        return self.tree.agents[agent].config.name
 
     def _place(self, frame: int, ask: Ask) -> EventPlace:
-        return EventPlace(path=ask.path, turn=ask.turn, candidate=ask.candidate, ask_id=self._id(frame, ask))
+        ask_id = f"{self.tx.run.id}.{frame}.{ask.turn}.{ask.candidate}"
+        return EventPlace(path=ask.path, turn=ask.turn, candidate=ask.candidate, ask_id=ask_id)
 
 
 def _message_id(ask: Ask) -> str | None:

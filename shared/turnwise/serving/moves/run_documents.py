@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from weakref import WeakMethod
 
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import Registry, decode_document, encode_document
@@ -19,6 +20,7 @@ class RunDocuments(Mapping[str, ChatDocument]):
         self._stored: dict[str, Json] = {}
         self._live: dict[str, ChatDocument] = {}
         self._wanted: dict[str, ChatDocument] = {}
+        self._find = _while_it_lasts(self.find)
 
     def __getitem__(self, document_id: str) -> ChatDocument:
         found = self.find(document_id)
@@ -46,8 +48,8 @@ class RunDocuments(Mapping[str, ChatDocument]):
         return self._live.get(document_id)
 
     def decode(self, body: Json) -> ChatDocument:
-        """A document from its JSON; what it answers is read when someone asks."""
-        return decode_document(body, self._registry, self.find)
+        """A document from its JSON; what it answers is read when someone asks, until the move is made."""
+        return decode_document(body, self._registry, self._find)
 
     def put(self, document: ChatDocument) -> None:
         """Have the document in the record when the move is done, as it is then."""
@@ -67,3 +69,17 @@ class RunDocuments(Mapping[str, ChatDocument]):
                 self._tx.put_document(document_id, body, document.metadata.parent_id or None)
                 self._stored[document_id] = body
         self._wanted.clear()
+
+
+def _while_it_lasts(find: Callable[[str], ChatDocument | None]) -> Callable[[str], ChatDocument | None]:
+    """Return the method without a hold on its object.
+
+    The documents in it would keep it, and with it all of its transaction, until the garbage collector finds them.
+    """
+    weak = WeakMethod(find)
+
+    def found(document_id: str) -> ChatDocument | None:
+        method = weak()
+        return method(document_id) if method is not None else None
+
+    return found

@@ -13,6 +13,9 @@ from starlette.types import Receive, Scope, Send
 
 from turnwise.testing.fake_llm import wire
 from turnwise.testing.fake_llm.answer import Answer, ScriptedFault
+from turnwise.testing.fake_llm.batch_routes import add_batch_routes
+from turnwise.testing.fake_llm.batch_script import BatchScript
+from turnwise.testing.fake_llm.batch_store import BatchStore
 from turnwise.testing.fake_llm.embeddings import EMBEDDING_MODEL, EmbeddingRequest, embeddings
 from turnwise.testing.fake_llm.limits import Decision, RequestLimiter, ServerLimits
 from turnwise.testing.fake_llm.request import ChatRequest
@@ -23,16 +26,38 @@ from turnwise.testing.fake_llm.strict import schema_faults
 MODEL = "turnwise-fake"
 
 
-def create_app(answerer: Answerer, stats: Stats, limits: ServerLimits | None = None) -> FastAPI:
-    """The server of `answerer`: models, chat completions (within `limits`), embeddings, and `GET /stats`."""
+def create_app(
+    answerer: Answerer, stats: Stats, limits: ServerLimits | None = None, batches: BatchScript | None = None
+) -> FastAPI:
+    """The server of `answerer`: models, chat completions (within `limits`), files and batches, embeddings, and
+    `GET /stats`.
+    """
     app = FastAPI(title="turnwise fake-llm", openapi_url=None)
-    gate = RequestLimiter(limits)
 
-    async def models() -> dict[str, object]:
+    def answer_line(request: ChatRequest) -> Answer:
+        stats.batched(request)
+        return _ask(answerer, request)
+
+    store = BatchStore(answer_line, batches)
+    if store.script.offered:
+        add_batch_routes(app, store, stats, _error)
+    routes = _Routes(answerer, stats, RequestLimiter(limits))
+    app.add_api_route("/v1/models", routes.models, methods=["GET"])
+    app.add_api_route("/v1/chat/completions", routes.chat, methods=["POST"], response_model=None)
+    app.add_api_route("/v1/embeddings", routes.embed, methods=["POST"], response_model=None)
+    app.add_api_route("/stats", routes.counts, methods=["GET"])
+    return app
+
+
+class _Routes:
+    def __init__(self, answerer: Answerer, stats: Stats, limiter: RequestLimiter) -> None:
+        self._answerer, self._stats, self._limiter = answerer, stats, limiter
+
+    async def models(self) -> dict[str, object]:
         about = {"object": "model", "created": 0, "owned_by": "turnwise"}
         return {"object": "list", "data": [{"id": MODEL, **about}, {"id": EMBEDDING_MODEL, **about}]}
 
-    async def chat(http: Request) -> Response:
+    async def chat(self, http: Request) -> Response:
         try:
             request = ChatRequest.model_validate_json(await http.body())
         except ValidationError as error:
@@ -40,40 +65,34 @@ def create_app(answerer: Answerer, stats: Stats, limits: ServerLimits | None = N
         if wrong := schema_faults(request):
             return _error(ScriptedFault(status=400, message="; ".join(wrong)))
         customer = (request.model, http.headers.get("authorization", ""))
-        decision = gate.enter(customer, request)
+        decision = self._limiter.enter(customer, request)
         if decision.call is None:
-            stats.limited()
+            self._stats.limited()
             return _refused(decision)
         tokens = None
         try:
-            with stats.call(request):
-                answer = _ask(answerer, request)
+            with self._stats.call(request):
+                answer = _ask(self._answerer, request)
                 if answer.delay and await _hung_up(http, answer.delay):
-                    stats.hung_up()
+                    self._stats.hung_up()
                     return Response(status_code=499)  # no one reads it
             response = _respond(request, answer)
             tokens = _used(request, answer)
         finally:
-            gate.leave(customer, decision.call, tokens)
+            self._limiter.leave(customer, decision.call, tokens)
         response.headers.update(decision.headers)
         return response
 
-    async def embed(http: Request) -> Response:
+    async def embed(self, http: Request) -> Response:
         try:
             request = EmbeddingRequest.model_validate_json(await http.body())
         except ValidationError as error:
             return _error(ScriptedFault(status=400, message=f"not an embeddings request: {_faults(error)}"))
-        stats.embedded(len(request.texts))
+        self._stats.embedded(len(request.texts))
         return JSONResponse(await asyncio.to_thread(embeddings, request))
 
-    async def counts() -> dict[str, int]:
-        return stats.snapshot()
-
-    app.add_api_route("/v1/models", models, methods=["GET"])
-    app.add_api_route("/v1/chat/completions", chat, methods=["POST"], response_model=None)
-    app.add_api_route("/v1/embeddings", embed, methods=["POST"], response_model=None)
-    app.add_api_route("/stats", counts, methods=["GET"])
-    return app
+    async def counts(self) -> dict[str, int]:
+        return self._stats.snapshot()
 
 
 async def _hung_up(http: Request, seconds: float) -> bool:

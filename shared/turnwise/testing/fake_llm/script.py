@@ -9,15 +9,18 @@ import runpy
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from turnwise.errors import ConfigurationError
 from turnwise.testing.fake_llm.answer import Answer
+from turnwise.testing.fake_llm.batch_script import BatchScript
 from turnwise.testing.fake_llm.limits import ServerLimits
 from turnwise.testing.fake_llm.request import ChatRequest
 from turnwise.testing.fake_llm.rules import FakeLLM, Rule, RuleReply
+
+T = TypeVar("T", bound=BaseModel)
 
 # What decides answers; a string is an answer of that content.
 Answerer = Callable[[ChatRequest], Answer | str]
@@ -29,14 +32,16 @@ class _JsonScript(BaseModel):
     rules: list[Rule] = Field(default_factory=list)
     default: str | RuleReply | None = None
     limits: ServerLimits | None = None
+    batches: BatchScript | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Script:
-    """The content of a script: the answers to requests, and the limits of the server."""
+    """The content of a script: the answers to requests, the limits of the server, and the course of its batches."""
 
     answer: Answerer
     limits: ServerLimits | None = None
+    batches: BatchScript | None = None
 
     def __call__(self, request: ChatRequest) -> Answer | str:
         return self.answer(request)
@@ -45,8 +50,9 @@ class Script:
 def load_script(path: str | Path) -> Script:
     """Read a script; raises `ConfigurationError` with file, line and field of each fault.
 
-    A `.json` file holds a list of rules, or `{"rules": [...], "default": ..., "limits": {...}}`. A `.py` file is
-    executed and has to define `answer(request: ChatRequest) -> Answer | str`; it may define `limits`, a dictionary.
+    A `.json` file holds a list of rules, or an object with `rules`, and maybe a `default`, `limits` and `batches`. A
+    `.py` file is executed and has to define `answer(request: ChatRequest) -> Answer | str`; it may define `limits` and
+    `batches`, which are dictionaries.
     The dotted name of an installed module, such as `turnwise.demo.fake_model`, stands for its file.
     """
     path = _installed(str(path)) or Path(path)
@@ -84,7 +90,7 @@ def _load_json(path: Path) -> Script:
         lines = _rule_lines(text)
         faults = [_fault(path, lines, fault["loc"], fault["msg"]) for fault in error.errors()]
         raise ConfigurationError("\n".join(faults)) from error
-    return Script(answer=FakeLLM(script.rules, script.default), limits=script.limits)
+    return Script(answer=FakeLLM(script.rules, script.default), limits=script.limits, batches=script.batches)
 
 
 def _fault(path: Path, lines: list[int], where: tuple[int | str, ...], message: str) -> str:
@@ -120,17 +126,21 @@ def _load_python(path: Path) -> Script:
     if not callable(answer):
         raise ConfigurationError(f"{path}: defines no function answer(request: ChatRequest) -> Answer | str")
     function: Answerer = answer
-    given = names.get("limits")
+    limits = _given(path, "limits", names.get("limits"), ServerLimits)
+    return Script(answer=function, limits=limits, batches=_given(path, "batches", names.get("batches"), BatchScript))
+
+
+def _given(path: Path, name: str, value: object, kind: type[T]) -> T | None:
+    """A dictionary of a Python script as what it stands for."""
     try:
-        limits = None if given is None else ServerLimits.model_validate(given)
+        return None if value is None else kind.model_validate(value)
     except ValidationError as error:
-        faults = "; ".join(_field_fault(fault["loc"], fault["msg"]) for fault in error.errors())
+        faults = "; ".join(_field_fault(name, fault["loc"], fault["msg"]) for fault in error.errors())
         raise ConfigurationError(f"{path}: {faults}") from error
-    return Script(answer=function, limits=limits)
 
 
-def _field_fault(where: tuple[int | str, ...], message: str) -> str:
-    return f"{'.'.join(['limits', *map(str, where)])}: {message}"
+def _field_fault(name: str, where: tuple[int | str, ...], message: str) -> str:
+    return f"{'.'.join([name, *map(str, where)])}: {message}"
 
 
 def _line_in(path: Path, error: Exception) -> int:

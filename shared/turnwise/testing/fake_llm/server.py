@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from turnwise.errors import AddressInUseError, ConfigurationError
+from turnwise.testing.fake_llm.batch_script import BatchScript
 from turnwise.testing.fake_llm.limits import ServerLimits
 from turnwise.testing.fake_llm.request import ChatRequest
 from turnwise.testing.fake_llm.rules import FakeLLM, Rule
@@ -25,7 +26,8 @@ class FakeLLMServer:
     """A server in a thread, from `with` to its end; `port=0` takes a free port.
 
     `rules` is a list of rules, or any function from a request to an answer; `limits` are those of a provider, for
-    instance `{"requests": 60, "window": 60}`. Raises `AddressInUseError`.
+    instance `{"requests": 60, "window": 60}`. `batches` is the course of batches, for instance
+    `{"delay": 2, "ends": ["expired"]}`. Raises `AddressInUseError`.
     """
 
     def __init__(
@@ -34,9 +36,11 @@ class FakeLLMServer:
         host: str = "127.0.0.1",
         port: int = 0,
         limits: ServerLimits | Mapping[str, Any] | None = None,
+        batches: BatchScript | Mapping[str, Any] | None = None,
     ) -> None:
         self._answerer: Answerer = rules if callable(rules) else FakeLLM(rules)
         self._limits = None if limits is None else ServerLimits.model_validate(limits)
+        self._batches = None if batches is None else BatchScript.model_validate(batches)
         self._stats = Stats()
         self._address = (host, port)
         self._server: uvicorn.Server | None = None
@@ -48,7 +52,9 @@ class FakeLLMServer:
         return _base_url(self._address)
 
     def stats(self) -> dict[str, int]:
-        """Chats so far: `requests`, `in_flight`, `max_in_flight`, `rate_limited`, `hung_up`; and `texts` embedded."""
+        """Chats so far: `requests`, `in_flight`, `max_in_flight`, `rate_limited`, `hung_up`; `texts` embedded;
+        `batches` asked for, and `lines` of batches answered.
+        """
         return self._stats.snapshot()
 
     def requests(self) -> list[ChatRequest]:
@@ -59,7 +65,7 @@ class FakeLLMServer:
         """Listen; requests are accepted from here on."""
         listener = _listen(*self._address)
         self._address = listener.getsockname()[:2]
-        self._server = _server(self._answerer, self._stats, self._limits)
+        self._server = _server(self._answerer, self._stats, self._limits, self._batches)
         self._thread = threading.Thread(target=self._server.run, args=([listener],), name="fake-llm", daemon=True)
         self._thread.start()
 
@@ -94,7 +100,7 @@ def run_fake_llm(
     Raises `ConfigurationError` for a bad script and `AddressInUseError` for a busy port.
     """
     loaded = load_script(script)
-    server = _server(loaded, Stats(), _merged(loaded.limits, limits))
+    server = _server(loaded, Stats(), _merged(loaded.limits, limits), loaded.batches)
     listener = _listen(host, port)
     if on_ready is not None:
         on_ready(_base_url(listener.getsockname()[:2]))
@@ -107,7 +113,9 @@ def _merged(own: ServerLimits | None, given: ServerLimits | None) -> ServerLimit
     return own.model_copy(update=given.model_dump(exclude_unset=True))
 
 
-def _server(answerer: Answerer, stats: Stats, limits: ServerLimits | None) -> uvicorn.Server:
+def _server(
+    answerer: Answerer, stats: Stats, limits: ServerLimits | None, batches: BatchScript | None
+) -> uvicorn.Server:
     try:
         import uvicorn
 
@@ -117,7 +125,7 @@ def _server(answerer: Answerer, stats: Stats, limits: ServerLimits | None) -> uv
             f"the fake model server needs {error.name}; install it with: pip install 'turnwise[gateway]'"
         ) from error
     config = uvicorn.Config(
-        create_app(answerer, stats, limits), log_level="critical", access_log=False, ws="none", lifespan="off"
+        create_app(answerer, stats, limits, batches), log_level="critical", access_log=False, ws="none", lifespan="off"
     )
     return uvicorn.Server(config)
 

@@ -18,6 +18,7 @@ class Stats:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._requests = self._in_flight = self._max_in_flight = self._texts = self._limited = self._hung_up = 0
+        self._batches = self._lines = 0
         self._latest: deque[ChatRequest] = deque(maxlen=_KEPT_REQUESTS)
 
     @contextmanager
@@ -49,9 +50,21 @@ class Stats:
         with self._lock:
             self._texts += texts
 
+    def batch_begun(self) -> None:
+        """Count a request to make a batch."""
+        with self._lock:
+            self._batches += 1
+
+    def batched(self, request: ChatRequest) -> None:
+        """Count a line of a batch that was answered."""
+        with self._lock:
+            self._lines += 1
+            self._latest.append(request)
+
     def snapshot(self) -> dict[str, int]:
-        """`requests`, `in_flight`, `max_in_flight`, `rate_limited` (refused) and `hung_up` (by the caller) chats, and
-        `texts` embedded."""
+        """`requests`, `in_flight`, `max_in_flight`, `rate_limited` (refused) and `hung_up` (by the caller) chats,
+        `texts` embedded, `batches` asked for, and `lines` of batches answered.
+        """
         with self._lock:
             return {
                 "requests": self._requests,
@@ -60,6 +73,8 @@ class Stats:
                 "rate_limited": self._limited,
                 "hung_up": self._hung_up,
                 "texts": self._texts,
+                "batches": self._batches,
+                "lines": self._lines,
             }
 
     def latest(self) -> list[ChatRequest]:

@@ -10,6 +10,7 @@ from typing import Any
 from turnwise.testing.http import Response
 from turnwise.testing.simulator.actors import Host
 from turnwise.testing.simulator.fleet import Fleet
+from turnwise.testing.simulator.webhooks import body_of_webhook
 from turnwise.testing.simulator.world import World
 
 _QUEUES = ("queue/llm", "queue/agent")
@@ -26,6 +27,7 @@ class Conversation:
     - `task`, `message`: what is asked of the application.
     - `limits`: as in `POST /v1/runs`: `max_cost` (a decimal string), `max_tokens`, `turns`, `deadline` (seconds).
     - `session_id`: of conversations with the same one, each is submitted when the one before it was accepted.
+    - `webhook`: whether the events of the run are sent to a receiver.
     - `cancel`: whether someone asks for its end at some moment.
     """
 
@@ -34,6 +36,7 @@ class Conversation:
     limits: dict[str, Any] | None = None
     session_id: str | None = None
     cancel: bool = False
+    webhook: bool = False
 
     def body(self) -> dict[str, Any]:
         """The body of `POST /v1/runs`."""
@@ -42,6 +45,8 @@ class Conversation:
             body["limits"] = self.limits
         if self.session_id:
             body["session_id"] = self.session_id
+        if self.webhook:
+            body["webhook"] = body_of_webhook()
         return body
 
 

@@ -11,16 +11,18 @@ class Faults:
     """Chances, each per occasion, of what may go wrong; nothing does after `until`, in simulated seconds.
 
     Occasions: a transaction for `kill_before_commit`, `kill_after_commit`, `database_away`, `commit_lost` (it is
-    undone) and `answer_lost` (it is kept, and no one is told); any step for `kill`, `freeze` and `slow`; a message for
-    `message_lost`, `message_doubled` and `message_late`; a call of the broker for `broker_away`; a model call for
-    `model_slow` and `model_error` (a 429 or a 503); an accepted run for `pause` (a queue, its task or its
-    tenant is paused, and resumed some seconds later). `kill_at` kills at exactly those commit points of the schedule.
+    undone) and `answer_lost` (it is kept, and no one is told); a request to a `SimulatedProvider` for
+    `kill_at_provider` (it is done, and whoever asked is killed); any step for `kill`, `freeze` and `slow`; a message
+    for `message_lost`, `message_doubled` and `message_late`; a call of the broker for `broker_away`; a model call for
+    `model_slow` and `model_error` (a 429 or a 503); an accepted run for `pause` (a queue, its task or its tenant is
+    paused, and resumed some seconds later). `kill_at` kills at exactly those commit points of the schedule.
     `skew` is by how much a process's clock may go wrong, as a share. At most `most` faults of all kinds happen.
     """
 
     kill: float = 0.0
     kill_before_commit: float = 0.0
     kill_after_commit: float = 0.0
+    kill_at_provider: float = 0.0
     kill_at: tuple[int, ...] = ()
     stop: float = 0.0
     freeze: float = 0.0

@@ -13,7 +13,6 @@ from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.errors import EnvironmentFault, NotFoundError
 from turnwise.processes.metrics import Metrics
 from turnwise.processes.observers import observers_of
-from turnwise.processes.observers.notices import CommitNotices
 from turnwise.processes.service_loading import load_service
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.database.database import Database
@@ -23,6 +22,7 @@ from turnwise.testing.simulator.actors import Host
 from turnwise.testing.simulator.broker import SimulatedBroker, SimulatedBus
 from turnwise.testing.simulator.database import SimulatedDatabase
 from turnwise.testing.simulator.process_clock import ProcessClock
+from turnwise.testing.simulator.webhooks import RULES, SimulatedReceiver
 from turnwise.testing.simulator.world import World
 
 logger = logging.getLogger(__name__)
@@ -64,6 +64,7 @@ class Fleet:
         self._settings = settings
         self._metrics = metrics
         self.broker = SimulatedBroker(world)
+        self.receiver = SimulatedReceiver(world)
         self.working = 0
         self.errors: list[BaseException] = []
         self.slots = [Slot(name, name.split("-")[0], app) for name, app in apps.items()]
@@ -158,8 +159,7 @@ class Fleet:
             lease_seconds=self._settings.lease_seconds,
             clock=ProcessClock(self._world.schedule, host),
         )
-        more = [CommitNotices(bus)] if slot.kind == "gateway" else []
-        observers = observers_of(slot.app, bus, self._metrics, *more)
+        observers = observers_of(slot.app, bus, self._metrics, clock=store.clock)
         store.call_after_commit(observers.events_stored)
         return store, bus, slot.app, self._settings, observers
 
@@ -170,11 +170,13 @@ class Fleet:
             given = (store, bus, app, settings, self._metrics, observers)
             api = self._apis[slot.name] = load_service("gateway", "api").create_api(*given)
         # Its routes take long to make; all that they know of this process is here.
-        api.state.gateway = replace(api.state.gateway, records=store, bus=bus, observers=observers)
+        api.state.gateway = replace(api.state.gateway, records=store, bus=bus, observers=observers, webhook_rules=RULES)
         slot.api = api
 
     def _coordinator(self, slot: Slot, host: Host) -> None:
-        coordinator = load_service("coordinator", "coordinator").Coordinator(*self._parts(slot, host))
+        coordinator = load_service("coordinator", "coordinator").Coordinator(
+            *self._parts(slot, host), send_webhook=self.receiver
+        )
         coordinator.start()
         slot.stop = coordinator.stop
 

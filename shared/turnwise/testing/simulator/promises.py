@@ -9,11 +9,13 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
+from turnwise.record.budgets.usage_tally import uncounted_rows
 from turnwise.record.store import Store
 from turnwise.testing.simulator.record_copy import History, Row, shown
 
 ENDED = ("completed", "failed", "cancelled")
 _LAST = tuple(f"run.{status}" for status in ENDED)
+_USED = ("calls", "unpriced_calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,8 @@ def check(record: Store | History, *, quiet: bool = True) -> list[Violation]:
     history = record if isinstance(record, History) else History.of(record)
     checks = _ALWAYS + _IN_THE_END if quiet else _ALWAYS
     found = list(budgets_kept(history, quiet=quiet))
+    if quiet:
+        found += days_counted(history)
     for run in history.runs.values():
         for promise in checks:
             found += promise(history, run)
@@ -160,6 +164,29 @@ def budgets_kept(history: History, *, quiet: bool) -> Iterator[Violation]:
             if quiet and row[f"reserved_{what}"]:
                 left = row[f"reserved_{what}"]
                 yield Violation(promise="no overspend", sentence=f"{name} still has {left} {what} reserved")
+
+
+def days_counted(history: History) -> Iterator[Violation]:
+    """The sums of days have all that the runs of a task have used, once; those of deleted runs stay in them."""
+    used, summed = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
+    for run in history.runs.values():
+        for name in _USED:
+            used[run["tenant"], run["task"], name] += run[name]
+    for row in [*history.rows("usage_days"), *_uncounted(history)]:
+        for name in _USED:
+            summed[row["tenant"], row["task"], name] += row[name]
+    deleted = bool(history.rows("purged_usage"))
+    for tenant, task, name in sorted(used | summed):
+        place = (tenant, task, name)
+        if summed[place] < used[place] or (summed[place] > used[place] and not deleted):
+            text = f"the days of {tenant} count {summed[place]} {name} for {task}, its runs {used[place]}"
+            yield Violation(promise="no overspend", sentence=text)
+
+
+def _uncounted(history: History) -> Iterator[Row]:
+    for run in history.runs.values():
+        for row in uncounted_rows(run.get("uncounted")):
+            yield row | {"tenant": run["tenant"], "task": run["task"]}
 
 
 def nothing_held(history: History, run: Row) -> Iterator[Violation]:

@@ -23,13 +23,14 @@ from turnwise.processes.settings import ServiceSettings
 from turnwise.record.database.database import Database
 from turnwise.record.roles.inspector import InspectorRole
 from turnwise.record.store import Store
-from turnwise.testing.models import Pacing, copy_of
+from turnwise.testing.models import Pacing, ProviderStandIn, copy_of
 from turnwise.testing.simulator.clients import Clients, Conversation, Human, Operator
 from turnwise.testing.simulator.faults import Faults
 from turnwise.testing.simulator.fleet import Fleet
 from turnwise.testing.simulator.limits import LimitsWatch
 from turnwise.testing.simulator.promises import Violation
 from turnwise.testing.simulator.record_copy import History
+from turnwise.testing.simulator.webhooks import delivered
 from turnwise.testing.simulator.world import EPOCH, World
 
 # Simulated seconds within which all has to be at rest once nothing goes wrong.
@@ -59,7 +60,8 @@ class Installation:
     application.
     """
 
-    def __init__(self, app: App, directory: Path) -> None:
+    def __init__(self, app: App, directory: Path, provider: ProviderStandIn | None = None) -> None:
+        self.provider = provider
         self._time: Callable[[], float] = lambda: EPOCH
         self._empty, self._file = directory / "empty.db", directory / "record.db"
         template = Database(f"sqlite:///{self._empty}")
@@ -73,7 +75,7 @@ class Installation:
         self.apis: dict[str, Any] = {}
         # No one reads them, and they take long to make.
         self.metrics = Metrics(CollectorRegistry())
-        self.pacings = [Pacing(copied) for name, copied in self.apps.items() if name.startswith("worker")]
+        self.pacings = [Pacing(copied, provider) for name, copied in self.apps.items() if name.startswith("worker")]
 
     def begin(self, world: World) -> None:
         """An empty record, in the time of `world`."""
@@ -84,6 +86,8 @@ class Installation:
         self._time = world.time_of_day
         for pacing in self.pacings:
             pacing.world = world
+        if self.provider is not None:
+            self.provider.begin(world)
 
     def close(self) -> None:
         """Let go of the record."""
@@ -118,7 +122,9 @@ def simulate(
     errors = [*fleet.errors, *(error for _, error in world.schedule.failures)]
     violations = [
         *stuck,
+        *delivered(history, fleet.receiver.received),
         *limits.found,
+        *(installation.provider.broken_promises() if installation.provider is not None else ()),
         *(Violation(promise="no surprise", sentence=f"a process failed with {error!r}") for error in errors),
         *(Violation(promise="no surprise", sentence=f"a process logged an error: {text}") for text in logged),
         *(Violation(promise="commit first", sentence=text) for text in world.faulty),
@@ -170,8 +176,10 @@ def _limited(conversations: Mapping[int, Conversation], settings: ServiceSetting
 
 
 def _all_given_back(record: InspectorRole) -> bool:
-    """Return whether no ask is leased and nothing is reserved; leases have to run out before."""
+    """Return whether no ask is leased, no call waits for a batch, and nothing is reserved; leases run out before."""
     held = any(stat.leased for stat in record.queue_stats())
+    held = held or any(row["state"] == "pending" for row in record.table("webhook_deliveries"))
+    held = held or bool(record.table("provider_batches") or record.table("collected_asks"))
     return not held and all(row["settled_at"] is not None for row in record.table("reservations"))
 
 

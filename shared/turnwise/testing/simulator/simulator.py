@@ -15,6 +15,7 @@ from typing import Any
 from turnwise.app import App
 from turnwise.base.garbage import collections_paused
 from turnwise.processes.settings import ServiceSettings
+from turnwise.testing.models import ProviderStandIn
 from turnwise.testing.simulator.clients import Conversation, Human, Operator, does_it_again, says_yes
 from turnwise.testing.simulator.comparison import differences
 from turnwise.testing.simulator.faults import QUIET, Faults, chosen
@@ -46,6 +47,8 @@ class Scenario:
       finds, for instance for an effect outside that happened twice.
     - `before`: is called before each schedule, to empty whatever `checks` look at.
     - `settings`: settings of the services, by field name; others than the defaults.
+    - `provider`: answers for the `OpenAIGPT` models of the application, whose calls may then wait for batches; a
+      `SimulatedProvider`.
     """
 
     app: App
@@ -58,6 +61,7 @@ class Scenario:
     checks: Sequence[Check] = ()
     before: Callable[[], None] = lambda: None
     settings: dict[str, Any] = field(default_factory=dict)
+    provider: ProviderStandIn | None = None
 
 
 class SimulationFailed(AssertionError):
@@ -104,7 +108,7 @@ class Simulator:
             for each in scenario.conversations
         ]
         self._directory = Path(tempfile.mkdtemp(prefix="turnwise-", dir=_MEMORY if _MEMORY.is_dir() else None))
-        self._installation = Installation(scenario.app, self._directory)
+        self._installation = Installation(scenario.app, self._directory, scenario.provider)
         self._settings: dict[tuple[bool, bool], ServiceSettings] = {}
         self._expected: dict[int, list[str]] | None = None
 

@@ -16,7 +16,8 @@ EPOCH = 1_767_225_600.0
 _PAUSES = (0.05, 0.3, 1.0, 4.0)
 _FREEZES = (0.5, 3.0, 7.0, 12.0)
 _OUTAGES = (0.5, 2.0, 6.0)
-_HIDDEN = frozenset({"begin", "read", "_lock_run", "_locked", "locked", "__enter__", "__exit__", "__next__"})
+_OPENS = ("begin", "read", "statement", "flush", "_lock_run", "_locked", "locked", "_on_known")
+_HIDDEN = frozenset({*_OPENS, "__enter__", "__exit__", "__next__"})
 
 
 class World:

@@ -1,0 +1,131 @@
+"""Carries out what schedules say, and puts those of this process's code into force."""
+
+from __future__ import annotations
+
+import logging
+
+from turnwise.app import App
+from turnwise.bus.base import Bus
+from turnwise.bus.envelope import CancelNotice
+from turnwise.errors import BrokerUnavailableError, EnvironmentFault
+from turnwise.processes.new_runs import run_of_tick
+from turnwise.processes.settings import ServiceSettings
+from turnwise.record.roles.coordinator import CoordinatorRole
+from turnwise.record.runs.records import NewRun, RunRecord
+from turnwise.record.schedules.firing import Fired, ScheduleToLookAt
+from turnwise.record.schedules.schedule import ScheduleRecord
+from turnwise.serving.observer import Observer
+
+logger = logging.getLogger(__name__)
+
+# Seconds for which a tick is left to coordinators whose application has its task; after them it is refused.
+_FOREIGN_PATIENCE = 10.0
+# Looks at one schedule in a row, so that a long list of missed ticks holds no one up.
+_IN_A_ROW = 100
+# Seconds between two looks whether this version's schedules should be in force.
+_DECLARE_SECONDS = 5.0
+# Seconds between two looks at least: clocks of process and database need not agree, and a look too early finds nothing.
+_SHORTEST = 0.01
+
+
+class ScheduleSweep:
+    """Any coordinator may do it at any time: the database says whose tick it is."""
+
+    def __init__(
+        self, record: CoordinatorRole, bus: Bus, app: App, settings: ServiceSettings, observers: Observer
+    ) -> None:
+        self._record = record
+        self._bus = bus
+        self._app = app
+        self._settings = settings
+        self._observers = observers
+        self._clock = record.clock
+        self._starting = True
+        self._declare_at = self._next = self._clock.monotonic()
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the next tick that this process knows of is due, at most those until the next sweep."""
+        return max(0.0, self._next - self._clock.monotonic())
+
+    def sweep(self) -> None:
+        """Carry out what is due; raises `DatabaseUnavailableError`."""
+        now = self._clock.monotonic()
+        self._next = now + self._settings.sweep_seconds
+        if now >= self._declare_at:
+            self._declare()
+            self._declare_at = now + _DECLARE_SECONDS
+        found, seconds = self._record.schedules_to_look_at()
+        for one in found:
+            if self._is_mine(one):
+                self._look_at(one)
+        if seconds is not None:
+            self._next = min(self._next, self._clock.monotonic() + max(seconds, _SHORTEST))
+
+    def _is_mine(self, one: ScheduleToLookAt) -> bool:
+        """Return whether this process need not leave it to one that has its task, of another version."""
+        foreign = one.version in (None, self._app.version) and one.task not in self._app.tasks
+        return not foreign or one.late >= _FOREIGN_PATIENCE
+
+    def _look_at(self, one: ScheduleToLookAt) -> None:
+        try:
+            for _ in range(_IN_A_ROW):
+                fired = self._fire(one)
+                if fired is None or not fired.again:
+                    return
+        except EnvironmentFault:
+            raise
+        except Exception:
+            # One schedule that cannot be carried out must not keep the others.
+            extra = {"action": "schedule_failed", "schedule": one.id}
+            logger.exception("The schedule %s could not be carried out", one.id, extra=extra)
+
+    def _fire(self, one: ScheduleToLookAt) -> Fired | None:
+        own = self._record.tenant_limits(one.tenant).max_unfinished_runs
+        most = self._settings.tenant_max_unfinished_runs if own is None else own
+        fired = self._record.fire_schedule(one.id, self._run_of, most)
+        if fired is None:
+            return None
+        self._observers.schedule_fired(fired)
+        if fired.run is not None:
+            self._wake(fired.run)
+        for run_id in fired.to_cancel:
+            cancelled = self._record.cancel_for_tick(run_id)
+            if cancelled is not None:
+                self._wake(cancelled, cancelled=True)
+        return fired
+
+    def _run_of(self, schedule: ScheduleRecord, due: float) -> NewRun:
+        return run_of_tick(self._settings, self._app, schedule, due)
+
+    def _wake(self, run: RunRecord, *, cancelled: bool = False) -> None:
+        """Tell a coordinator, and the workers of a run that is to end; a sweep finds what no one was told of."""
+        try:
+            self._bus.wake(run.id, run.version if self._settings.pinned else None)
+            if cancelled:
+                self._bus.notify(CancelNotice(run=run.id))
+        except BrokerUnavailableError as error:
+            logger.warning(
+                "Nobody was told of run %s, a sweep will find it: %s", run.id, error, extra={"action": "wake_failed"}
+            )
+
+    def _declare(self) -> None:
+        made = self._record.declare_schedules(self._app.version, self._app.schedules, starting=self._starting)
+        self._starting = False
+        if made is None:
+            return
+        if made.written or made.removed:
+            logger.info(
+                "The schedules of version %s are in force: %d written, %d removed",
+                self._app.version,
+                len(made.written),
+                len(made.removed),
+                extra={"action": "schedules_declared", "written": made.written, "removed": made.removed},
+            )
+        for name in made.taken:
+            logger.warning(
+                "The schedule %s of the application is not in force: a request made another of that name; remove that "
+                "one, or rename this",
+                name,
+                extra={"action": "schedule_name_taken", "schedule": name},
+            )

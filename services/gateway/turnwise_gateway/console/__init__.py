@@ -1,0 +1,1 @@
+"""The console: the pages that a browser gets from the gateway. All their data comes from the public API."""

@@ -1,0 +1,31 @@
+"""The headers of the console's files: a browser runs only scripts of this server, and shows its pages in no frame."""
+
+from __future__ import annotations
+
+# Preact and uPlot set styles through the CSSOM, which `style-src` does not forbid.
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "font-src 'self'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+SECURITY_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+# The address of such a file holds the digest of all of them, so it never stands for another content.
+FOR_EVER = "public, max-age=31536000, immutable"
+# Asked for each time; with its ETag the answer is 304 while nothing has changed.
+ASK_AGAIN = "no-cache"

@@ -1,0 +1,149 @@
+import { api, newIdempotencyKey } from "../../lib/api.js";
+import { useKeys } from "../../lib/keys.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../../lib/preact.js";
+import { setQuery } from "../../lib/router.js";
+import { Failure, Loading, PlainText, toast } from "../../parts/index.js";
+import { isEnded } from "../run/use_run.js";
+import { Composer } from "./composer.js";
+import { Exchange } from "./exchange.js";
+import { newSession } from "./remembered.js";
+import { useSession } from "./use_session.js";
+
+const NEAR_END = 80;
+
+function pathOf(run, below = "") {
+  return `v1/runs/${encodeURIComponent(run.id)}${below}`;
+}
+
+// Keeps the end of the conversation in sight while it grows, unless the person reads what is above.
+function useFollow(frame) {
+  const atEnd = useRef(true);
+  useEffect(() => {
+    const element = frame.current;
+    const look = () => {
+      atEnd.current = element.scrollTop + element.clientHeight >= element.scrollHeight - NEAR_END;
+    };
+    const stay = () => {
+      if (atEnd.current) element.scrollTop = element.scrollHeight;
+    };
+    const grown = new ResizeObserver(stay);
+    grown.observe(element);
+    grown.observe(element.firstElementChild);
+    element.addEventListener("scroll", look, { passive: true });
+    return () => {
+      grown.disconnect();
+      element.removeEventListener("scroll", look);
+    };
+  }, []);
+  return () => {
+    atEnd.current = true;
+  };
+}
+
+// A conversation with a task, in the session of the address or in one that the first message begins.
+export function Conversation({ task, session, onBegun }) {
+  const own = useRef(session);
+  const { runs, error, loading, earlier, reload, put } = useSession(own.current);
+  const [text, setText] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState(null);
+  const [focused, setFocused] = useState(0);
+  const frame = useRef(null);
+  const last = useRef({});
+  const toEnd = useFollow(frame);
+
+  const current = runs.at(-1) ?? null;
+  const open = runs.find((run) => !isEnded(run)) ?? null;
+  const question = open?.waiting_for?.kind === "human" ? open.waiting_for : null;
+
+  const attempt = async (action) => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      await action();
+      setText("");
+    } catch (failed) {
+      setProblem(failed);
+    }
+    setBusy(false);
+    setFocused((number) => number + 1);
+  };
+  // The same message sent again after a lost answer is one run.
+  const keyFor = (said) => {
+    if (last.current.said !== said) last.current = { said, key: newIdempotencyKey() };
+    return last.current.key;
+  };
+
+  const begin = (message) =>
+    attempt(async () => {
+      own.current ??= newSession();
+      const body = { task: task.name, message, session_id: own.current };
+      const run = await api.post("v1/runs", body, { idempotencyKey: keyFor(JSON.stringify(body)), params: { watch: true } });
+      last.current = {};
+      put(run);
+      // First the page has to know that this session is the conversation which it shows.
+      onBegun(own.current);
+      setQuery({ session: own.current });
+    });
+  const answer = (said) =>
+    attempt(async () => {
+      const body = { text: said, question: question.question };
+      try {
+        put(await api.post(pathOf(open, "/messages"), body, { idempotencyKey: keyFor(JSON.stringify(body)) }));
+      } catch (failed) {
+        if (failed.status !== 409) throw failed;
+        toast(`Too late: ${failed.detail}`, "warning");
+        put(await api.get(pathOf(open)));
+      }
+      last.current = {};
+    });
+  const send = (said) => {
+    toEnd();
+    return question ? answer(said) : begin(said);
+  };
+  const stop = async () => {
+    try {
+      put(await api.post(pathOf(open, "/cancel")));
+      toast("Stopping…");
+    } catch (failed) {
+      if (failed.code === "already_ended") put(await api.get(pathOf(open)));
+      else setProblem(failed);
+    }
+  };
+  const retry = (run) => async () => {
+    try {
+      put(await api.post(pathOf(run, "/retry"), {}));
+    } catch (failed) {
+      toast(failed.detail, "bad");
+    }
+  };
+  const again = (run) => () => {
+    setText(run.message.content ?? "");
+    setFocused((number) => number + 1);
+  };
+  useKeys(
+    [
+      { keys: ["Enter"], does: "Write", run: () => setFocused((number) => number + 1) },
+      ...(open ? [{ keys: ["s"], does: "Stop", run: stop }] : []),
+    ],
+    [open?.id],
+  );
+  // A session that is opened shows its end.
+  useLayoutEffect(() => {
+    frame.current.scrollTop = frame.current.scrollHeight;
+  }, [current?.id]);
+
+  return html`<section class="chat-main" aria-label="Conversation with ${task.name}">
+    <div class="chat-log" ref=${frame} tabindex="0" role="log" aria-label="Messages" aria-live="polite">
+      <ol class="exchanges">
+        ${earlier && html`<li><button type="button" onClick=${earlier} disabled=${loading}>Earlier messages</button></li>`}
+        ${error && html`<li><${Failure} problem=${error} retry=${reload} compact /></li>`}
+        ${loading && !runs.length && html`<li><${Loading} /></li>`}
+        ${!loading && !error && !runs.length && html`<li class="chat-empty soft"><h2>Talk with <${PlainText} text=${task.name} limit=${100} inline /></h2><p>${task.keeps_conversation ? "It remembers what was said in the session." : "It does not remember: each message begins a run that knows nothing of the one before."}</p></li>`}
+        ${runs.map((run) => html`<${Exchange} key=${run.id} run=${run} onChange=${put} onAgain=${again(run)} onRetry=${retry(run)} />`)}
+      </ol>
+    </div>
+    <${Composer} text=${text} onText=${setText} onSend=${send} onStop=${stop} asker=${question ? question.task.split("/").at(-1) : null} running=${open !== null} busy=${busy}
+      problem=${problem} onRetry=${text.trim() ? () => send(text) : undefined} focused=${focused} />
+  </section>`;
+}

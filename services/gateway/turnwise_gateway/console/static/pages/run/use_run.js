@@ -1,0 +1,108 @@
+import { api } from "../../lib/api.js";
+import { poll, watchRun } from "../../lib/live.js";
+import { useCallback, useEffect, useRef, useState } from "../../lib/preact.js";
+import { Conversation } from "./conversation.js";
+
+const ENDED = new Set(["completed", "failed", "cancelled"]);
+// Events may come by the hundred; the run's own state is asked for at most this often.
+const AGAIN_MS = 2000;
+// What a run waits for changes without an event: workers come and go.
+const LOOK_SECONDS = 10;
+
+export function isEnded(run) {
+  return ENDED.has(run.status);
+}
+
+// A run as it is now, and its conversation, followed while the page is shown: `{run, picture, error, stream, problem,
+// reload, changed}`. `stream` is `connecting`, `live`, `lost` or `ended`; `changed(run)` takes the answer of an action.
+export function useRun(runId) {
+  const [run, setRun] = useState(null);
+  const [picture, setPicture] = useState(null);
+  const [error, setError] = useState(null);
+  const [stream, setStream] = useState({ state: "connecting", problem: null });
+  const [life, setLife] = useState(0);
+  const latest = useRef(null);
+  latest.current = run;
+
+  const path = `v1/runs/${encodeURIComponent(runId)}`;
+  const asked = useRef({ timer: null, at: 0 });
+  const refresh = useCallback(async () => {
+    try {
+      const found = await api.get(path);
+      setRun((before) => (before && before.id === found.id && before.last_event > found.last_event ? before : found));
+    } catch (failed) {
+      if (!latest.current) setError(failed);
+    }
+  }, [path]);
+
+  useEffect(() => {
+    let stale = false;
+    let watch = null;
+    let frame = 0;
+    let conversation = null;
+    const aborting = new AbortController();
+
+    const draw = () => {
+      frame ||= requestAnimationFrame(() => {
+        frame = 0;
+        if (!stale) setPicture(conversation.picture());
+      });
+    };
+    const soon = () => {
+      const due = Math.max(0, asked.current.at + AGAIN_MS - Date.now());
+      asked.current.timer ??= setTimeout(() => {
+        asked.current = { timer: null, at: Date.now() };
+        if (!stale) refresh();
+      }, due);
+    };
+    const onEvent = ({ data }) => {
+      const wanted = conversation.take(data);
+      if (wanted === "transcript") setLife((number) => number + 1);
+      if (wanted) soon();
+      draw();
+    };
+    const onState = (state, problem = null) => {
+      setStream({ state, problem });
+      // The last event came before the run's row could be asked for.
+      if (state === "ended") refresh();
+    };
+
+    async function begin() {
+      setStream({ state: "connecting", problem: null });
+      try {
+        const [found, transcript] = await Promise.all([
+          api.get(path, {}, { signal: aborting.signal }),
+          api.get(`${path}/transcript`, { rejected: true }, { signal: aborting.signal }),
+        ]);
+        if (stale) return;
+        conversation = Conversation.of(transcript);
+        setError(null);
+        setRun(found);
+        setPicture(conversation.picture());
+        watch = watchRun(runId, { after: conversation.seq, onEvent, onState });
+      } catch (failed) {
+        if (!stale) setError(failed);
+      }
+    }
+    begin();
+    return () => {
+      stale = true;
+      aborting.abort();
+      watch?.close();
+      cancelAnimationFrame(frame);
+      clearTimeout(asked.current.timer);
+      asked.current.timer = null;
+    };
+  }, [runId, life]);
+
+  const isOpen = run !== null && !isEnded(run);
+  useEffect(() => (isOpen ? poll(refresh, LOOK_SECONDS) : undefined), [isOpen, refresh]);
+
+  const reload = useCallback(() => setLife((number) => number + 1), []);
+  const changed = useCallback((now) => {
+    // A run that ended and continues has a new stream.
+    if (latest.current && isEnded(latest.current) && !isEnded(now)) setLife((number) => number + 1);
+    setRun((before) => ({ ...before, ...now }));
+  }, []);
+  return { run, picture, error, stream: stream.state, problem: stream.problem, reload, refresh, changed };
+}

@@ -1,0 +1,186 @@
+"""OpenAI's interface: the tasks as models, and their runs as completions and responses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from turnwise.base.ids import new_id
+from turnwise.errors import ConflictError, InvalidRequestError, UnknownTaskError
+from turnwise.record.roles.tenant import TenantRole
+from turnwise.record.runs.records import RunFilter, RunRecord
+from turnwise_gateway.access.scopes import READS, WRITES
+from turnwise_gateway.gateway import Gateway, Here
+from turnwise_gateway.http.idempotency import REPEATED, REPLAYED, is_repeated
+from turnwise_gateway.openai_door.chat_parameters import ChatParameters
+from turnwise_gateway.openai_door.completions import ChatCompletion, chunks, completion
+from turnwise_gateway.openai_door.conversation import GivenConversation
+from turnwise_gateway.openai_door.errors import DoorFault, documented
+from turnwise_gateway.openai_door.event_stream import DoorStream
+from turnwise_gateway.openai_door.followed_run import DoorAnswer, FollowedRun
+from turnwise_gateway.openai_door.response_parameters import ResponseParameters
+from turnwise_gateway.openai_door.responses import DoorResponse, ResponseWriter
+from turnwise_gateway.openai_door.run_of_request import conversation_after, opened, run_named, waiting_for
+from turnwise_gateway.openai_door.run_options import RunOptions, options_of
+from turnwise_gateway.openai_door.waiting_run import question_of
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+router = APIRouter(prefix="/v1", tags=["openai"])
+
+# Seconds that OpenAI's own client waits as well.
+_WAIT = 600.0
+_FAULTS = (400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503)
+Wait = Annotated[
+    float, Query(ge=0, le=_WAIT, allow_inf_nan=False, description="Seconds until 408; the run continues then.")
+]
+
+
+class ModelView(BaseModel):
+    """A task of the application, as a model."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int
+    owned_by: str
+
+
+class ModelList(BaseModel):
+    """The tasks of the application."""
+
+    object: Literal["list"] = "list"
+    data: list[ModelView]
+
+
+@router.get("/models", dependencies=[READS], responses=documented(401, 403, 429, 503))
+def list_models(gateway: Here) -> ModelList:
+    """Return the tasks as models."""
+    return ModelList(data=[_model(gateway, name) for name in gateway.app.tasks])
+
+
+@router.get("/models/{model}", dependencies=[READS], responses=documented(401, 403, 404, 429, 503))
+def show_model(model: str, gateway: Here) -> ModelView:
+    """Return one task as a model."""
+    _require_task(gateway, model)
+    return _model(gateway, model)
+
+
+@router.post("/chat/completions", dependencies=[WRITES], response_model=ChatCompletion, responses=documented(*_FAULTS))
+async def create_chat_completion(body: ChatParameters, gateway: Here, request: Request, wait: Wait = _WAIT) -> Response:
+    """Have a task answer a conversation; with `stream`, as server-sent events while it does."""
+    conversation = body.conversation()
+    options = options_of(body, conversation.message, request)
+    waiting = await _looked_up(_waiting, gateway, request, conversation, options)
+    stream = bool(body.stream)
+    followed = await opened(gateway, request, conversation, options, waiting=waiting, stream=stream, wait=wait)
+    if stream:
+        usage = body.stream_options is not None and bool(body.stream_options.include_usage)
+        return DoorStream(chunks(followed, include_usage=usage), _headers(followed))
+    return await _whole(followed, lambda answer: completion(followed, answer))
+
+
+@router.post("/responses", dependencies=[WRITES], response_model=DoorResponse, responses=documented(*_FAULTS))
+async def create_response(body: ResponseParameters, gateway: Here, request: Request, wait: Wait = _WAIT) -> Response:
+    """Have a task answer a message, or a conversation; with `stream`, as server-sent events while it does.
+
+    The run keeps a session of its own, which `previous_response_id` continues.
+    """
+    conversation = body.conversation_given()
+    options = options_of(body, conversation.message, request)
+    if body.previous_response_id is None:
+        waiting = await _looked_up(_waiting, gateway, request, conversation, options)
+        options = options.in_session(options.session_id or new_id("session"))
+    else:
+        given = (gateway, request, body.previous_response_id, conversation, options)
+        continued = await _looked_up(_continued, *given)
+        waiting, conversation, options = continued
+    stream = bool(body.stream)
+    followed = await opened(gateway, request, conversation, options, waiting=waiting, stream=stream, wait=wait)
+    writer = ResponseWriter(followed, body.previous_response_id, body.metadata)
+    if stream:
+        return DoorStream(writer.events(), _headers(followed))
+    return await _whole(followed, writer.whole)
+
+
+async def _looked_up(look: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    """Look again after a conflict with the same request, which was sent at the same time."""
+    request = given[1]
+    assert isinstance(request, Request)
+    try:
+        return await run_in_threadpool(look, *given, **named)
+    except ConflictError:
+        if not await is_repeated(request):
+            raise
+    return await run_in_threadpool(look, *given, **named)
+
+
+def _model(gateway: Gateway, name: str) -> ModelView:
+    # No one keeps when a task was first offered.
+    return ModelView(id=name, created=0, owned_by=gateway.app.name)
+
+
+def _require_task(gateway: Gateway, name: str) -> None:
+    if name not in gateway.app.tasks:
+        known = ", ".join(gateway.app.tasks) or "none"
+        raise UnknownTaskError(f"application {gateway.app.name!r} has no task {name!r}; it has: {known}")
+
+
+def _waiting(
+    gateway: Gateway, request: Request, conversation: GivenConversation, options: RunOptions
+) -> RunRecord | None:
+    return None if REPEATED in request.scope else waiting_for(gateway, conversation, options)
+
+
+def _continued(
+    gateway: Gateway, request: Request, previous: str, conversation: GivenConversation, options: RunOptions
+) -> tuple[RunRecord | None, GivenConversation, RunOptions]:
+    """The run that waits for the message, or the conversation and session that a new one continues."""
+    if REPEATED in request.scope:
+        return None, conversation, options
+    record, task = gateway.record, options.submission.task
+    run = run_named(record, previous)
+    if run.task != task or options.session_id not in (None, run.session_id):
+        raise InvalidRequestError(
+            f"the response {previous} is of model {run.task!r} and session {run.session_id!r}; send these"
+        )
+    if question_of(record, run) is not None:
+        return run, conversation, options
+    if not run.ended:
+        raise ConflictError(
+            f"the run {run.id} of the response {previous} has not ended; wait for it, or cancel it",
+            code="response_in_progress",
+        )
+    said = (*conversation_after(record, run), *conversation.history)
+    session_id = run.session_id if run.session_id and _is_newest(record, run) else new_id("session")
+    return None, replace(conversation, history=said), options.in_session(session_id)
+
+
+def _is_newest(record: TenantRole, run: RunRecord) -> bool:
+    """Return whether no later run of the session was accepted: else the response is continued apart from it."""
+    [newest], _ = record.runs(RunFilter(session_id=run.session_id), None, 1)
+    return newest.id == run.id
+
+
+async def _whole(followed: FollowedRun, written: Callable[[DoorAnswer], dict[str, Any]]) -> Response:
+    async for _ in followed.pieces(text=False):
+        pass
+    outcome, headers = followed.outcome, _headers(followed)
+    if isinstance(outcome, DoorAnswer):
+        return JSONResponse(written(outcome), headers=headers)
+    left = DoorFault(408, f"the client of the run {followed.run.id} has left", "client_left")
+    return (outcome or left).response(headers)
+
+
+def _headers(followed: FollowedRun) -> dict[str, str]:
+    headers = {"X-Run-Id": followed.run.id}
+    if followed.run.session_id is not None:
+        headers["X-Session-Id"] = followed.run.session_id
+    return headers | (REPLAYED if followed.replayed else {})

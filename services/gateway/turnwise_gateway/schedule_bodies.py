@@ -1,0 +1,163 @@
+"""The bodies of requests about schedules."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, field_validator
+from pydantic_core import PydanticCustomError
+
+from turnwise.base.json_value import Json
+from turnwise.record.schedules.schedule import ScheduleRecord, ScheduleTerms
+from turnwise.schedules.catching_up import MOST_CAUGHT_UP, CatchUpPolicy
+from turnwise.schedules.cron import LONGEST as LONGEST_LINE
+from turnwise.schedules.declared import MOST_TAGS, ORIGIN, SCHEDULE_NAME, seconds_of
+from turnwise.schedules.timing import LONGEST, MOST_JITTER, SHORTEST, Timing
+from turnwise_gateway.bodies import SESSION_ID, Body, Limits, Tag, plain_text, said
+
+# JSON has no times, so they are texts; one without an offset is of the wall clock in `timezone`.
+Moment = Annotated[
+    datetime | None,
+    Field(strict=False, description="Without an offset, a time of the wall clock in `timezone`."),
+]
+Message = Annotated[str, AfterValidator(said)]
+Task = Annotated[str, AfterValidator(plain_text), Field(min_length=1, max_length=200)]
+Cron = Annotated[
+    str | None,
+    Field(
+        max_length=LONGEST_LINE,
+        description="Five fields: minute hour day-of-month month day-of-week; or @hourly, @daily, @weekly, @monthly.",
+        examples=["0 3 * * MON-FRI"],
+    ),
+]
+Every = Annotated[float | None, Field(ge=SHORTEST, le=LONGEST, description="Seconds between two ticks.")]
+Zone = Annotated[str, AfterValidator(plain_text), Field(min_length=1, max_length=100, examples=["Europe/Berlin"])]
+Jitter = Annotated[float, Field(ge=0, le=MOST_JITTER, description="Seconds by which a tick may be late, by chance.")]
+Limit = Annotated[int, Field(ge=1, le=MOST_CAUGHT_UP, description="With `all`: how many missed ticks happen.")]
+CatchUp = Literal["skip", "last", "all"]
+Overlap = Literal["skip", "queue", "cancel", "allow"]
+Metadata = dict[str, Any]
+# Fields of a schedule that belong to its runs, beside the message.
+_OF_RUN = ("session_id", "version", "priority", "tags", "metadata", "limits")
+_TIMES = ("cron", "every", "at")
+
+
+class _ScheduleFields(Body):
+    @field_validator("metadata", check_fields=False)
+    @classmethod
+    def _without_origin(cls, value: Metadata | None) -> Metadata | None:
+        if value is not None and ORIGIN in value:
+            raise PydanticCustomError("taken", f"the key {ORIGIN!r} tells of the schedule; choose another key")
+        return value
+
+
+class NewScheduleBody(_ScheduleFields):
+    """A schedule to be made: one of `cron`, `every` and `at`."""
+
+    name: str = Field(max_length=80, pattern=SCHEDULE_NAME.replace("(?!sch_)", ""), description="Unique in the tenant.")
+    task: Task = Field(examples=["report"])
+    message: Message = Field(examples=["Write the report of the day."])
+    cron: Cron = None
+    every: Every = None
+    at: Moment = None
+    timezone: Zone = "UTC"
+    start_at: Moment = None
+    end_at: Moment = None
+    jitter: Jitter = 0.0
+    catch_up: CatchUp = Field("last", description="What becomes of ticks that were missed.")
+    catch_up_limit: Limit = 10
+    overlap: Overlap = Field("skip", description="A tick while the run before it has not ended.")
+    session_id: str | None = Field(None, pattern=SESSION_ID)
+    version: str | None = Field(None, min_length=1, max_length=200)
+    limits: Limits = Limits()
+    priority: int = Field(0, ge=-100, le=100)
+    tags: list[Tag] = Field([], max_length=MOST_TAGS)
+    metadata: Metadata = Field({}, description="Anything of the client's own; its runs have it, too.")
+
+    @field_validator("name")
+    @classmethod
+    def _no_id(cls, value: str) -> str:
+        if value.startswith("sch_"):
+            raise PydanticCustomError("taken", "a name cannot begin with sch_, as ids do")
+        return value
+
+    def terms(self) -> ScheduleTerms:
+        """The schedule that the body asks for; raises `InvalidScheduleError`."""
+        run = {"message": self.message, **self.model_dump(mode="json", include=set(_OF_RUN), exclude_none=True)}
+        timing: dict[str, Any] = {name: getattr(self, name) for name in ("cron", "every", "jitter", "timezone")}
+        timing |= {name: seconds_of(getattr(self, name), self.timezone) for name in ("at", "start_at", "end_at")}
+        return ScheduleTerms(
+            task=self.task,
+            run=run,
+            timing=Timing(**timing),
+            catch_up=CatchUpPolicy(kind=self.catch_up, limit=self.catch_up_limit),
+            overlap=self.overlap,
+        )
+
+
+class ScheduleChange(_ScheduleFields):
+    """Fields of a schedule to be changed; what is left out stays. One of `cron`, `every` and `at` takes their place."""
+
+    task: Task | None = None
+    message: Message | None = None
+    cron: Cron = None
+    every: Every = None
+    at: Moment = None
+    timezone: Zone | None = None
+    start_at: Moment = None
+    end_at: Moment = None
+    jitter: Jitter | None = None
+    catch_up: CatchUp | None = None
+    catch_up_limit: Limit | None = None
+    overlap: Overlap | None = None
+    session_id: str | None = Field(None, pattern=SESSION_ID)
+    version: str | None = Field(None, min_length=1, max_length=200)
+    limits: Limits | None = None
+    priority: int | None = Field(None, ge=-100, le=100)
+    tags: list[Tag] | None = Field(None, max_length=MOST_TAGS)
+    metadata: Metadata | None = None
+
+    def terms_of(self, found: ScheduleRecord) -> ScheduleTerms:
+        """The terms of a schedule after this change; raises `InvalidScheduleError`."""
+        old, given = found.terms, self.model_fields_set
+        return ScheduleTerms(
+            task=self.task or old.task,
+            run=self._run(old.run),
+            timing=Timing(**self._timing(found)),
+            catch_up=CatchUpPolicy(
+                kind=self.catch_up or old.catch_up.kind, limit=self.catch_up_limit or old.catch_up.limit
+            ),
+            overlap=self.overlap if self.overlap is not None and "overlap" in given else old.overlap,
+        )
+
+    def _run(self, old: Json) -> Json:
+        changes = self.model_dump(mode="json", include={*_OF_RUN} & self.model_fields_set)
+        if self.message is not None:  # no run is without one, so null leaves it as it is
+            changes["message"] = self.message
+        if self.limits is not None:
+            limits = old.get("limits", {}) | self.limits.model_dump(mode="json", exclude_unset=True)
+            changes["limits"] = {name: value for name, value in limits.items() if value is not None}
+        return {name: value for name, value in (old | changes).items() if value is not None}
+
+    def _timing(self, found: ScheduleRecord) -> dict[str, Any]:
+        given = self.model_fields_set
+        timezone = self.timezone or found.timezone
+        made: dict[str, Any] = {
+            "timezone": timezone,
+            "jitter": found.jitter if self.jitter is None else self.jitter,
+        }
+        for name in ("start_at", "end_at"):
+            made[name] = seconds_of(getattr(self, name), timezone) if name in given else getattr(found, name)
+        of_change = any(name in given and getattr(self, name) is not None for name in _TIMES)
+        source: Any = self if of_change else found
+        made |= {"cron": source.cron, "every": source.every}
+        return made | {"at": seconds_of(self.at, timezone) if of_change else found.at}
+
+
+class SchedulePauseRequest(Body):
+    """The note of a pause."""
+
+    note: Annotated[str, AfterValidator(plain_text)] | None = Field(
+        None, min_length=1, max_length=300, description="Shown with the schedule.", examples=["office is closed"]
+    )

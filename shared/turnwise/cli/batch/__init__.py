@@ -1,0 +1,1 @@
+"""`turnwise batch`: the file, its way to the gateway, its progress and its results."""

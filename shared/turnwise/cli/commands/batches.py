@@ -1,0 +1,68 @@
+"""`turnwise batches`: the batches of a gateway, and one of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from turnwise.cli.options import DEFAULT_URL, JsonOption, UrlOption
+from turnwise.cli.text.messages import as_json as json_of
+
+group = typer.Typer(
+    help="Look at batches; `turnwise batch` sends a file as one.\n\nExample: turnwise batches list",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    app.add_typer(group, name="batches", rich_help_panel="Runs")
+
+
+@group.command("list")
+def list_batches(
+    limit: Annotated[int, typer.Option(min=1, max=100, help="How many, the newest first.")] = 20,
+    as_json: JsonOption = False,
+    url: UrlOption = DEFAULT_URL,
+) -> None:
+    """List batches, the newest first: what is done, failed and left of their items, and what they cost.
+
+    Example: turnwise batches list --limit 5
+    """
+    from turnwise.cli.connections import connect
+
+    with connect(url) as client:
+        page = client.batches(limit=limit)
+    if as_json:
+        typer.echo(json.dumps(json_of(page), ensure_ascii=False, indent=2))
+    elif page.items:
+        from turnwise.cli.text.batches import print_batches
+
+        print_batches(page.items)
+    else:
+        typer.echo("There are no batches; send a file with `turnwise batch`.", err=True)
+
+
+@group.command()
+def show(
+    batch: Annotated[str, typer.Argument(metavar="BATCH", help="Its id.")],
+    as_json: JsonOption = False,
+    url: UrlOption = DEFAULT_URL,
+) -> None:
+    """Show a batch: its items by status, and what it has spent of its budget.
+
+    Example: turnwise batches show bat_01j...
+    """
+    from turnwise.cli.connections import connect
+
+    with connect(url) as client:
+        found = client.batch(batch)
+    if as_json:
+        typer.echo(json.dumps(json_of(found), ensure_ascii=False, indent=2))
+        return
+    from turnwise.cli.text.batches import print_batch
+
+    print_batch(found)

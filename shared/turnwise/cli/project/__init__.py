@@ -1,0 +1,1 @@
+"""New projects: their files, and the names that they may have."""

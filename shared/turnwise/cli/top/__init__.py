@@ -1,0 +1,1 @@
+"""A live view of runs, queues and spend in the terminal."""

@@ -1,0 +1,188 @@
+"""Batches of calls at servers that have OpenAI's Files and Batch APIs; it loads `openai`.
+
+Each batch has a name of ours in its metadata. So one whose submission was cut off is found again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+import openai
+
+from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.models.openai.connections import process_connections
+from turnwise.models.openai.errors import told_as_model_errors
+
+_ENDPOINT: Final = "/v1/chat/completions"
+# The name of ours in a batch's metadata.
+_NAME = "turnwise_batch"
+# Seconds by which a provider's clock may differ from the database's.
+_SKEW = 3_600.0
+_PAGE = 100
+# From this status on, no one knows what the server has done.
+_SERVER_ERRORS = 500
+_ENDED = ("completed", "expired", "failed", "cancelled")
+
+Connect = Callable[[OpenAIGPTConfig], AbstractContextManager[openai.OpenAI]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RemoteBatch:
+    """A batch as its provider tells of it. `error` says why it failed, `files` are those of its results."""
+
+    id: str
+    file_id: str
+    status: str
+    error: str | None = None
+    files: tuple[str, ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        """Return whether it has a final status."""
+        return self.status in _ENDED
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BatchLine:
+    """The result of one call: the completion, or the `error`, with the HTTP status where there is one."""
+
+    custom_id: str
+    completion: Any = None
+    error: str | None = None
+    status: int | None = None
+
+
+class RemoteBatches:
+    """The batches of a provider, under the address and key of a client's settings.
+
+    Each method raises `ModelError`. `connect` opens a connection for those settings, for the time of a `with` block.
+    """
+
+    def __init__(self, config: OpenAIGPTConfig, connect: Connect = process_connections.client) -> None:
+        self._config, self._connect = config, connect
+
+    def submit(self, name: str, calls: Iterable[tuple[str, dict[str, Any]]]) -> RemoteBatch:
+        """Upload calls, each with a name of its own, and have a batch made of them.
+
+        The file of a batch that is refused is deleted. After any other error, the file may be there, and the batch.
+        """
+        lines = (
+            json.dumps({"custom_id": custom_id, "method": "POST", "url": _ENDPOINT, "body": body})
+            for custom_id, body in calls
+        )
+        content = "".join(f"{line}\n" for line in lines).encode()
+        with self._client() as client:
+            file = client.files.create(file=(_file_of(name), content), purpose="batch")
+            try:
+                batch = client.batches.create(
+                    input_file_id=file.id, endpoint=_ENDPOINT, completion_window="24h", metadata={_NAME: name}
+                )
+            except openai.APIStatusError as error:
+                if error.status_code < _SERVER_ERRORS:
+                    _delete(client, [file.id])
+                raise
+            return _remote(batch)
+
+    def find(self, name: str, made_at: float) -> RemoteBatch | None:
+        """The batch of that name, submitted after `made_at` (seconds since the epoch); None if there is none."""
+        with self._client() as client:
+            for batch in client.batches.list(limit=_PAGE):
+                if (batch.metadata or {}).get(_NAME) == name:
+                    return _remote(batch)
+                if batch.created_at < made_at - _SKEW:
+                    break
+        return None
+
+    def clear(self, name: str, made_at: float) -> None:
+        """Delete the files that were uploaded after `made_at` for a batch of that name, of which none was made."""
+        with (
+            self._client() as client,
+            suppress(openai.APIStatusError),
+        ):  # it lists no files, and deletes them in its time
+            found: list[str] = []
+            for file in client.files.list(purpose="batch"):
+                if file.filename == _file_of(name):
+                    found.append(file.id)
+                elif file.created_at < made_at - _SKEW:
+                    break
+            _delete(client, found)
+
+    def look(self, batch_id: str) -> RemoteBatch | None:
+        """The batch as it is now; None if its provider knows none of that id."""
+        with self._client() as client:
+            try:
+                return _remote(client.batches.retrieve(batch_id))
+            except openai.NotFoundError:
+                return None
+
+    def cancel(self, batch_id: str) -> None:
+        """Have a batch end; what it has answered by then is in its files."""
+        with self._client() as client, suppress(openai.ConflictError):
+            client.batches.cancel(batch_id)
+
+    def results(self, batch: RemoteBatch) -> Iterator[BatchLine]:
+        """The results in the files of a batch that has ended."""
+        for file_id in batch.files:
+            with self._client() as client:
+                text = client.files.content(file_id).text
+            for line in text.splitlines():
+                if (found := _line(line)) is not None:
+                    yield found
+
+    def forget(self, batch: RemoteBatch) -> None:
+        """Delete the files of a batch; a provider that refuses that deletes them in its own time."""
+        with self._connect(self._config) as client:
+            _delete(client, (batch.file_id, *batch.files))
+
+    @contextmanager
+    def _client(self) -> Iterator[openai.OpenAI]:
+        with (
+            told_as_model_errors(self._config.chat_model, self._config.base_url),
+            self._connect(self._config) as client,
+        ):
+            yield client
+
+
+def _file_of(name: str) -> str:
+    return f"{name}.jsonl"
+
+
+def _delete(client: openai.OpenAI, file_ids: Iterable[str]) -> None:
+    for file_id in file_ids:
+        with suppress(openai.OpenAIError):
+            client.files.delete(file_id)
+
+
+def _remote(batch: Any) -> RemoteBatch:
+    faults = batch.errors.data if batch.errors is not None and batch.errors.data else []
+    told = [f"line {fault.line}: {fault.message}" if fault.line else str(fault.message) for fault in faults[:3]]
+    files = tuple(file for file in (batch.output_file_id, batch.error_file_id) if file)
+    error = "; ".join(told) or None
+    return RemoteBatch(id=batch.id, file_id=batch.input_file_id, status=batch.status, error=error, files=files)
+
+
+def _line(text: str) -> BatchLine | None:
+    """The result in a line of a file; None for a line that names no call."""
+    try:
+        found = json.loads(text)
+        custom_id = str(found["custom_id"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    response, error = found.get("response"), found.get("error")
+    if isinstance(response, dict) and not error:
+        body, status = response.get("body"), response.get("status_code")
+        if status == 200:
+            return BatchLine(custom_id=custom_id, completion=body, status=status)
+        error = (body.get("error") if isinstance(body, dict) else None) or body
+        return BatchLine(custom_id=custom_id, error=_words(error), status=status if isinstance(status, int) else None)
+    return BatchLine(custom_id=custom_id, error=_words(error))
+
+
+def _words(error: Any) -> str:
+    if isinstance(error, dict) and error.get("message"):
+        return str(error["message"])[:500]
+    return str(error)[:500]

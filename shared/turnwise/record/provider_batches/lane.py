@@ -1,0 +1,55 @@
+"""The calls that wait for batches, and the batches, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from turnwise.record.database.columns import now
+from turnwise.record.database.provider_batch_tables import collected_asks, provider_batches
+from turnwise.record.runs.part import RecordPart
+
+_waiting = (collected_asks.c.response.is_(None), collected_asks.c.until > now())
+_CALLS = (
+    sa.select(
+        sa.func.count(),
+        sa.func.count(collected_asks.c.batch_id),
+        sa.func.min(sa.case((collected_asks.c.batch_id.is_(None), collected_asks.c.collected_at))),
+    )
+    .select_from(collected_asks)
+    .where(*_waiting)
+)
+_BATCHES = sa.select(sa.func.count(), sa.func.min(provider_batches.c.look_at), now()).select_from(provider_batches)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BatchLaneState:
+    """The calls that wait, `submitted` of them in one of so many `batches`.
+
+    `oldest` is the seconds since the oldest call that no batch has was collected, and `overdue` those since a batch
+    should have been looked at; 0 without one.
+    """
+
+    calls: int
+    submitted: int
+    batches: int
+    oldest: float
+    overdue: float
+
+
+class BatchLane(RecordPart):
+    """Looks without locks."""
+
+    def batch_lane(self) -> BatchLaneState:
+        """Return how much waits for batches of providers, and for how long."""
+        with self._database.read() as connection:
+            calls, submitted, collected_at = connection.execute(_CALLS).one()
+            batches, look_at, at = connection.execute(_BATCHES).one()
+        return BatchLaneState(
+            calls=calls,
+            submitted=submitted,
+            batches=batches,
+            oldest=0.0 if collected_at is None else max(0.0, at - collected_at),
+            overdue=0.0 if look_at is None else max(0.0, at - look_at),
+        )

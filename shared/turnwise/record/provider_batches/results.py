@@ -1,0 +1,203 @@
+"""The results of a batch: each response is kept for the ask that waits for it; the other calls are put back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Literal
+
+import sqlalchemy as sa
+
+from turnwise.errors import NotFoundError
+from turnwise.record.budgets.reservations import count, release_reservations
+from turnwise.record.database import driver
+from turnwise.record.database.columns import now
+from turnwise.record.database.provider_batch_tables import collected_asks
+from turnwise.record.database.schema import asks
+from turnwise.record.database.status_statements import status_in
+from turnwise.record.events.usage_events import UsageSettled, read_usage, settled_json
+from turnwise.record.runs.outcomes import CallUsage
+from turnwise.record.runs.part import RecordPart
+from turnwise.record.runs.records import AskRecord, Json, Usage
+from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.states import AskStatus
+
+_MOST = 100
+_place = (collected_asks.c.run_id == sa.bindparam("of_run"), collected_asks.c.ask_id == sa.bindparam("of_ask"))
+_IN_BATCH = sa.select(collected_asks.c.token, collected_asks.c.until, collected_asks.c.tries).where(
+    *_place, collected_asks.c.batch_id == sa.bindparam("of_batch"), collected_asks.c.response.is_(None)
+)
+_ANSWER = (
+    sa.update(collected_asks)
+    .where(*_place)
+    .values(
+        response=sa.bindparam("new_response", type_=collected_asks.c.response.type),
+        usage=sa.bindparam("new_usage", type_=collected_asks.c.usage.type),
+        batch_id=None,
+    )
+)
+_AGAIN = (
+    sa.update(collected_asks)
+    .where(*_place)
+    .values(
+        batch_id=None,
+        tries=collected_asks.c.tries + 1,
+        error=sa.bindparam("new_error", type_=sa.Text),
+        collected_at=sa.bindparam("at", type_=sa.Double),
+    )
+)
+_LIVE = (
+    sa.update(collected_asks)
+    .where(*_place)
+    .values(
+        batch_id=None,
+        tries=collected_asks.c.tries + 1,
+        error=sa.func.coalesce(sa.bindparam("new_error", type_=sa.Text), collected_asks.c.error),
+        until=sa.bindparam("at", type_=sa.Double),
+        token=None,
+        call_no=None,
+    )
+)
+_DUE_NOW = (
+    sa.update(asks)
+    .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
+    .values(due_at=sa.bindparam("at", type_=sa.Double), topups=0, topup_after=None)
+)
+_WAITING = (AskStatus.RUNNABLE, AskStatus.LEASED, AskStatus.PARKED)
+# No batch has them, so no result will say that they are of no use: those whose ask was answered otherwise, or ended,
+# and those that waited in vain and hold a reservation.
+_LEFT = (
+    sa.select(collected_asks.c.run_id, collected_asks.c.ask_id)
+    .outerjoin(asks, sa.and_(asks.c.run_id == collected_asks.c.run_id, asks.c.id == collected_asks.c.ask_id))
+    .where(
+        collected_asks.c.provider.in_(sa.bindparam("providers", expanding=True)),
+        collected_asks.c.batch_id.is_(None),
+        sa.or_(
+            asks.c.id.is_(None),
+            sa.not_(status_in(asks.c.status, _WAITING)),
+            sa.and_(
+                collected_asks.c.response.is_(None),
+                collected_asks.c.until <= now(),
+                collected_asks.c.token.is_not(None),
+            ),
+        ),
+    )
+    .limit(_MOST)
+)
+_STILL_LEFT = sa.select(collected_asks.c.token, collected_asks.c.usage, collected_asks.c.until).where(
+    *_place, collected_asks.c.batch_id.is_(None)
+)
+
+Kept = AskRecord | Literal["again", "discarded", "unknown"]
+
+
+class ProviderBatchResults(RecordPart):
+    """Takes the results of batches, one call at a time, under the lock of its run."""
+
+    def keep_response(self, batch_id: str, run_id: str, ask_id: str, response: Json, usage: Usage) -> Kept:
+        """Keep the response to a call of the batch, and let its ask be claimed; that ask.
+
+        `discarded` where its ask no longer waits: then only the usage is counted. `unknown` where the batch has no such
+        call without a response, as when its result was taken before.
+        """
+        with suppress(NotFoundError), self._locked(run_id) as transaction:
+            if not (found := _of_batch(transaction, batch_id, ask_id)):
+                return "unknown"
+            ask = transaction.ask(ask_id)
+            at_it = ask is not None and ask.status == AskStatus.LEASED
+            late = at_it and found[0][1] <= transaction.now  # its model is being called directly
+            if ask is None or transaction.run.ended or late or not (at_it or ask.status == AskStatus.RUNNABLE):
+                _count_unused(transaction, ask, usage)
+                return "discarded"
+            given = {"new_response": response, "new_usage": settled_json(usage)}
+            driver.run(transaction.connection, _ANSWER, [_of(ask) | given])
+            if not at_it:
+                _let_go_on(transaction, ask)
+            return ask
+        return "unknown"
+
+    def put_back(self, batch_id: str, run_id: str, ask_id: str, error: str, *, most_tries: int) -> Kept:
+        """Collect a call `again` that its batch did not answer; `discarded` where its ask no longer waits.
+
+        After `most_tries` batches its model is called directly: the ask is given then, for a permit.
+        """
+        with suppress(NotFoundError), self._locked(run_id) as transaction:
+            if not (found := _of_batch(transaction, batch_id, ask_id)):
+                return "unknown"
+            ask = transaction.ask(ask_id)
+            if ask is None or transaction.run.ended or ask.status != AskStatus.RUNNABLE:
+                _release(transaction, ask, found[0][0])
+                _forget(transaction, ask_id)
+                return "discarded"
+            token, until, tries = found[0]
+            given = _of(ask) | {"new_error": error, "at": transaction.now}
+            if tries + 1 < most_tries and until > transaction.now:
+                driver.run(transaction.connection, _AGAIN, [given])
+                return "again"
+            _release(transaction, ask, token)
+            driver.run(transaction.connection, _LIVE, [given])
+            _let_go_on(transaction, ask)
+            return ask
+        return "unknown"
+
+    def clear_collected(self, providers: Sequence[str]) -> int:
+        """Release what is reserved for calls that no batch will answer, and forget those of no use; how many."""
+        if not providers:
+            return 0
+        with self._database.read() as connection:
+            left = connection.execute(_LEFT, {"providers": list(providers)}).all()
+        for run_id, ask_id in left:
+            with suppress(NotFoundError), self._lock_run(run_id, skip_locked=True) as transaction:
+                if transaction is not None:
+                    _clear(transaction, ask_id)
+        return len(left)
+
+
+def _of(ask: AskRecord) -> Json:
+    return {"of_run": ask.run_id, "of_ask": ask.id}
+
+
+def _of_batch(transaction: RunTransaction, batch_id: str, ask_id: str) -> driver.Rows:
+    given = {"of_run": transaction.run.id, "of_ask": ask_id, "of_batch": batch_id}
+    return driver.fetch(transaction.connection, _IN_BATCH, given)
+
+
+def _let_go_on(transaction: RunTransaction, ask: AskRecord) -> None:
+    driver.run(transaction.connection, _DUE_NOW, [_of(ask) | {"at": transaction.now}])
+
+
+def _count_unused(transaction: RunTransaction, ask: AskRecord | None, usage: Usage) -> None:
+    """Count the usage of a response that no one needs, and forget the call."""
+    if ask is None:
+        return
+    count(transaction, ask, ask.token, None, [CallUsage(usage=usage, collected=True)])
+    if not transaction.run.ended:
+        transaction.event(UsageSettled(usage=usage), ask.place)
+
+
+def _release(transaction: RunTransaction, ask: AskRecord | None, token: int | None) -> None:
+    if ask is not None and token is not None:
+        release_reservations(transaction, ask, token)
+
+
+def _forget(transaction: RunTransaction, ask_id: str) -> None:
+    given = {"of_run": transaction.run.id, "of_ask": ask_id}
+    driver.run(transaction.connection, sa.delete(collected_asks).where(*_place), [given])
+
+
+def _clear(transaction: RunTransaction, ask_id: str) -> None:
+    rows = driver.fetch(transaction.connection, _STILL_LEFT, {"of_run": transaction.run.id, "of_ask": ask_id})
+    if not rows:
+        return
+    token, usage, until = rows[0]
+    ask = transaction.ask(ask_id)
+    waits = ask is not None and ask.status in _WAITING
+    if ask is not None and usage is not None and not waits:
+        _count_unused(transaction, ask, read_usage(usage))
+    elif usage is None and (not waits or until <= transaction.now):
+        _release(transaction, ask, token)
+        if ask is not None and waits:
+            given = _of(ask) | {"new_error": None, "at": until}
+            driver.run(transaction.connection, _LIVE, [given])
+        else:
+            _forget(transaction, ask_id)

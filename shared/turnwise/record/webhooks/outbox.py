@@ -1,0 +1,177 @@
+"""The outbox: what coordinators take of it, send, and note.
+
+A delivery that is taken becomes due again when the lease of whoever sends it is over. So it is sent at least once,
+whoever dies; and it is noted only by whoever took it last.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from turnwise.record.database.columns import now, word
+from turnwise.record.database.rows import RUN, field_names, run_of
+from turnwise.record.database.schema import documents, events, runs
+from turnwise.record.database.webhook_tables import webhook_deliveries as table
+from turnwise.record.database.webhook_tables import webhooks
+from turnwise.record.runs.part import RecordPart
+from turnwise.record.runs.records import EventRecord, Json
+from turnwise.record.upkeep.gauges import Backlog
+from turnwise.record.webhooks.deliveries import DELIVERY, delivery_of
+from turnwise.record.webhooks.records import Attempted, DueDelivery, Parcel
+from turnwise.record.webhooks.writing import disable
+
+# Due deliveries that are looked at to find some for receivers that are free.
+_LOOK = 200
+_PENDING = table.c.state == word("pending")
+_MINE = (table.c.id == sa.bindparam("of_id"), table.c.attempts == sa.bindparam("of_attempt"), _PENDING)
+_EVENT = tuple(events.c[name] for name in ("run_id", "seq", "type", "at", "path", "turn", "try_no", "ask_id", "data"))
+_PARCEL = (
+    sa.select(
+        *DELIVERY,
+        webhooks.c.url,
+        webhooks.c.secret,
+        sa.case((webhooks.c.previous_until > now(), webhooks.c.previous_secret)),
+        now(),
+        *_EVENT,
+        documents.c.body,
+        *RUN,
+    )
+    .select_from(table)
+    .join(webhooks, webhooks.c.id == table.c.webhook_id)
+    .outerjoin(runs, runs.c.id == table.c.run_id)
+    .outerjoin(events, sa.and_(events.c.run_id == table.c.run_id, events.c.seq == table.c.seq))
+    .outerjoin(documents, sa.and_(documents.c.run_id == events.c.run_id, documents.c.id == events.c.document_id))
+    .where(table.c.id == sa.bindparam("of_id"), table.c.attempts == sa.bindparam("of_attempt"), _PENDING)
+)
+_KEEP_BODY = (
+    sa.update(table)
+    .where(table.c.id == sa.bindparam("of_id"))
+    .values(body=sa.func.coalesce(table.c.body, sa.bindparam("made")))
+    .returning(table.c.body)
+)
+_NOTE = {name: sa.bindparam(f"new_{name}", type_=table.c[name].type) for name in ("status_code", "response", "error")}
+_DELIVERED = sa.update(table).where(*_MINE).values(**_NOTE, state="delivered", due_at=None, ended_at=now())
+_AGAIN = sa.update(table).where(*_MINE).values(**_NOTE, due_at=now() + sa.bindparam("wait", type_=sa.Double))
+_GIVEN_UP = sa.update(table).where(*_MINE).values(**_NOTE, state="parked", due_at=None, ended_at=now())
+
+
+class Outbox(RecordPart):
+    """Hands out what is due to be sent, and notes what became of it."""
+
+    def take_deliveries(self, limit: int, lease: float, busy: Collection[str], share: int) -> list[DueDelivery]:
+        """Take at most `limit` deliveries for `lease` seconds, the longest due first.
+
+        At most `share` go to one origin, and none to those that are `busy`.
+        """
+        with self._database.read() as connection:
+            rows = connection.execute(_due(len(busy) > 0), {"busy": list(busy)} if busy else {}).all()
+        if not rows:
+            return []
+        taken: Counter[str] = Counter()
+        chosen: dict[str, tuple[str, str]] = {}
+        for id, webhook_id, origin in rows:
+            if len(chosen) < limit and taken[origin] < share:
+                taken[origin] += 1
+                chosen[id] = (webhook_id, origin)
+        free = sa.select(table.c.id).where(table.c.id.in_(list(chosen)), _PENDING, table.c.due_at <= now())
+        take = (
+            sa.update(table)
+            .where(table.c.id.in_(free.with_for_update(skip_locked=True)))
+            .values(attempts=table.c.attempts + 1, attempted_at=now(), due_at=now() + lease)
+            .returning(table.c.id, table.c.attempts)
+        )
+        with self._database.begin() as connection:
+            return [
+                DueDelivery(id=id, webhook_id=chosen[id][0], origin=chosen[id][1], attempt=attempt)
+                for id, attempt in connection.execute(take).all()
+            ]
+
+    def parcel(self, due: DueDelivery) -> Parcel | None:
+        """All that is needed to send a delivery; None if it is no longer the taker's, or its receiver is gone."""
+        with self._database.read() as connection:
+            row = connection.execute(_PARCEL, {"of_id": due.id, "of_attempt": due.attempt}).first()
+        if row is None:
+            return None
+        delivery, rest = delivery_of(row[: len(DELIVERY)]), row[len(DELIVERY) :]
+        (url, secret, previous, at), found = rest[:4], rest[4:]
+        event, document, run = found[: len(_EVENT)], found[len(_EVENT)], found[len(_EVENT) + 1 :]
+        return Parcel(
+            delivery=delivery,
+            url=url,
+            secrets=(secret,) if previous is None else (secret, previous),
+            run=None if run[0] is None else run_of(run),
+            event=None if event[0] is None else _event(event, document),
+            now=at,
+        )
+
+    def keep_body(self, due: DueDelivery, body: str) -> str:
+        """Keep the body of a delivery as it is first sent, and return it, or the one that was kept before."""
+        with self._database.begin() as connection:
+            kept: str | None = connection.execute(_KEEP_BODY, {"of_id": due.id, "made": body}).scalar()
+        return body if kept is None else kept
+
+    def note_attempt(self, due: DueDelivery, found: Attempted, wait: float | None) -> bool:
+        """Note what became of an attempt; False if another has taken the delivery meanwhile.
+
+        One that failed is due again after `wait` seconds; with None it is parked. A receiver that is `gone` is
+        disabled, and all that waits for it is parked.
+        """
+        given = {"of_id": due.id, "of_attempt": due.attempt, "new_status_code": found.status_code}
+        given |= {"new_response": found.response, "new_error": found.error}
+        again = not found.delivered and not found.gone and wait is not None
+        statement = _DELIVERED if found.delivered else _AGAIN if again else _GIVEN_UP
+        with self._database.begin() as connection:
+            noted = connection.execute(statement, given | ({"wait": wait} if again else {})).rowcount == 1
+            if noted and found.gone:
+                disable(connection, due.webhook_id, "gone", "the receiver is gone: it answered 410 to another delivery")
+        return noted
+
+    def forget_deliveries(self, age: float, limit: int) -> int:
+        """Delete deliveries that were delivered or parked so many seconds ago, at most `limit`; how many.
+
+        And those that were due so long ago: their receiver was taken away while the event was written.
+        """
+        ended = sa.select(table.c.id).where(table.c.ended_at.is_not(None), table.c.ended_at <= now() - age)
+        left = sa.select(table.c.id).where(_PENDING, table.c.due_at <= now() - age)
+        old = sa.union_all(ended, left).limit(limit)
+        with self._database.begin() as connection:
+            return connection.execute(sa.delete(table).where(table.c.id.in_(old))).rowcount
+
+
+def _event(row: Sequence[Any], document: Json | None) -> EventRecord:
+    return EventRecord(**dict(zip(field_names(_EVENT), row, strict=True)), document=document)
+
+
+@cache
+def _due(any_busy: bool) -> sa.Select[str, str, str]:
+    found = (
+        sa.select(table.c.id, table.c.webhook_id, webhooks.c.origin)
+        .join(webhooks, webhooks.c.id == table.c.webhook_id)
+        .where(_PENDING, table.c.due_at <= now(), webhooks.c.disabled_at.is_(None))
+        .order_by(table.c.due_at)
+        .limit(_LOOK)
+    )
+    return found.where(webhooks.c.origin.not_in(sa.bindparam("busy", expanding=True))) if any_busy else found
+
+
+_LINES = {
+    state: sa.select(sa.func.count(), now() - sa.func.min(since)).where(table.c.state == word(state))
+    for state, since in (("pending", table.c.since), ("parked", table.c.ended_at))
+}
+
+
+class OutboxLines(RecordPart):
+    """Counts what waits in the outbox; reads without locks."""
+
+    def webhook_lines(self) -> dict[str, Backlog]:
+        """Deliveries that are pending, and those that are parked: how many, and since when the first of them is."""
+        with self._database.read() as connection:
+            found = {state: connection.execute(statement).one() for state, statement in _LINES.items()}
+        return {
+            state: Backlog(length=length, oldest_age=max(age or 0.0, 0.0)) for state, (length, age) in found.items()
+        }

@@ -1,0 +1,209 @@
+"""The list of runs: live, filtered, searched, endless, and changed in bulk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.console.conftest import Opening
+from tests.console.guarded import sign_in
+from tests.console.world import Shop
+from tests.e2e.waiting import until
+from tests.support.access_parts import ALL, OPERATOR, OWNER, world
+from tests.support.gateway_parts import Served, served
+
+MANY = 230
+
+
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A gateway with no one behind it: its runs stay queued until a test ends them."""
+    with served(tmp_path_factory.mktemp("idle")) as made:
+        yield made
+
+
+def rows(page: Page) -> Locator:
+    """The runs in sight."""
+    return page.get_by_role("table", name="Runs").get_by_role("row").filter(has=page.get_by_role("link"))
+
+
+def hash_of(page: Page) -> str:
+    return page.url.partition("#")[2]
+
+
+def test_filters_are_kept_in_the_address(opened: Opening, desk: Shop) -> None:
+    page = opened(desk.url)
+    page.get_by_label("Status").select_option("failed")
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page)).to_contain_text("cannot read")
+    page.get_by_label("Task").select_option("support")
+    page.get_by_title("Only runs with the tag picture").click()
+    assert hash_of(page) == "/?status=failed&task=support&tag=picture"
+
+    page.reload()
+    expect(page.get_by_label("Status")).to_have_value("failed")
+    expect(page.get_by_role("textbox", name="Tag", exact=True)).to_have_value("picture")
+    expect(rows(page)).to_have_count(1)
+    page.get_by_label("Created").select_option("1h")
+    expect(rows(page)).to_have_count(1)
+    page.get_by_label("Created").select_option("between")
+    page.get_by_label("Created after").fill("2020-01-01T00:00")
+    page.get_by_label("Created before").fill("2020-01-02T00:00")
+    expect(page.get_by_text("No run matches")).to_be_visible()
+    page.get_by_role("button", name="Clear the filters").click()
+
+    expect(page.get_by_text("How do I descale the kettle?").first).to_be_visible()
+    assert hash_of(page) == "/"
+
+
+def test_a_search_finds_messages_and_ids(opened: Opening, desk: Shop) -> None:
+    page = opened(desk.url)
+    page.get_by_role("heading", name="Runs", level=1).wait_for()
+    page.keyboard.press("/")
+    page.keyboard.type("DESCALE the")
+    expect(rows(page)).to_have_count(1)
+    assert hash_of(page) == "/?q=DESCALE+the"
+    page.get_by_role("searchbox").fill(desk.runs["parked"])
+
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page)).to_contain_text("both lamps are broken")
+
+
+def test_a_row_says_why_a_run_waits_and_why_one_failed(opened: Opening, desk: Shop) -> None:
+    page = opened(f"{desk.url}/#/runs?status=waiting")
+
+    question = rows(page).filter(has_text="the kettle leaks")
+    expect(question).to_contain_text("A human has to answer the question of the task Desk/Billing")
+    expect(question).not_to_contain_text("turnwise answer")
+    expect(rows(page).filter(has_text="both lamps are broken")).to_contain_text("is parked")
+    expect(rows(page).filter(has_text="Is the kettle safe?")).to_contain_text("Too little is left")
+
+
+def test_runs_appear_and_change_by_themselves(opened: Opening, idle: Served) -> None:
+    page = opened(idle.base_url)
+    expect(page.get_by_text("No runs yet").or_(rows(page)).first).to_be_visible()
+    run = idle.submit(message="a new one")
+    row = rows(page).filter(has_text="a new one")
+    expect(row).to_contain_text("Queued")
+    idle.finish(run, "all is said")
+
+    expect(row).to_contain_text("Completed")
+    expect(row).to_contain_text("all is said")
+
+
+def test_a_long_list_is_loaded_and_drawn_as_far_as_it_is_looked_at(opened: Opening, idle: Served) -> None:
+    batch = [{"task": "desk", "message": f"number {number}", "tags": ["many"]} for number in range(MANY)]
+    assert idle.http.post("/v1/batches", json={"runs": batch}).status_code == 202
+    page = opened(f"{idle.base_url}/#/runs?tag=many")
+    expect(page.get_by_text("The newest 30")).to_be_visible()
+    assert rows(page).count() < 40
+    table = page.get_by_role("table", name="Runs")
+    table.focus()
+
+    def at_the_end() -> bool:
+        page.keyboard.press("End")
+        return page.get_by_text(f"All {MANY} runs").count() == 1
+
+    until(at_the_end, "all runs to be loaded")
+    page.keyboard.press("End")
+    expect(rows(page).filter(has_text=re.compile(r"number 0(?!\d)"))).to_be_visible()
+    assert rows(page).count() < 40
+    assert table.get_attribute("aria-rowcount") == str(MANY + 1)
+    # A new run comes to the top, and what was loaded stays.
+    idle.submit(message="one more", tags=["many"])
+    expect(page.get_by_text(f"All {MANY + 1} runs")).to_be_visible()
+
+
+def test_runs_are_chosen_by_keyboard_and_cancelled_together(opened: Opening, idle: Served) -> None:
+    runs = [idle.submit(message=f"chosen {number}", tags=["keys"]) for number in range(3)]
+    page = opened(f"{idle.base_url}/#/runs?tag=keys")
+    expect(rows(page)).to_have_count(3)
+    for key in ("j", "x", "j", "j", "k", "x"):
+        page.keyboard.press(key)
+    expect(page.get_by_text("2 runs chosen")).to_be_visible()
+    page.get_by_role("region", name="Chosen runs").get_by_role("button", name="Cancel").click()
+    page.get_by_role("dialog", name="Cancel 2 runs?").get_by_role("button", name="Cancel 2 runs").click()
+    expect(page.get_by_text("2 runs cancelled.")).to_be_visible()
+
+    asked = [idle.http.get(f"/v1/runs/{run}").json()["cancel_requested_at"] is not None for run in runs]
+    assert asked == [False, True, True]
+    expect(page.get_by_role("region", name="Chosen runs")).to_have_count(0)
+
+
+def test_all_that_match_are_cancelled_also_those_not_loaded(opened: Opening, idle: Served) -> None:
+    batch = [{"task": "desk", "message": f"bulk {number}", "tags": ["bulk"]} for number in range(120)]
+    ids = idle.http.post("/v1/batches", json={"runs": batch}).json()["runs"]
+    page = opened(f"{idle.base_url}/#/runs?tag=bulk")
+    expect(page.get_by_text("The newest 30")).to_be_visible()
+    page.get_by_label("Choose all loaded runs").check()
+    page.get_by_role("button", name="Choose all that match the filters").click()
+    page.get_by_role("region", name="Chosen runs").get_by_role("button", name="Cancel").click()
+    dialog = page.get_by_role("dialog", name="Cancel 120 runs?")
+    expect(dialog).to_contain_text("tag bulk")
+    dialog.get_by_role("button", name="Cancel 120 runs").click()
+    expect(page.get_by_text("120 runs cancelled.")).to_be_visible()
+
+    assert idle.http.get(f"/v1/runs/{ids[0]['id']}").json()["cancel_requested_at"] is not None
+
+
+def test_a_failed_run_is_retried_and_a_refusal_is_told(opened: Opening, desk: Shop) -> None:
+    desk.submit("again", "support", "An unreadable one", tags=["again"])
+    desk.reaches("again", lambda run: run.status == "failed")
+    page = opened(f"{desk.url}/#/runs?tag=again")
+    before = desk.client.run(desk.runs["again"]).last_event
+    page.get_by_label(f"Choose {desk.runs['again']}").check()
+    bar = page.get_by_role("region", name="Chosen runs")
+    expect(bar.get_by_role("button", name="Cancel")).to_be_disabled()
+    bar.get_by_role("button", name="Retry").click()
+    page.get_by_role("button", name="Retry 1 run").click()
+    expect(page.get_by_text("1 run retried.")).to_be_visible()
+
+    desk.reaches("again", lambda run: run.status == "failed" and run.last_event > before)
+    page.route(
+        "**/retry", lambda route: route.fulfill(status=409, json={"code": "not_failed", "detail": "it has gone on"})
+    )
+    page.get_by_label(f"Choose {desk.runs['again']}").check()
+    bar.get_by_role("button", name="Retry").click()
+    page.get_by_role("button", name="Retry 1 run").click()
+    expect(page.get_by_text("1 refused: it has gone on")).to_be_visible()
+
+
+def test_an_operator_sees_the_outlines_of_another_tenant(opened: Opening, tmp_path: Path) -> None:
+    with world(tmp_path) as here:
+        page = opened(f"{here.gateway.base_url}/#/runs")
+        sign_in(page, here.key(OPERATOR, *ALL)[1])
+        tenant = page.get_by_label("Tenant", exact=True)
+        tenant.fill(OWNER)
+        with page.expect_response("**/v1/runs?*"):
+            pass  # the list is drawn again, and the text stays
+        expect(tenant).to_have_value(OWNER)
+        tenant.press("Enter")
+
+        expect(page).to_have_url(f"{here.gateway.base_url}/#/runs?tenant={OWNER}")
+        table = page.get_by_role("table", name="Outlines of runs")
+        expect(table.get_by_role("row").filter(has_text=here.owned["ended"])).to_contain_text("Completed")
+        expect(table.get_by_role("link")).to_have_count(0)
+        expect(page.get_by_role("searchbox")).to_have_count(0)
+        page.get_by_label("Status", exact=True).select_option("Completed")
+        expect(table.get_by_role("row")).to_have_count(2)
+
+        page.get_by_role("button", name="Clear all").click()
+        expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
+
+
+def test_the_runs_of_a_batch_are_listed_by_its_id(opened: Opening, idle: Served) -> None:
+    runs = [{"task": "desk", "message": f"of the batch {no}"} for no in range(2)]
+    batch = idle.http.post("/v1/batches", json={"runs": runs}).json()
+    idle.submit(message="of no batch")
+
+    page = opened(idle.base_url)
+    box = page.get_by_role("textbox", name="Batch", exact=True)
+    box.fill(batch["id"])
+    box.press("Enter")
+
+    expect(rows(page)).to_have_count(2)
+    expect(rows(page).first).to_contain_text("of the batch 1")
+    assert hash_of(page) == f"/?batch={batch['id']}"

@@ -1,0 +1,204 @@
+"""Calls that wait for a batch of their provider, and the batches, on every database."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.support.store_parts import asked_run, new_queue, new_worker
+
+from turnwise.base.ids import new_id
+from turnwise.base.waits import ProviderBatchWait
+from turnwise.models.budget.budget import Amount
+from turnwise.models.budget.call import Granted, ModelCall
+from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS
+from turnwise.record.database.provider_batch_tables import collected_asks
+from turnwise.record.provider_batches.batches import ProviderBatch
+from turnwise.record.runs.outcomes import CallUsage, CollectedRequest, Deferral, Reply
+from turnwise.record.runs.records import Claim, Usage
+from turnwise.record.states import RunStatus
+from turnwise.record.store import Store
+
+ANSWER: dict[str, Any] = {"choices": [{"message": {"content": "hello"}}]}
+USAGE = Usage(prompt_tokens=10, completion_tokens=2, cost=Decimal("0.25"), model="m")
+CALL = ModelCall(
+    model="m", prompt=lambda: 10, price=lambda i, o: Amount(prompt_tokens=i, output_tokens=o, cost=Decimal(1))
+)
+
+
+class Waiting:
+    """Runs whose calls are collected for a provider of the test's own, and a worker."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.provider, self.queue = store, new_id("provider"), new_queue()
+        self.me = new_worker(store, self.queue)
+
+    def claim(self) -> Claim:
+        claim = self.store.worker.claim(self.queue, self.me)
+        assert claim is not None
+        return claim
+
+    def collected(self, seconds: float = 3_600.0, **run: Any) -> Claim:
+        """An ask whose call was collected, with what was reserved for it."""
+        asked_run(self.store, self.queue, run={"max_cost": Decimal(5)} | run)
+        claim = self.claim()
+        assert isinstance(self.store.worker.reserve(claim, 1, CALL, NO_SCOPE_LIMITS), Granted)
+        until = self.store.worker.now() + seconds
+        request = CollectedRequest(provider=self.provider, model="m", body={"n": 1}, until=until, call_no=1)
+        waiting_for = ProviderBatchWait(model="m")
+        assert self.store.worker.defer(claim, Deferral(seconds=seconds, waiting_for=waiting_for, collect=request))
+        return claim
+
+    def opened(self, most: int = 1, seconds: float = 600.0) -> ProviderBatch | None:
+        return self.store.worker.provider_batches.open_batch([self.provider], most, seconds, self.me, 60.0)
+
+    def due(self, holder: str | None = None) -> ProviderBatch | None:
+        return self.store.worker.provider_batches.due_batch([self.provider], holder or self.me, 60.0)
+
+    def batch(self) -> ProviderBatch:
+        batch = self.opened()
+        assert batch is not None
+        return batch
+
+    def kept(self, batch: ProviderBatch, claim: Claim) -> Any:
+        return self.store.worker.provider_batches.keep_response(batch.id, claim.ask.run_id, claim.ask.id, ANSWER, USAGE)
+
+    def put_back(self, batch: ProviderBatch, claim: Claim, most_tries: int = 2) -> Any:
+        place = (batch.id, claim.ask.run_id, claim.ask.id)
+        return self.store.worker.provider_batches.put_back(*place, "no", most_tries=most_tries)
+
+    def held(self, claim: Claim) -> Decimal:
+        return self.store.inspector.run(claim.ask.run_id).reserved_cost
+
+    def rows(self) -> int:
+        with self.store.database.read() as connection:
+            mine = collected_asks.c.provider == self.provider
+            return connection.execute(sa.select(sa.func.count()).where(mine)).scalar_one()
+
+
+@pytest.fixture
+def waiting(store: Store) -> Waiting:
+    return Waiting(store)
+
+
+def test_a_collected_call_waits_keeps_its_reservation_and_is_answered_once(waiting: Waiting, store: Store) -> None:
+    claim = waiting.collected()
+    assert waiting.held(claim) == 1
+    assert store.inspector.run(claim.ask.run_id).status == "waiting"
+    assert store.worker.claim(waiting.queue, waiting.me) is None
+    assert waiting.provider in store.worker.provider_batches.batching_providers()
+
+    batch = waiting.batch()
+    assert [(call.run_id, call.request) for call in store.worker.provider_batches.batched_calls(batch.id)] == [
+        (claim.ask.run_id, {"n": 1})
+    ]
+    ask = waiting.kept(batch, claim)
+    assert ask.id == claim.ask.id
+    assert waiting.kept(batch, claim) == "unknown"
+
+    again = waiting.claim()
+    found = store.worker.collected(again)
+    assert found is not None and found.response == ANSWER
+    calls = (CallUsage(usage=USAGE, collected=True),)
+    assert store.worker.reply(again, Reply(kind="answer", usage=USAGE, calls=calls))
+    run = store.inspector.run(claim.ask.run_id)
+    assert (run.cost, run.calls, run.reserved_cost) == (Decimal("0.25"), 1, Decimal(0))
+    assert waiting.rows() == 0
+
+
+def test_an_answer_counts_once_however_many_use_it(waiting: Waiting, store: Store) -> None:
+    claim = waiting.collected()
+    batch = waiting.batch()
+    waiting.kept(batch, claim)
+    lost = waiting.claim()
+    assert store.worker.release(lost, "database_away")
+    again = waiting.claim()
+    late = Reply(kind="answer", usage=USAGE, calls=(CallUsage(usage=USAGE, collected=True),))
+    assert store.worker.reply(again, late)
+    assert not store.worker.reply(lost, late)
+    assert store.inspector.run(claim.ask.run_id).calls == 1
+
+
+def test_a_batch_is_made_of_so_many_calls_or_of_old_ones(waiting: Waiting, store: Store) -> None:
+    claims = [waiting.collected() for _ in range(3)]
+    assert waiting.opened(most=4) is None
+    batch = waiting.opened(most=2)
+    assert batch is not None and len(store.worker.provider_batches.batched_calls(batch.id)) == 2
+    assert waiting.opened(most=2) is None
+    old = waiting.opened(most=2, seconds=0.0)
+    assert old is not None
+    assert [call.run_id for call in store.worker.provider_batches.batched_calls(old.id)] == [claims[2].ask.run_id]
+
+
+def test_a_batch_belongs_to_one_worker_until_that_dies(waiting: Waiting, store: Store) -> None:
+    waiting.collected()
+    batch = waiting.batch()
+    other = new_worker(store, waiting.queue)
+    assert waiting.due(other) is None
+    store.process.retire_worker(waiting.me)
+    taken = waiting.due(other)
+    assert taken is not None and (taken.id, taken.remote_id) == (batch.id, None)
+    # The first was only slow: what it has submitted is not what counts.
+    assert not store.worker.provider_batches.note_submitted(batch.id, waiting.me, "remote_1", "file_1", 0.0)
+    assert store.worker.provider_batches.note_submitted(batch.id, other, "remote_2", "file_2", 0.0)
+    found = waiting.due(other)
+    assert found is not None and found.remote_id == "remote_2"
+    store.worker.provider_batches.look_again(batch.id, other, 600.0)
+    assert waiting.due(other) is None
+
+
+def test_what_a_batch_did_not_answer_is_collected_again_and_then_called_directly(
+    waiting: Waiting, store: Store
+) -> None:
+    claim = waiting.collected()
+    assert waiting.put_back(waiting.batch(), claim) == "again"
+    assert waiting.held(claim) == 1
+    ask = waiting.put_back(waiting.batch(), claim)
+    assert ask.id == claim.ask.id
+    assert waiting.held(claim) == 0
+    again = waiting.claim()
+    found = store.worker.collected(again)
+    assert found is not None and found.response is None and found.until <= store.worker.now()
+    assert waiting.opened(seconds=0.0) is None
+
+
+def test_an_answer_for_an_ask_that_no_longer_waits_is_only_counted(waiting: Waiting, store: Store) -> None:
+    claim = waiting.collected()
+    batch = waiting.batch()
+    with store.coordinator.locked(claim.ask.run_id) as transaction:
+        transaction.finish(RunStatus.CANCELLED, "KILL")
+    assert not store.worker.provider_batches.batched_calls(batch.id)[0].wanted
+    assert waiting.kept(batch, claim) == "discarded"
+    run = store.inspector.run(claim.ask.run_id)
+    assert (run.cost, run.calls, run.reserved_cost) == (Decimal("0.25"), 1, Decimal(0))
+    store.worker.provider_batches.close_batch(batch.id)
+    assert waiting.provider not in store.worker.provider_batches.batching_providers()
+
+
+def test_what_no_batch_has_is_released_when_its_time_is_over_or_its_run_has_ended(
+    waiting: Waiting, store: Store
+) -> None:
+    ended, waits, late = waiting.collected(), waiting.collected(), waiting.collected(seconds=0.0)
+    with store.coordinator.locked(ended.ask.run_id) as transaction:
+        transaction.finish(RunStatus.CANCELLED, "KILL")
+    assert store.worker.provider_batches.clear_collected([waiting.provider]) == 2
+    assert [waiting.held(claim) for claim in (ended, late, waits)] == [0, 0, 1]
+    assert store.worker.provider_batches.clear_collected([waiting.provider]) == 0
+    assert waiting.rows() == 2
+
+
+def test_a_reservation_outlives_the_worker_that_made_it(waiting: Waiting, store: Store) -> None:
+    claim = waiting.collected()
+    store.process.retire_worker(waiting.me)
+    store.coordinator.settle_orphans()
+    assert waiting.held(claim) == 1
+
+
+def test_results_of_a_run_that_was_deleted_are_of_no_use(waiting: Waiting) -> None:
+    claim = waiting.collected()
+    batch = waiting.batch()
+    gone = new_id("run")
+    assert waiting.store.worker.provider_batches.keep_response(batch.id, gone, claim.ask.id, ANSWER, USAGE) == "unknown"
+    assert waiting.store.worker.provider_batches.put_back(batch.id, gone, claim.ask.id, "no", most_tries=1) == "unknown"

@@ -1,0 +1,203 @@
+"""`turnwise batch` against an embedded server: interrupted, killed, continued, stopped by its budget, retried."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from tests.e2e.waiting import until
+from tests.support.cli import Terminal, terminal
+
+from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, OpenAIGPTConfig, Task
+from turnwise.cli.embedded import EmbeddedServer
+from turnwise.client import Client
+from turnwise.processes.settings import load_settings
+from turnwise.testing.fake_llm.server import FakeLLMServer
+
+__all__ = ["terminal"]
+
+BROKEN, OPEN = threading.Event(), threading.Event()
+
+
+def _answer(text: str) -> str:
+    OPEN.wait(60)
+    if BROKEN.is_set() and "odd" in text:
+        raise RuntimeError("the model is broken")
+    return f"DONE {text[:20]}"
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[FakeLLMServer]:
+    with FakeLLMServer([{"reply": "DONE ok"}]) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, models: FakeLLMServer) -> Iterator[EmbeddedServer]:
+    app = App("batches")
+    model = MockLMConfig(response_fn=_answer)
+    app.task(name="echo")(lambda: Task(ChatAgent(ChatAgentConfig(name="echo", llm=model)), interactive=False))
+    url = f"sqlite:///{tmp_path_factory.mktemp('batch-command') / 'runs.db'}"
+    paid = OpenAIGPTConfig(api_base=models.base_url, api_key=SecretStr("k"), max_output_tokens=10)
+    app.task(name="paid")(lambda: Task(ChatAgent(ChatAgentConfig(name="paid", llm=paid)), interactive=False))
+    soon: dict[str, Any] = {"provider_batch_seconds": 0.2, "provider_batch_poll_seconds": 0.2}
+    with EmbeddedServer(load_settings(database_url=url, bind="127.0.0.1:0", **soon), app) as made:
+        yield made
+
+
+@pytest.fixture
+def client(server: EmbeddedServer) -> Iterator[Client]:
+    OPEN.set()
+    BROKEN.clear()
+    with Client(server.url) as made:
+        yield made
+    OPEN.set()
+
+
+def written(path: Path, items: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(item) + "\n" for item in items))
+    return path
+
+
+def results(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_results_come_in_the_order_of_the_file(terminal: Terminal, client: Client, server: EmbeddedServer) -> None:
+    file = written(terminal.folder / "in.jsonl", ["a", {"message": "b", "id": "two", "tags": ["x"]}, "c"])
+
+    told = terminal.run("batch", "echo", str(file), "--url", server.url)
+
+    lines = [json.loads(line) for line in told.splitlines()]
+    told_of = [(line["line"], line["id"], line["result"]) for line in lines]
+    assert told_of == [(1, None, "a"), (2, "two", "b"), (3, None, "c")]
+    assert client.run(lines[1]["run"]).tags == ["x"]
+    summary = json.loads(terminal.run("batch", "echo", str(file), "--json", "--url", server.url))
+    assert (summary["status"], summary["name"], summary["counts"]["completed"]) == ("completed", "in", 3)
+    again = json.loads(terminal.run("batch", "echo", str(file), "--json", "--name", "other", "--url", server.url))
+    assert again["id"] != summary["id"]
+
+
+def test_a_command_that_is_killed_in_the_middle_is_continued_by_the_same_command(
+    terminal: Terminal, client: Client, server: EmbeddedServer
+) -> None:
+    # Of several parts, each with a few items.
+    texts = [f"{no} " + "x" * 60_000 for no in range(40)]
+    file, output = written(terminal.folder / "killed.jsonl", texts), terminal.folder / "out.jsonl"
+    command = ["batch", "echo", str(file), "-o", str(output), "--concurrency", "4", "--url", server.url]
+    OPEN.clear()
+    program = [sys.executable, "-m", "turnwise.cli.main", *command]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TURNWISE_")}
+    with subprocess.Popen(program, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        batch_id = said.removeprefix("The batch is ").strip().removesuffix(".")
+        until(lambda: client.batch(batch_id).total > 0, "a part to be there")
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert not output.exists()
+
+    OPEN.set()
+    terminal.run(*command)
+
+    batch = client.batch(batch_id)
+    assert (batch.status, batch.total, batch.counts.completed, batch.usage.calls) == ("completed", 40, 40, 40)
+    assert [line["result"] for line in results(output)] == [f"{text}"[:20].strip() for text in texts]
+
+
+def test_the_end_is_told_by_the_exit_code_and_what_failed_is_retried(
+    terminal: Terminal, client: Client, server: EmbeddedServer
+) -> None:
+    BROKEN.set()
+    file, output = written(terminal.folder / "odd.jsonl", ["odd", "even"]), terminal.folder / "out.jsonl"
+    command = ["batch", "echo", str(file), "-o", str(output), "--url", server.url]
+
+    assert "1 completed, 1 failed" in terminal.run(*command, code=1)
+    assert [line["status"] for line in results(output)] == ["failed", "completed"]
+    assert "1 completed, 1 failed" in terminal.run(*command, code=1)
+
+    BROKEN.clear()
+    terminal.run(*command, "--retry-failed")
+    assert [line["result"] for line in results(output)] == ["odd", "even"]
+
+
+def test_a_budget_ends_with_3_and_is_raised_with_the_retry(
+    terminal: Terminal, client: Client, server: EmbeddedServer
+) -> None:
+    file = written(terminal.folder / "paid.jsonl", ["first", "second", "third"])
+    command = ["batch", "paid", str(file), "-o", str(terminal.folder / "out.jsonl"), "--url", server.url]
+
+    told = terminal.run(*command, "--max-tokens", "1", code=3)
+    assert "stopped" in told and "The limit of tokens was reached." in told
+    assert "add --retry-failed" in terminal.refused(*command, "--max-tokens", "1000000")
+
+    terminal.run(*command, "--max-tokens", "1000000", "--retry-failed")
+    assert {line["status"] for line in results(terminal.folder / "out.jsonl")} == {"completed"}
+
+
+def test_nothing_is_submitted_of_a_file_with_a_wrong_line(
+    terminal: Terminal, client: Client, server: EmbeddedServer
+) -> None:
+    before = client.batches(limit=1).items
+    file = terminal.folder / "wrong.jsonl"
+    file.write_text('"a"\n{"message"\n')
+
+    assert "wrong.jsonl, line 2: it is not JSON" in terminal.refused("batch", "echo", str(file), "--url", server.url)
+    assert "has no task 'nothing'" in terminal.refused(
+        "batch", "nothing", str(written(file, ["a"])), "--url", server.url
+    )
+    assert client.batches(limit=1).items == before
+
+
+def test_a_batch_is_sent_without_waiting_and_cancelled(
+    terminal: Terminal, client: Client, server: EmbeddedServer
+) -> None:
+    OPEN.clear()
+    file = written(terminal.folder / "held.jsonl", ["a", "b", "c"])
+    command = ["batch", "echo", str(file), "--concurrency", "1", "--json", "--url", server.url]
+
+    sent = json.loads(terminal.run(*command, "--no-wait"))
+    cancelled = json.loads(terminal.printed(*command, "--cancel", code=1))
+
+    assert (sent["status"], sent["total"], cancelled["id"]) == ("running", 3, sent["id"])
+    assert (cancelled["status"], cancelled["counts"]["not_started"]) == ("cancelled", 2)
+
+
+def test_items_can_wait_for_a_batch_of_their_provider_and_say_so_themselves(
+    terminal: Terminal, client: Client, server: EmbeddedServer, models: FakeLLMServer
+) -> None:
+    before = models.stats()
+    own = {"message": "at once", "limits": {"can_wait": 0, "turns": 3}}
+    file = written(terminal.folder / "patient.jsonl", ["first", own, {"message": "third", "limits": {"turns": 2}}])
+    command = ["batch", "paid", str(file), "-o", str(terminal.folder / "out.jsonl"), "--url", server.url]
+
+    terminal.run(*command, "--can-wait", "86400")
+
+    assert {line["status"] for line in results(terminal.folder / "out.jsonl")} == {"completed"}
+    after = models.stats()
+    assert (after["lines"] - before["lines"], after["requests"] - before["requests"]) == (2, 1)
+
+
+def test_batches_are_listed_and_shown(terminal: Terminal, client: Client, server: EmbeddedServer) -> None:
+    file = written(terminal.folder / "shown.jsonl", ["a", "b"])
+    terminal.run("batch", "echo", str(file), "--max-cost", "2", "-o", str(terminal.folder / "out"), "--url", server.url)
+    batch = client.batches(limit=1).items[0]
+
+    listed = terminal.printed("batches", "list", "--limit", "1", "--url", server.url, code=0)
+    shown = terminal.printed("batches", "show", batch.id, "--url", server.url, code=0)
+
+    assert batch.id in listed and "completed" in listed
+    assert "2 items: 2 completed" in shown and "0 of 2" in shown
+    assert (
+        json.loads(terminal.printed("batches", "show", batch.id, "--json", "--url", server.url, code=0))["id"]
+        == batch.id
+    )

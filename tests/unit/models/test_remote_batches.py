@@ -1,0 +1,77 @@
+"""The files of batches at a provider: none is left that no batch needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import httpx2
+import openai
+import pytest
+from pydantic import SecretStr
+
+from turnwise.errors import ModelRequestError, ModelUnavailableError
+from turnwise.models.openai.batches import RemoteBatches
+from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.models.openai.connections import client_over
+
+CONFIG = OpenAIGPTConfig(api_base="https://provider.example/v1", api_key=SecretStr("a key"))
+
+
+def file(id: str, name: str, created_at: int = 1_000_000) -> dict[str, object]:
+    whole = {"object": "file", "bytes": 1, "created_at": created_at, "purpose": "batch", "status": "processed"}
+    return {"id": id, "filename": name, **whole}
+
+
+def batches(asked: list[str], answers: Callable[[str], httpx2.Response]) -> RemoteBatches:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(f"{request.method} {request.url.path.removeprefix('/v1')}")
+        return answers(asked[-1])
+
+    @contextmanager
+    def connected(config: OpenAIGPTConfig) -> Iterator[openai.OpenAI]:
+        yield client_over(httpx2.MockTransport(answer), config)
+
+    return RemoteBatches(CONFIG, connected)
+
+
+def test_the_file_of_a_refused_batch_is_deleted() -> None:
+    def answers(to: str) -> httpx2.Response:
+        return httpx2.Response(400) if to == "POST /batches" else httpx2.Response(200, json=file("f1", "b.jsonl"))
+
+    asked: list[str] = []
+    with pytest.raises(ModelRequestError):
+        batches(asked, answers).submit("b", [("ask", {})])
+    assert asked == ["POST /files", "POST /batches", "DELETE /files/f1"]
+
+
+@pytest.mark.parametrize("status", [None, 503])
+def test_the_file_stays_whose_batch_may_have_been_made(status: int | None) -> None:
+    def answers(to: str) -> httpx2.Response:
+        if to != "POST /batches":
+            return httpx2.Response(200, json=file("f1", "b.jsonl"))
+        if status is None:
+            raise httpx2.ReadTimeout("no answer")
+        return httpx2.Response(status)
+
+    asked: list[str] = []
+    with pytest.raises(ModelUnavailableError):
+        batches(asked, answers).submit("b", [("ask", {})])
+    assert asked == ["POST /files", "POST /batches"]
+
+
+def test_files_are_deleted_by_their_name_and_no_older_ones_are_looked_for() -> None:
+    listed = [file("other", "c.jsonl"), file("mine", "b.jsonl"), file("old", "d.jsonl", 1), file("older", "b.jsonl", 1)]
+
+    def answers(to: str) -> httpx2.Response:
+        return httpx2.Response(200, json={"object": "list", "has_more": False, "data": listed})
+
+    asked: list[str] = []
+    batches(asked, answers).clear("b", made_at=1_000_000.0)
+    assert asked == ["GET /files", "DELETE /files/mine"]
+
+
+def test_a_provider_that_lists_no_files_is_left_alone() -> None:
+    asked: list[str] = []
+    batches(asked, lambda to: httpx2.Response(404)).clear("b", made_at=0.0)
+    assert asked == ["GET /files"]
