@@ -40,8 +40,13 @@ class Place:
     replace: Callable[[], object]
 
     def submit(self) -> str:
-        (self.folder / "log").unlink(missing_ok=True)
-        return str(self.client.submit("clerk", "go").id)
+        """Submit a run; its first turn begins once its id is known."""
+        accepted = self.folder / carrier.ACCEPTED
+        for file in (accepted, self.folder / "log"):
+            file.unlink(missing_ok=True)
+        run = str(self.client.submit("clerk", "go").id)
+        accepted.touch()
+        return run
 
     def finish(self, run: str) -> Transcript:
         """Answer the run's question and read what was said, once it has ended."""
@@ -77,7 +82,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         if request.param == "embedded":
             server = Embedded(folder, APP)
             try:
-                with Client(server.url, retries=20) as client:
+                with Client(server.url) as client:
                     yield Place(
                         client=client,
                         folder=folder,

@@ -119,6 +119,22 @@ def test_a_search_counts_its_matches_and_unfolds_them_one_by_one(page: Page) -> 
     expect(page.locator("#count")).to_be_empty()
 
 
+def test_enter_right_after_the_last_letter_goes_to_the_first_match(page: Page) -> None:
+    page.evaluate(
+        """() => {
+            const query = document.getElementById("query");
+            query.value = "heron";
+            query.dispatchEvent(new Event("input"));
+            query.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+            // Later than a search that was still to come.
+            return new Promise((done) => setTimeout(done, 50));
+        }"""
+    )
+
+    expect(page.locator("#count")).to_have_text("1 of 2 matches")
+    expect(page.locator("#m6 .body")).to_be_visible()
+
+
 def test_a_match_is_found_in_text_that_is_folded_and_may_hold_any_sign(page: Page) -> None:
     page.get_by_role("searchbox").fill("last line")
     expect(page.locator("#count")).to_have_text("1 match")

@@ -99,18 +99,25 @@ document.addEventListener("DOMContentLoaded", () => {
     count();
   }
 
-  let soon;
+  let soon = null;
+  function searchNow() {
+    clearTimeout(soon);
+    soon = null;
+    search();
+  }
   query.addEventListener("input", () => {
     clearTimeout(soon);
-    soon = setTimeout(search, messages.length > 500 ? 150 : 0);
+    soon = setTimeout(searchNow, messages.length > 500 ? 150 : 0);
   });
   query.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
       query.value = "";
-      search();
+      searchNow();
       query.blur();
     } else if (event.key === "Enter") {
       event.preventDefault();
+      // A search that came later would take back the step.
+      if (soon !== null) searchNow();
       go(event.shiftKey ? -1 : 1);
     }
   });
