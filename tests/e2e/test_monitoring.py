@@ -57,7 +57,7 @@ _UNMOVED = {
 }
 
 
-# What coordinators read of the record every 10 seconds.
+# Metrics that coordinators read from the record every 10 seconds.
 _READ_SELDOM = (
     "turnwise_runs_oldest_age_seconds",
     "turnwise_runs_waiting_oldest_age_seconds",

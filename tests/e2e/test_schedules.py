@@ -98,5 +98,5 @@ def test_ticks_come_once_and_webhooks_at_least_once_while_coordinators_are_kille
             sent[json.loads(request.body)["data"]["run"]].append(request)
         assert sorted(sent) == sorted(runs)
         assert all(len({(one.id, one.body) for one in of_run}) == 1 for of_run in sent.values())
-        # What the second one sent and could not note was sent again.
+        # A delivery that the second one sent and could not note was sent again.
         assert sum(one.id == under_way.id for one in receiver.received) >= 2

@@ -17,7 +17,7 @@ from tests.support.issuer import Issuer, issuer
 from turnwise.record.tenants.caller import RUNS_READ, RUNS_WRITE
 
 NAME = "turnwise-sign-in"
-# What the console's own requests have, in a browser that serves it from here.
+# The headers of the console's own requests, in a browser that serves it from here.
 CONSOLE = {"X-Turnwise-Console": "1", "Sec-Fetch-Site": "same-origin"}
 SUBMISSION = {"task": "desk", "message": "hello"}
 

@@ -162,5 +162,5 @@ def test_tenants_that_both_have_much_to_do_get_the_same_number_of_answers(tmp_pa
         waiting = Counter(ask["tenant"] for ask in shop.asks() if ask["status"] == "runnable")
 
     assert all(waiting[tenant] for tenant in ("patient", "quick"))
-    # What four slices hold is owed to the other at most.
+    # The other is owed at most what four slices hold.
     assert answered["patient"] == pytest.approx(answered["quick"], rel=0.3), answered
