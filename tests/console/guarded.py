@@ -62,8 +62,8 @@ def plan(gateway: Served) -> None:
     """Schedules and webhooks of the operator's own tenant."""
     record = gateway.store.tenant("default")
     for name, timing in (
-        ("morning report", {"cron": "0 7 * * MON-FRI", "timezone": "Europe/Berlin"}),
-        ("stock check", {"every": 3_600.0}),
+        ("morning-report", {"cron": "0 7 * * MON-FRI", "timezone": "Europe/Berlin"}),
+        ("stock-check", {"every": 3_600.0}),
     ):
         record.schedules.create_schedule(name, terms(task="desk", **timing), "cli:ann")
     paused = record.schedules.create_schedule("newsletter", terms(task="desk", cron="30 9 1 * *"), "cli:ann")

@@ -17,6 +17,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page
 from tests.console.guarded import GuardedShop, at_the_door, guarded_shop, signed_in_at
 from tests.console.world import Shop, has_ended, shop
+from tests.e2e.waiting import until
 from tests.support.browser import chromium
 from tests.support.client_views import numbered
 
@@ -54,6 +55,17 @@ def compared(page: Page, here: Shop) -> None:
     page.get_by_text("The first difference", exact=True).wait_for()
 
 
+def batched(page: Page, here: Shop) -> None:
+    """The list of batches: one that is done but for failed items, and one with items that wait for a person."""
+    if "batch" not in here.runs:
+        looks = [f"Take a guess about order {number}, where is it?" for number in (4711, 4712, 4713)]
+        here.runs["batch"] = here.batch("Orders of May", *looks, *looks, "See the unreadable picture of order 4711")
+        until(lambda: here.client.batch(here.runs["batch"]).finished_at is not None, "the batch to end")
+        here.batch("Refunds of May", *looks, "I want a refund for order 4711", "I want a refund for order 4712")
+    page.goto(f"{here.url}/#/batches")
+    page.get_by_text("Orders of May").first.wait_for()
+
+
 SCENES: dict[str, Scene] = {
     "runs": at("/runs", "How do I descale the kettle?"),
     "run": at("/runs/{question}", "May I pay back"),
@@ -64,12 +76,13 @@ SCENES: dict[str, Scene] = {
     "tasks": at("/tasks", "concierge"),
     "task": at("/tasks/support", "find_order"),
     "overview": at("/overview?time=15m", "Queues"),
+    "batches": batched,
 }
 # Of a server that asks for keys.
 GUARDED: dict[str, Callable[[Page, GuardedShop], None]] = {
     "sign-in": at_the_door,
     "administration": signed_in_at("keys", "nightly report"),
-    "schedules": signed_in_at("schedules", "morning report"),
+    "schedules": signed_in_at("schedules", "morning-report"),
     "webhooks": signed_in_at("webhooks", "shop.example"),
     "budgets": signed_in_at("tenants/shop", "$0.30 left"),
 }

@@ -59,6 +59,15 @@ def test_dark_pages_have_enough_contrast_and_narrow_ones_fit(opened: Opening, de
     assert faults == [], "\n".join(faults)
 
 
+def test_the_selected_tab_is_in_sight_on_a_narrow_screen(opened: Opening, desk: Shop) -> None:
+    page = opened(f"{desk.url}/#/administration/audit", viewport={"width": 360, "height": 740})
+
+    expect(page.get_by_role("tab", name="Audit log")).to_be_in_viewport(ratio=1)
+
+    page.get_by_role("tab", name="Audit log").press("Home")
+    expect(page.get_by_role("tab", name="Keys")).to_be_in_viewport(ratio=1)
+
+
 def test_a_whole_conversation_and_an_answer_need_no_mouse(opened: Opening, desk: Shop) -> None:
     page = opened(desk.url)
     loaded(page)

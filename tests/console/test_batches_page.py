@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -23,20 +22,12 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
         yield made
 
 
-def opened_batch(here: Shop, name: str, *messages: str) -> str:
-    """A batch of the task support with these items, sealed."""
-    batch = here.client.open_batch("support", name=name, max_cost=Decimal(5))
-    here.client.add_batch_items(batch.id, 1, [{"message": text} for text in messages])
-    here.client.seal_batch(batch.id)
-    return batch.id
-
-
 def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
 def test_a_batch_is_followed_retried_read_out_and_cancelled(here: Shop, opened: Opening) -> None:
-    batch = opened_batch(here, "orders of May", _FAILS, _ASKS)
+    batch = here.batch("orders of May", _FAILS, _ASKS)
     page = opened(here.url)
     loaded(page)
     page.keyboard.press("g")
@@ -73,7 +64,7 @@ def test_a_batch_is_followed_retried_read_out_and_cancelled(here: Shop, opened: 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
 def test_pages_of_batches_are_for_everyone(here: Shop, opened: Opening, scheme: str, width: int) -> None:
-    batch = opened_batch(here, f"a list with a long name, looked at in the {scheme}", _ASKS, _FAILS)
+    batch = here.batch(f"a list with a long name, looked at in the {scheme}", _ASKS, _FAILS)
     look = {"viewport": {"width": width, "height": 740}, "color_scheme": scheme, "reduced_motion": "reduce"}
     page = opened(here.url, bypass_csp=True, **look)
     faults = []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +16,7 @@ from tests.support.path_proxy import PathProxy
 
 from turnwise_gateway import console
 from turnwise_gateway.console.files import console_files
-from turnwise_gateway.console.headers import CONTENT_SECURITY_POLICY
+from turnwise_gateway.console.headers import content_security_policy
 from turnwise_gateway.console.modules import FIRST, OTHERS
 
 TOKEN = "a-token"
@@ -45,13 +47,14 @@ def test_without_a_key_the_page_and_its_files_are_open_and_the_data_is_not(gatew
 
 def test_every_file_forbids_scripts_of_others_and_frames(gateway: Served) -> None:
     app = f"/console/{console_files().digest}/app.js"
-    for path in ("/", app):
+    policies = {"/": content_security_policy(console_files().script), app: content_security_policy()}
+    for path, policy in policies.items():
         headers = gateway.http.get(path).headers
-        assert headers["content-security-policy"] == CONTENT_SECURITY_POLICY
+        assert headers["content-security-policy"] == policy
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["x-frame-options"] == "DENY"
         assert headers["referrer-policy"] == "no-referrer"
-    assert "unsafe" not in CONTENT_SECURITY_POLICY
+        assert "unsafe" not in policy
 
 
 def test_the_page_is_asked_for_again_and_its_files_are_kept(gateway: Served) -> None:
@@ -86,10 +89,20 @@ def test_no_other_file_is_sent(gateway: Served, path: str) -> None:
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
-def test_no_script_or_style_stands_in_the_page_and_no_file_makes_markup_of_text() -> None:
+@pytest.mark.parametrize("root", ["", ROOT])
+def test_the_policy_names_the_one_script_in_the_page(root: str) -> None:
+    page = console_files().page_for(root, "none").body.decode()
+    [script] = re.findall(r"<script(?![^>]*src=)[^>]*>(.*?)</script>", page, re.DOTALL)
+
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert console_files().script == f"'sha256-{digest}'"
+
+
+def test_no_other_script_or_style_stands_in_the_page_and_no_file_makes_markup_of_text() -> None:
     page = console_files().page.body.decode()
 
-    assert not re.search(r"<script(?![^>]*src=)|<style|\sstyle=|\son\w+=", page)
+    assert len(re.findall(r"<script", page)) == 2
+    assert not re.search(r"<style|\sstyle=|\son\w+=", page)
     for path, file in console_files().others.items():
         if path.endswith(".js") and not path.startswith("vendor/") and path not in (FIRST, OTHERS):
             text = file.body.decode()

@@ -194,7 +194,7 @@ def test_an_inbox_of_more_than_a_page_is_read_to_its_end(opened: Opening, tmp_pa
     with served(tmp_path) as gateway:
         asked = [gateway.ask_human(gateway.submit(message=f"number {number}")) for number in range(130)]
         page = opened(f"{gateway.base_url}/#/inbox")
-        expect(page.get_by_text("130 wait")).to_be_visible()
+        expect(page.get_by_text("130 wait", exact=True)).to_be_visible()
         expect(page.locator("[data-item]")).to_have_count(100)
         page.get_by_role("button", name="Show more").click()
         expect(page.locator("[data-item]")).to_have_count(130)

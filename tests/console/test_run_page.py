@@ -210,6 +210,18 @@ def test_a_failed_run_says_what_to_do_and_is_retried_in_place(page: Page, run_de
     expect(page.get_by_role("article").last).to_contain_text("DONE It works again.")
 
 
+def test_a_run_that_is_retried_elsewhere_is_shown_as_it_goes_on(page: Page, run_desk: RunDesk) -> None:
+    failures.append(ScriptedFault(status=400, message="no such model"))
+    run_id = run_desk.run("broken")
+    show(page, run_desk, run_id)
+    status(page, "Failed")
+
+    run_desk.client.retry(run_id)
+
+    status(page, "Completed")
+    expect(page.get_by_role("article").last).to_contain_text("DONE It works again.")
+
+
 def test_a_fork_continues_with_an_edited_answer_and_is_compared_with_its_origin(page: Page, run_desk: RunDesk) -> None:
     run_id = run_desk.run("asker")
     run_desk.client.answer(run_id, "blue")

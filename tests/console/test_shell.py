@@ -114,7 +114,7 @@ def test_the_first_page_asks_for_few_files_and_for_each_answer_once(opened: Open
     page.get_by_text("How do I descale the kettle?").first.wait_for()
     page.get_by_role("link", name=re.compile("Inbox")).get_by_text("waiting").wait_for(state="attached")
 
-    assert [one for one in asked if one.endswith((".js", ".mjs", ".css"))] == ["start.js", "console.css", "console.js"]
+    assert [one for one in asked if one.endswith((".js", ".mjs", ".css"))] == ["console.css", "console.js"]
     # The list is asked for again after some seconds, and by then all others have been.
     data = [one for one in asked if one.startswith("/v1/")]
     assert data[:2] == ["/v1/sign-in", "/v1/runs?limit=30"]

@@ -41,6 +41,13 @@ class Shop:
         self.runs[name] = run.id
         return run.id
 
+    def batch(self, name: str, *messages: str) -> str:
+        """The id of a new batch of the task support with these items, sealed."""
+        batch = self.client.open_batch("support", name=name, max_cost=Decimal(5))
+        self.client.add_batch_items(batch.id, 1, [{"message": text} for text in messages])
+        self.client.seal_batch(batch.id)
+        return batch.id
+
     def reaches(self, name: str, is_there: Callable[[RunView], bool]) -> None:
         """Wait until the run of that name has come so far."""
         until(lambda: is_there(self.client.run(self.runs[name])), f"the run {name}")

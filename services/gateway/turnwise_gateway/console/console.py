@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 
 from turnwise.errors import NotFoundError
 from turnwise_gateway.console.files import ConsoleFile, console_files
-from turnwise_gateway.console.headers import ASK_AGAIN, FOR_EVER, SECURITY_HEADERS
+from turnwise_gateway.console.headers import ASK_AGAIN, FOR_EVER, SECURITY_HEADERS, content_security_policy
 from turnwise_gateway.http.root_path import public
 
 router = APIRouter(include_in_schema=False)
@@ -20,8 +20,11 @@ _METHODS = ["GET", "HEAD"]
 @router.api_route("/", methods=_METHODS)
 async def console_page(request: Request) -> Response:
     """The page; which one of the console it shows stands behind the `#` of the address."""
-    page = console_files().page_for(request.scope.get("root_path", ""), request.app.state.gateway.settings.auth)
-    return _sent(page, request.headers, ASK_AGAIN)
+    files = console_files()
+    page = files.page_for(request.scope.get("root_path", ""), request.app.state.gateway.settings.auth)
+    sent = _sent(page, request.headers, ASK_AGAIN)
+    sent.headers["Content-Security-Policy"] = content_security_policy(files.script)
+    return sent
 
 
 @router.api_route("/console/{digest}/{path:path}", methods=_METHODS)

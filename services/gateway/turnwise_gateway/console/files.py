@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import hashlib
 from collections.abc import Mapping
@@ -22,11 +23,14 @@ _TYPES = {
     ".json": "application/json",
     "": "text/plain; charset=utf-8",  # licences
 }
-# In the page, the place of the address under which all other files are.
+# In the page, the places of the script that begins, and of the address under which all other files are.
+_START = "{start}"
 _ASSETS = "{assets}"
 _AUTHENTICATION = "{authentication}"
+# It is part of the page: a request of its own would keep the first requests for data waiting.
+_STARTING = "start.js"
 # Scripts that are no modules.
-_CLASSIC = {"start.js", "api_docs.js", "vendor/uPlot.iife.min.js", "vendor/swagger-ui-bundle.js"}
+_CLASSIC = {"api_docs.js", "vendor/uPlot.iife.min.js", "vendor/swagger-ui-bundle.js"}
 # All styles are one file: these first, as the others build on them.
 _STYLES = "console.css"
 _BASIC_STYLES = [f"styles/{name}.css" for name in ("tokens", "base", "shell", "parts", "lists")]
@@ -52,11 +56,14 @@ class ConsoleFile:
 
 @dataclass(frozen=True)
 class ConsoleFiles:
-    """The page, and all other files by their paths; `digest` is one for all of these."""
+    """The page, and all other files by their paths; `digest` is one for all of these. `script` is the source expression
+    by which a Content-Security-Policy allows the script in the page.
+    """
 
     page: ConsoleFile
     others: Mapping[str, ConsoleFile]
     digest: str
+    script: str
 
     def page_for(self, root: str, authentication: str) -> ConsoleFile:
         """The page with the addresses of its files, below the path `root` of a proxy if there is one, and with the
@@ -80,12 +87,14 @@ def console_files() -> ConsoleFiles:
     }
     styles = {path: found.pop(path) for path in list(found) if path.startswith("styles/")}
     found[_STYLES] = _joined(styles)
+    start, page = found.pop(_STARTING), found.pop(_PAGE)
     scripts = {path: file.body.decode() for path, file in found.items() if _is_module(path)}
     for name, text in joined_modules(scripts).items():
         found[name] = ConsoleFile(text.encode(), _TYPES[".js"])
-    page = found.pop(_PAGE)
+    page = ConsoleFile(page.body.replace(_START.encode(), start.body), page.media_type)
     digest = hashlib.sha256("\n".join(f"{path} {file.digest}" for path, file in sorted(found.items())).encode())
-    return ConsoleFiles(page, found, digest.hexdigest()[:16])
+    script = f"'sha256-{base64.b64encode(hashlib.sha256(start.body).digest()).decode()}'"
+    return ConsoleFiles(page, found, digest.hexdigest()[:16], script)
 
 
 def _joined(styles: Mapping[str, ConsoleFile]) -> ConsoleFile:

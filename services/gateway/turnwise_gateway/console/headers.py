@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-# Preact and uPlot set styles through the CSSOM, which `style-src` does not forbid.
-CONTENT_SECURITY_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "connect-src 'self'",
-        "font-src 'self'",
-        "base-uri 'none'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
+
+def content_security_policy(*scripts: str) -> str:
+    """Return the policy of a page: scripts of this server, and those in the page that `scripts` allows, each as
+    `'sha256-…'`. Preact and uPlot set styles through the CSSOM, which `style-src` does not forbid.
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            " ".join(("script-src 'self'", *scripts)),
+            "style-src 'self'",
+            "img-src 'self' data:",
+            "connect-src 'self'",
+            "font-src 'self'",
+            "base-uri 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+        )
     )
-)
+
+
 SECURITY_HEADERS = {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Content-Security-Policy": content_security_policy(),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",

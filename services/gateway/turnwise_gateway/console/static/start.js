@@ -1,5 +1,5 @@
-// Runs before everything else: the first paint has the right colours, and the first requests are under way while the
-// console itself is still being loaded. `lib/begun.js` hands their answers on.
+// Stands in the page and runs before everything else: the first paint has the right colours, and the first requests are
+// under way while the console itself is still being loaded. `lib/begun.js` hands their answers on.
 (() => {
   let theme = null;
   let isKnown = false;
@@ -11,8 +11,8 @@
   }
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 
-  // This file is at <root>/console/<digest>/start.js.
-  const here = document.currentScript.src;
+  // All files are at <root>/console/<digest>/.
+  const here = new URL(`${document.currentScript.dataset.assets}/`, location.href);
   const isOpen = document.documentElement.dataset.authentication === "none";
   const begun = (globalThis.turnwiseBegun = { at: performance.now(), answers: new Map() });
   const begin = (path) => {

@@ -1,4 +1,4 @@
-import { html, useId, useRef } from "../lib/preact.js";
+import { html, useEffect, useId, useRef } from "../lib/preact.js";
 
 // Tabs: `tabs` are `[{id, title, count?, render()}]`; arrow keys, Home and End move between them.
 export function Tabs({ tabs, selected, onSelect, label }) {
@@ -6,6 +6,12 @@ export function Tabs({ tabs, selected, onSelect, label }) {
   const list = useRef(null);
   const at = Math.max(0, tabs.findIndex((tab) => tab.id === selected));
   const shown = tabs[at];
+  // On a narrow screen the list scrolls; the selected tab is not to be out of sight.
+  useEffect(() => {
+    const frame = list.current.getBoundingClientRect();
+    const tab = list.current.children[at].getBoundingClientRect();
+    list.current.scrollLeft += tab.left + tab.width / 2 - (frame.left + frame.width / 2);
+  }, [at]);
   const move = (event) => {
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
     if (to === undefined) return;

@@ -45,7 +45,7 @@ export function WebhookDetail({ id }) {
   const replay = () => ask(`${path}/replay`, (answer) => `${answer.replayed} are sent again`, paged.reload);
   return html`
     <div class="toolbar"><p class="soft">Deliveries, newest first. One is tried for a day, then given up until someone has it sent again.</p>
-      <span class="row-actions">
+      <span class="toolbar-end">
         <button type="button" onClick=${paged.reload}>Refresh</button>
         <button type="button" onClick=${test}>Send a test</button>
         <button type="button" onClick=${replay}>Send all that were given up</button>

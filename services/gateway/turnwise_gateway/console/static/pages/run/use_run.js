@@ -13,6 +13,11 @@ export function isEnded(run) {
   return ENDED.has(run.status);
 }
 
+// Answers may come in another order than they were given in: the later state of the run stays.
+function newer(before, found) {
+  return before && before.id === found.id && before.last_event > found.last_event ? before : found;
+}
+
 // A run as it is now, and its conversation, followed while the page is shown: `{run, picture, error, stream, problem,
 // reload, changed}`. `stream` is `connecting`, `live`, `lost` or `ended`; `changed(run)` takes the answer of an action.
 export function useRun(runId) {
@@ -29,7 +34,7 @@ export function useRun(runId) {
   const refresh = useCallback(async () => {
     try {
       const found = await api.get(path);
-      setRun((before) => (before && before.id === found.id && before.last_event > found.last_event ? before : found));
+      setRun((before) => newer(before, found));
     } catch (failed) {
       if (!latest.current) setError(failed);
     }
@@ -63,8 +68,10 @@ export function useRun(runId) {
     };
     const onState = (state, problem = null) => {
       setStream({ state, problem });
+      if (state !== "ended") return;
+      setPicture(conversation.picture());
       // The last event came before the run's row could be asked for.
-      if (state === "ended") refresh();
+      refresh();
     };
 
     async function begin() {
@@ -77,7 +84,7 @@ export function useRun(runId) {
         if (stale) return;
         conversation = Conversation.of(transcript);
         setError(null);
-        setRun(found);
+        setRun((before) => newer(before, found));
         setPicture(conversation.picture());
         watch = watchRun(runId, { after: conversation.seq, onEvent, onState });
       } catch (failed) {
@@ -95,14 +102,17 @@ export function useRun(runId) {
     };
   }, [runId, life]);
 
-  const isOpen = run !== null && !isEnded(run);
-  useEffect(() => (isOpen ? poll(refresh, LOOK_SECONDS) : undefined), [isOpen, refresh]);
+  // Anyone may retry a failed run.
+  const mayChange = run !== null && (!isEnded(run) || run.status === "failed");
+  useEffect(() => (mayChange ? poll(refresh, LOOK_SECONDS) : undefined), [mayChange, refresh]);
 
   const reload = useCallback(() => setLife((number) => number + 1), []);
-  const changed = useCallback((now) => {
-    // A run that ended and continues has a new stream.
-    if (latest.current && isEnded(latest.current) && !isEnded(now)) setLife((number) => number + 1);
-    setRun((before) => ({ ...before, ...now }));
-  }, []);
+  // A run that was retried has events after those of the stream that ended.
+  const isBehind = stream.state === "ended" && !stream.problem && run !== null && picture !== null && run.last_event > picture.seq;
+  useEffect(() => {
+    if (isBehind) reload();
+  }, [isBehind, reload]);
+
+  const changed = useCallback((now) => setRun((before) => newer(before, { ...before, ...now })), []);
   return { run, picture, error, stream: stream.state, problem: stream.problem, reload, refresh, changed };
 }
