@@ -53,7 +53,7 @@ class Installation:
         port = free_port()
         env = self.environment(metrics_bind=f"127.0.0.1:{port}", **settings) | dict(also or {})
         log = self._folder / f"{arguments[0]}-{next(self._numbers)}.log"
-        process = Process(list(arguments), env, f"http://127.0.0.1:{port}", log)
+        process = Process(list(arguments), env, f"http://127.0.0.1:{port}", log, may_fork=False)
         self.processes.append(process)
         return process
 

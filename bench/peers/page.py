@@ -33,6 +33,8 @@ The figures are medians of the rounds, with the least and the greatest in bracke
 ratios. Where a target has several loops, the worst of them counts. A loop without a range was played in the first round
 alone: some contenders write gigabytes in it."""
 
+_MISSED = "[The time of a turn](turn-time.md) says where it goes, and what was tried for each figure that is missed."
+
 _RATES = """## Turns a second
 
 ![Turns a second of each contender](images/performance.png)"""
@@ -80,7 +82,7 @@ def written(findings: Findings) -> str:
     parts = [
         _INTRODUCTION,
         _circumstances(findings),
-        "## Targets\n\n" + _targets(findings),
+        "## Targets\n\n" + _targets(findings) + "\n\n" + _MISSED,
         _RATES + "\n\n" + _loops(findings, played, "rate"),
         _CPU + "\n\n" + _loops(findings, played, "cpu"),
         _AHEAD + "\n\n" + "\n".join(f"- {sentence}" for sentence in sentences(findings)),

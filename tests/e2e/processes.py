@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
@@ -34,16 +35,31 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 class Process:
-    """A `turnwise` command that runs; `url` is where its `/health/ready` and `/metrics` are."""
+    """A `turnwise` command that runs; `url` is where its `/health/ready` and `/metrics` are.
+
+    With `may_fork=False` it has imported nothing that it does not need, so its memory is that of a user's process.
+    """
 
     def __init__(
-        self, arguments: list[str], env: Mapping[str, str], url: str, log: Path, python: str = sys.executable
+        self,
+        arguments: list[str],
+        env: Mapping[str, str],
+        url: str,
+        log: Path,
+        python: str = sys.executable,
+        *,
+        may_fork: bool = True,
     ) -> None:
         self.name = " ".join(arguments)
         self.url = url
         self._log = log
         with log.open("ab") as output:
-            self._popen = _start(arguments, env, log.parent, output, python)
+            # One that has imported Turnwise already is forked where that makes no difference.
+            forked = may_fork and can_fork(python, env, log.parent)
+            start = ForkedProcess if forked else functools.partial(_started, python)
+            self._popen: subprocess.Popen[bytes] | ForkedProcess = start(
+                arguments, env=env, cwd=log.parent, output=output
+            )
 
     @property
     def pid(self) -> int:
@@ -127,12 +143,9 @@ def run_command(
     )
 
 
-def _start(
-    arguments: list[str], env: Mapping[str, str], cwd: Path, output: IO[bytes], python: str
-) -> subprocess.Popen[bytes] | ForkedProcess:
-    """A process that has imported Turnwise is forked where that makes no difference; else one is started."""
-    if can_fork(python, env, cwd):
-        return ForkedProcess(arguments, env=env, cwd=cwd, output=output)
+def _started(
+    python: str, arguments: list[str], *, env: Mapping[str, str], cwd: Path, output: IO[bytes]
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [python, *_COMMAND, *arguments],
         env=dict(env),
