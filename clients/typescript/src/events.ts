@@ -25,7 +25,7 @@ export interface EventsOptions {
   after?: number;
   /** Stream answers of models as well whose settings leave that open. */
   text?: boolean;
-  /** Seconds for which a gateway that has answered before may be away; 60 if left out. */
+  /** Seconds for which the gateway may be away; 60 if left out. */
   patience?: number;
   signal?: AbortSignal;
 }
@@ -49,7 +49,8 @@ export async function* readEvents(
   run: string,
   { after = 0, text = false, patience = 60, signal }: EventsOptions,
 ): AsyncGenerator<StreamItem, void, void> {
-  let [seq, connected, heard, pause] = [after, false, Date.now(), FIRST_PAUSE];
+  let [seq, pause] = [after, FIRST_PAUSE];
+  let failingSince: number | undefined;
   const isOver = async (): Promise<boolean> => {
     const path = { run_id: run };
     const now = await answered(
@@ -60,19 +61,19 @@ export async function* readEvents(
   for (;;) {
     try {
       for await (const item of oneConnection(connection, run, seq, text, signal)) {
-        connected = true;
-        [heard, pause] = [Date.now(), FIRST_PAUSE];
+        [failingSince, pause] = [undefined, FIRST_PAUSE];
         if (item.seq !== undefined) seq = item.seq;
         yield item;
         // A run that was retried has events behind the one that was its last.
         if (LAST.includes(item.type) && (await isOver())) return;
       }
-      connected = true;
+      failingSince = undefined;
       // Closed without the last event: the gateway is stopping, or there is none after the number given.
       if (await isOver()) return;
     } catch (error) {
       const passing = !(error instanceof ProblemError) || error.status >= 500;
-      if (signal?.aborted || !passing || !connected || Date.now() - heard > 1_000 * patience) throw error;
+      failingSince ??= Date.now();
+      if (signal?.aborted || !passing || Date.now() - failingSince >= 1_000 * patience) throw error;
     }
     await slept(pause, signal);
     pause = longer(pause);

@@ -24,15 +24,18 @@ _ITEM: TypeAdapter[StreamItem] = TypeAdapter(StreamItem)
 
 
 class EventReading:
-    """Events of one run in order, each once, from the one behind `after`; given up after `patience` seconds."""
+    """Events of one run in order, each once, from the one behind `after`.
+
+    Given up once no connection has succeeded for `patience` seconds, the first one included.
+    """
 
     def __init__(self, run_id: str, after: int, patience: float, *, text: bool) -> None:
         self.run_id = run_id
         self._seq = after
         self._patience = patience
         self._text = text
-        self._connected = False
-        self._heard = time.monotonic()
+        # Time of the first failure since the gateway last answered.
+        self._failing_since: float | None = None
         self._pause = _FIRST_PAUSE
 
     @property
@@ -47,12 +50,12 @@ class EventReading:
         }
 
     def connected(self) -> None:
-        """Note that the gateway sends events: from now on, a failure is an interruption."""
-        self._connected = True
+        """Note that the gateway answers."""
+        self._failing_since = None
 
     def take(self, data: str) -> StreamItem:
         """Return what came as an event."""
-        self._heard, self._pause = time.monotonic(), _FIRST_PAUSE
+        self._pause = _FIRST_PAUSE
         try:
             item = _ITEM.validate_python(json.loads(data))
         except (ValueError, ValidationError) as error:
@@ -75,8 +78,11 @@ class EventReading:
         return pause
 
     def after_failure(self, error: httpx2.TransportError | EnvironmentFault, base_url: str) -> float:
-        """Return the seconds until the next connection; raises `error` once nothing came for too long."""
-        if self._connected and time.monotonic() - self._heard <= self._patience:
+        """Return the seconds until the next connection; raises `error` once nothing answered for too long."""
+        now = time.monotonic()
+        if self._failing_since is None:
+            self._failing_since = now
+        if now - self._failing_since < self._patience:
             return self.next_pause()
         if isinstance(error, EnvironmentFault):
             raise error

@@ -155,6 +155,21 @@ def test_a_stream_after_the_last_event_of_an_ended_run_is_empty() -> None:
         assert list(client.events("run_1", after=7)) == []
 
 
+def test_a_gateway_that_restarts_before_the_first_connection_is_waited_for() -> None:
+    failures: list[Exception] = [httpx2.RemoteProtocolError("no response"), httpx2.ConnectError("refused")]
+
+    def serve(request: httpx2.Request) -> httpx2.Response:
+        if failures:
+            raise failures.pop(0)
+        if request.url.path.endswith("/events"):
+            content = sse({"seq": 1, "type": "run.completed"})
+            return httpx2.Response(200, headers={"Content-Type": "text/event-stream"}, content=content)
+        return httpx2.Response(200, json=run_json(finished_at="2026-01-01T00:00:00Z", last_event=1))
+
+    with client_of(serve) as client:
+        assert [event.seq for event in numbered(client.events("run_1"))] == [1]
+
+
 def test_a_stream_is_given_up_when_nothing_answers_for_too_long() -> None:
     calls = 0
 

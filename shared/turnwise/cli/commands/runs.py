@@ -112,6 +112,8 @@ def watch(run: RunArgument, as_json: JsonOption = False, url: UrlOption = DEFAUL
     from turnwise.cli.follow import follow
 
     with connect(url) as client:
+        # The events are waited for while nothing answers; a wrong address is told at once.
+        client.run(run)
         raise typer.Exit(follow(client, run, as_json=as_json))
 
 
