@@ -50,7 +50,11 @@ export async function* readEvents(
   { after = 0, text = false, patience = 60, signal }: EventsOptions,
 ): AsyncGenerator<StreamItem, void, void> {
   let [seq, pause] = [after, FIRST_PAUSE];
+  // Time of the first failure since the gateway last answered.
   let failingSince: number | undefined;
+  const connected = (): void => {
+    failingSince = undefined;
+  };
   const isOver = async (): Promise<boolean> => {
     const path = { run_id: run };
     const now = await answered(
@@ -60,14 +64,13 @@ export async function* readEvents(
   };
   for (;;) {
     try {
-      for await (const item of oneConnection(connection, run, seq, text, signal)) {
-        [failingSince, pause] = [undefined, FIRST_PAUSE];
+      for await (const item of oneConnection(connection, run, seq, text, signal, connected)) {
+        pause = FIRST_PAUSE;
         if (item.seq !== undefined) seq = item.seq;
         yield item;
         // A run that was retried has events behind the one that was its last.
         if (LAST.includes(item.type) && (await isOver())) return;
       }
-      failingSince = undefined;
       // Closed without the last event: the gateway is stopping, or there is none after the number given.
       if (await isOver()) return;
     } catch (error) {
@@ -86,6 +89,7 @@ async function* oneConnection(
   seq: number,
   text: boolean,
   signal: AbortSignal | undefined,
+  connected: () => void,
 ): AsyncGenerator<StreamItem, void, void> {
   const silence = new AbortController();
   const url = `${baseUrl}/v1/runs/${encodeURIComponent(run)}/events${text ? "?text=true" : ""}`;
@@ -108,6 +112,7 @@ async function* oneConnection(
   try {
     const response = await send(request);
     if (!response.ok || response.body === null) throw await problemOf(response);
+    connected();
     const events = response.body
       .pipeThrough(heard)
       .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)

@@ -57,6 +57,21 @@ test("events continue where a lost connection ended", async () => {
   assert.equal(items.at(-1)?.type, "run.completed");
 });
 
+test("a gateway that is away before the first connection is waited for", async () => {
+  let away = 1;
+  const restarting = createTurnwise(url, {
+    key,
+    retries: 0,
+    fetch: async (request) => {
+      if (request.url.endsWith("/events") && away-- > 0) throw new TypeError("the connection was refused");
+      return fetch(request);
+    },
+  });
+  const run = await submitted("shout it/out", "good evening");
+
+  assert.equal((await read(restarting.events(run.id))).at(-1)?.type, "run.completed");
+});
+
 test("a submission whose answer is lost is one run", async () => {
   let sent = 0;
   const losing = createTurnwise(url, {
@@ -81,7 +96,7 @@ test("without retries a failure is thrown at once", async () => {
   const once = createTurnwise("http://127.0.0.1:9", { retries: 0 });
 
   await assert.rejects(async () => once.GET("/v1/runs"), TypeError);
-  await assert.rejects(async () => read(once.events("run_1")), TypeError);
+  await assert.rejects(async () => read(once.events("run_1", { patience: 0 })), TypeError);
 });
 
 test("a refusal has a code and says what to do", async () => {
