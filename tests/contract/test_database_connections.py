@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ProgrammingError
 
+from turnwise.errors import DatabaseUnavailableError
 from turnwise.record.database.database import Database
 
 
@@ -57,3 +58,44 @@ def test_a_connection_on_which_reading_failed_is_not_used_again(postgres_url: st
     database.close()
 
     assert after != before
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("options", "limit"), [({}, "20s"), ({"options": "-c idle_in_transaction_session_timeout=7s"}, "7s")]
+)
+def test_a_transaction_may_rest_for_as_long_as_the_url_says_or_a_while(
+    postgres_url: str, options: dict[str, str], limit: str
+) -> None:
+    database = Database(make_url(postgres_url).update_query_dict(options).render_as_string(hide_password=False))
+
+    with database.begin() as connection:
+        told = connection.exec_driver_sql("SHOW idle_in_transaction_session_timeout").scalar_one()
+    database.close()
+
+    assert told == limit
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("by_driver", [True, False], ids=["by the driver", "by SQLAlchemy"])
+def test_a_transaction_that_rested_for_too_long_is_an_outage_for_its_process_and_blocks_no_other(
+    postgres_url: str, by_driver: bool
+) -> None:
+    limited = make_url(postgres_url).update_query_dict({"options": "-c idle_in_transaction_session_timeout=100ms"})
+    frozen = Database(limited.render_as_string(hide_password=False))
+    alive = Database(postgres_url)
+
+    with pytest.raises(DatabaseUnavailableError, match="idle-in-transaction"), frozen.begin() as connection:
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(77)")
+        with alive.begin() as other:  # waits for the lock until PostgreSQL takes it from the other
+            other.exec_driver_sql("SELECT pg_advisory_xact_lock(77)")
+        if by_driver:
+            driver = connection.connection.driver_connection
+            assert isinstance(driver, psycopg.Connection)
+            driver.execute("SELECT 1")
+        else:
+            connection.exec_driver_sql("SELECT 1")
+    with frozen.begin() as connection:
+        assert connection.exec_driver_sql("SELECT 1").scalar_one() == 1
+    frozen.close()
+    alive.close()

@@ -80,6 +80,11 @@ def tried(url: str, key: str) -> dict[str, int]:
     return {name: int(count) for name, count in re.findall(r"^\S+ (pass|fail|skipped) (\d+)$", said, re.MULTILINE)}
 
 
+def written() -> int:
+    """Return how many tests the client has."""
+    return sum(len(re.findall(r"^test\(", file.read_text(), re.MULTILINE)) for file in FOLDER.glob("tests/*.test.ts"))
+
+
 def run(*command: str, **environment: str) -> str:
     """Run a command in the client's folder and return what it printed; raises `RuntimeError` with that if it fails."""
     env = {**os.environ, "NO_COLOR": "1", **environment}

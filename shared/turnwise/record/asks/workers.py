@@ -40,21 +40,21 @@ class Incarnations(RecordPart):
 
     def beat(self, worker_id: str) -> bool:
         """Renew the lease; False if the incarnation was declared dead, so that what it holds is lost."""
-        with self._database.begin() as connection:
+        with self._database.statement() as connection:
             given = {"worker_id": worker_id, "lease": self._core.lease_seconds}
             return connection.execute(_BEAT, given).rowcount == 1
 
     def retire_worker(self, worker_id: str, state: str = "stopped") -> None:
         """End an incarnation in good order; what it still holds is taken over at the next sweep."""
-        with self._database.begin() as connection:
+        with self._database.statement() as connection:
             connection.execute(_RETIRE, {"worker_id": worker_id, "new_state": state})
 
     def note_deaf(self, worker_id: str, deaf: bool) -> None:
         """Keep with the worker whether it hears its broker, for those who look at the fleet."""
-        with self._database.begin() as connection:
+        with self._database.statement() as connection:
             connection.execute(_DEAF if deaf else _HEARS, {"worker_id": worker_id})
 
     def note_draining(self, worker_id: str) -> None:
         """Keep with the worker that it was told to end, for those who look at the fleet."""
-        with self._database.begin() as connection:
+        with self._database.statement() as connection:
             connection.execute(_DRAINS, {"worker_id": worker_id})

@@ -35,6 +35,12 @@ _LIVELY = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,  # milliseconds
 }
+# The other way round: PostgreSQL rolls back the transaction of a process that is frozen, or gone without a word, in the
+# middle of it, since its row locks would stop all sweepers. A limit that the server or the URL sets is kept.
+_LIMIT_IDLE = """
+    SELECT set_config('idle_in_transaction_session_timeout', '20s', false)
+    WHERE current_setting('idle_in_transaction_session_timeout') = '0'
+"""
 
 
 class Database:
@@ -75,8 +81,7 @@ class Database:
         self.pool = ConnectionPool(self.engine, pool_size if self.is_postgres else 2 * pool_size)
         self.writer = SQLiteWriter(self.pool, groups=synchronous == "FULL")  # of SQLite alone
         self._transaction = self.pool.transaction if self.is_postgres else self.writer.transaction
-        if not self.is_postgres:
-            event.listen(self.engine, "connect", self._prepare_sqlite)
+        event.listen(self.engine, "connect", _prepare_postgres if self.is_postgres else self._prepare_sqlite)
 
     @property
     def name(self) -> str:
@@ -276,6 +281,11 @@ def _parse(text: str) -> URL:
         f"TURNWISE_DATABASE_URL is {url.render_as_string(hide_password=True)!r}; expected a file, sqlite:///FILE, "
         "or postgresql://USER:PASSWORD@HOST/NAME"
     )
+
+
+def _prepare_postgres(connection: psycopg.Connection, _record: Any) -> None:
+    connection.execute(_LIMIT_IDLE, prepare=False)
+    connection.commit()
 
 
 def _sum_of_money(one: str, other: str) -> str:

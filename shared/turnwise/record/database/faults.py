@@ -16,7 +16,13 @@ from turnwise.record.database.connect_errors import connect_fault
 # What a statement may raise inside a transaction, where `begin` and `read` have not translated it yet.
 DATABASE_ERRORS: tuple[type[Exception], ...] = (exc.SQLAlchemyError, psycopg.Error, sqlite3.Error)
 # Statements of the hot path go to the driver without SQLAlchemy, and raise what it raises.
-_OF_DRIVERS = (psycopg.OperationalError, psycopg.InterfaceError, sqlite3.OperationalError, sqlite3.InterfaceError)
+_OF_DRIVERS = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.errors.IdleInTransactionSessionTimeout,
+    sqlite3.OperationalError,
+    sqlite3.InterfaceError,
+)
 # Numbers beyond what a column holds, half of a surrogate pair, JSON that is nested too deep to be written as text.
 _OF_VALUES = (psycopg.DataError, sqlite3.DataError, OverflowError, UnicodeError, RecursionError)
 # SQLSTATE class 54: a row, a statement or a value exceeds what the program can process.
