@@ -30,6 +30,20 @@ def rows(page: Page) -> Locator:
     return page.get_by_role("table", name="Runs").get_by_role("row").filter(has=page.get_by_role("link"))
 
 
+# Presses "j" right after the change that brings the rows of the tag, before the browser paints, and then "x".
+_PRESS_ONCE_DRAWN = """() => {
+    const drawn = new MutationObserver(() => {
+        const rows = [...document.querySelectorAll("main .virtual-row")];
+        if (!rows.length || !rows.every((row) => row.textContent.includes("drawn"))) return;
+        drawn.disconnect();
+        const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+        press("j");
+        setTimeout(press, 0, "x");
+    });
+    drawn.observe(document.querySelector("main"), { childList: true, subtree: true });
+}"""
+
+
 def expect_hash(page: Page, expected: str) -> None:
     """Wait for the address to end with this: a filter that is typed comes into it some time after the last letter."""
     expect(page).to_have_url(re.compile(f"#{re.escape(expected)}$"))
@@ -132,6 +146,16 @@ def test_runs_are_chosen_by_keyboard_and_cancelled_together(opened: Opening, idl
     asked = [idle.http.get(f"/v1/runs/{run}").json()["cancel_requested_at"] is not None for run in runs]
     assert asked == [False, True, True]
     expect(page.get_by_role("region", name="Chosen runs")).to_have_count(0)
+
+
+def test_keys_count_from_the_moment_that_the_list_is_drawn(opened: Opening, idle: Served) -> None:
+    for number in range(2):
+        idle.submit(message=f"drawn {number}", tags=["drawn"])
+    page = opened(idle.base_url)
+    page.evaluate(_PRESS_ONCE_DRAWN)
+    page.evaluate("location.hash = '#/runs?tag=drawn'")
+
+    expect(page.get_by_text("1 run chosen")).to_be_visible()
 
 
 def test_all_that_match_are_cancelled_also_those_not_loaded(opened: Opening, idle: Served) -> None:

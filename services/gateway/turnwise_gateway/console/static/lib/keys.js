@@ -1,5 +1,5 @@
 // Keyboard shortcuts. Each is registered with a sentence, and the dialog behind `?` lists what is registered now.
-import { useEffect } from "./preact.js";
+import { useLayoutEffect } from "./preact.js";
 
 const registered = new Set();
 const SEQUENCE_MS = 1500;
@@ -36,8 +36,9 @@ function pressed(event) {
 addEventListener("keydown", pressed);
 
 // Shortcuts while the component is shown: `[{keys: ["j", "ArrowDown"], does: "Next run", run}]`; "g r" is `g`, then `r`.
+// They are there as soon as the component is drawn, so that no key that follows is lost.
 export function useKeys(shortcuts, deps) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     for (const one of shortcuts) registered.add(one);
     return () => {
       for (const one of shortcuts) registered.delete(one);

@@ -7,12 +7,13 @@ export function useListKeys({ length, noun, onOpen, more = [] }) {
   const [active, setActive] = useState(null);
   // Keys may be pressed faster than effects run, so what they do is looked up as of the last render.
   const latest = useRef({});
-  latest.current = { active, onOpen, more };
+  latest.current = { active, length, onOpen, more };
   useEffect(() => {
     if (active !== null && active >= length) setActive(length ? length - 1 : null);
   }, [length]);
   const move = (step) => () => {
-    if (length) setActive((before) => (before === null ? 0 : Math.max(0, Math.min(length - 1, before + step))));
+    const last = latest.current.length - 1;
+    if (last >= 0) setActive((before) => (before === null ? 0 : Math.max(0, Math.min(last, before + step))));
   };
   const withActive = (doing) => () => latest.current.active !== null && doing(latest.current)(latest.current.active);
   useKeys(
@@ -22,7 +23,7 @@ export function useListKeys({ length, noun, onOpen, more = [] }) {
       { keys: ["Enter"], does: `Open the ${noun}`, run: withActive((now) => now.onOpen) },
       ...more.map((one, index) => ({ ...one, run: withActive((now) => now.more[index].run) })),
     ],
-    [length, more.map((one) => one.keys).join()],
+    [more.map((one) => one.keys).join()],
   );
   return [active, setActive];
 }
