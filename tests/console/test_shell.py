@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, Route, expect
 from tests.console.conftest import Faults, Opening
+from tests.console.runs_list import rows
 from tests.console.world import Shop
 
 
@@ -81,7 +82,7 @@ def test_an_address_of_no_page_says_so(page: Page) -> None:
 
 
 def test_a_server_that_does_not_answer_is_told_and_found_again(page: Page, desk: Shop, faults: Faults) -> None:
-    row = page.get_by_role("table", name="Runs").get_by_text("How do I descale the kettle?").first
+    row = rows(page).first
     row.wait_for()
     page.route("**/v1/**", lambda route: route.abort())
     expect(page.get_by_text("The server does not answer")).to_be_visible()
@@ -95,7 +96,7 @@ def test_a_server_that_does_not_answer_is_told_and_found_again(page: Page, desk:
 @pytest.mark.parametrize("width", [360, 719, 1280])
 def test_no_page_is_wider_than_the_window(opened: Opening, desk: Shop, width: int) -> None:
     page = opened(desk.url, viewport={"width": width, "height": 740})
-    page.get_by_text("How do I descale the kettle?").first.wait_for()
+    rows(page).first.wait_for()
 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -111,7 +112,7 @@ def test_the_first_page_asks_for_few_files_and_for_each_answer_once(opened: Open
         page.goto(desk.url)
     held[0].continue_()
     page.unroute("**/v1/sign-in")
-    page.get_by_text("How do I descale the kettle?").first.wait_for()
+    rows(page).first.wait_for()
     page.get_by_role("link", name=re.compile("Inbox")).get_by_text("waiting").wait_for(state="attached")
 
     assert [one for one in asked if one.endswith((".js", ".mjs", ".css"))] == ["console.css", "console.js"]
