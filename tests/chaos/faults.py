@@ -16,13 +16,17 @@ from tests.chaos.record import Record
 from tests.chaos.servers import Server
 from tests.support.tcp_proxy import TcpProxy
 
-Kind = Literal["kill", "database stop", "database crash", "broker stop", "broker crash", "cut", "half-open", "delay"]
+Kind = Literal[
+    "kill", "freeze", "database stop", "database crash", "broker stop", "broker crash", "cut", "half-open", "delay"
+]
 KILLS: tuple[Kind, ...] = ("kill",)
+FREEZES: tuple[Kind, ...] = ("freeze",)
 OUTAGES: tuple[Kind, ...] = ("database stop", "database crash", "broker stop", "broker crash")
 CONNECTIONS: tuple[Kind, ...] = ("cut", "half-open", "delay")
 # How often each comes, after each has come once.
 _WEIGHTS: dict[Kind, int] = {
     "kill": 8,
+    "freeze": 3,
     "database stop": 1,
     "database crash": 1,
     "broker stop": 1,
@@ -31,6 +35,9 @@ _WEIGHTS: dict[Kind, int] = {
     "half-open": 2,
     "delay": 2,
 }
+# Whom a freeze may hit. A handler that wakes when a person has told its outcome would make that untrue, so those who run
+# tools are left out: no lease can stop what is already outside.
+_FROZEN_ROLES = ("gateway", "coordinator", "llm")
 # How many of ten faults come before the one before is got over.
 _OVERLAPPING = 0.25
 # Seconds: the longest that is waited for the affected to go on, before the next fault.
@@ -80,6 +87,9 @@ def plan(seed: int, names: Sequence[str], lanes: int, kinds: Sequence[Kind]) -> 
 def _fault(chance: random.Random, kind: Kind, name: str, names: Sequence[str], lanes: int) -> Fault:
     if kind == "kill":
         target, seconds = name or chance.choice(names), chance.uniform(0, 1)
+    elif kind == "freeze":
+        target = chance.choice([one for one in names if one.startswith(_FROZEN_ROLES)])
+        seconds = chance.uniform(1, 9)  # a lease is 5 s
     elif kind in OUTAGES:
         target, seconds = "", chance.uniform(0.2, 3)
     else:
@@ -139,7 +149,7 @@ class Trouble:
                     return
                 if not fault.overlaps:
                     self._settle()
-                if fault.kind == "kill" and not self._fleet.await_role(fault.target):
+                if fault.kind in (*KILLS, *FREEZES) and not self._fleet.await_role(fault.target):
                     continue
                 self._tell(str(fault))
                 self.happened.append(self._carry_out(fault))
@@ -163,7 +173,9 @@ class Trouble:
         if fault.kind == "kill":
             self._fleet.kill(fault.target, fault.seconds)
             return Happened(fault=fault, began=began, over=began, affected=affected)
-        if fault.kind in OUTAGES:
+        if fault.kind == "freeze":
+            self._fleet.freeze(fault.target, lambda: self._stopping.wait(fault.seconds))
+        elif fault.kind in OUTAGES:
             which, how = fault.kind.split()
             self._restart(self._servers[which], how, fault.seconds)
         else:
@@ -172,7 +184,7 @@ class Trouble:
 
     def _affected(self, fault: Fault) -> Mapping[str, int]:
         try:
-            if fault.kind == "kill" and not fault.target.startswith(("gateway", "coordinator")):
+            if fault.kind in (*KILLS, *FREEZES) and not fault.target.startswith(("gateway", "coordinator")):
                 return self._record.held_by(self._fleet.pids()[fault.target])
             return {} if fault.target.startswith("gateway") else self._record.at_work()
         except psycopg.OperationalError:  # the database is away: what that held up is held up still

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.chaos.servers import Server
@@ -83,6 +84,16 @@ class Fleet:
             self._not_before[name] = time.monotonic() + away
             process.kill()
             return process.pid
+
+    def freeze(self, name: str, wait: Callable[[], object]) -> None:
+        """Let a process do nothing until `wait` returns; it does not know of it, and keeps all that it holds."""
+        with self._lock:
+            process = self.processes[name]
+        process.signal(signal.SIGSTOP)
+        try:
+            wait()
+        finally:
+            process.signal(signal.SIGCONT)
 
     def await_role(self, name: str) -> bool:
         """Wait until `name`, and all others of its role, can work; False if that takes too long.

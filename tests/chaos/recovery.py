@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.chaos.faults import CONNECTIONS, KILLS, OUTAGES, Happened
+from tests.chaos.faults import CONNECTIONS, FREEZES, KILLS, OUTAGES, Happened
 
 # What the record's own clean-up writes is no progress of the run.
 _NO_PROGRESS = ("ask.expired", "ask.released", "usage.reserved", "usage.settled")
@@ -68,6 +68,7 @@ def measure(happened: Sequence[Happened], events: Sequence[tuple[str, float, str
 
 _GROUPS = {
     "kill -9 of a process": KILLS,
+    "freeze of a process, from its end": FREEZES,
     "restart of a database or broker, from its first answer": OUTAGES,
     "spoilt connections, from their end": CONNECTIONS,
 }

@@ -38,7 +38,7 @@ class Setting:
     gap: float = 3.0
     pace: float = 1.0
     requests: int = 150
-    kinds: Sequence[faults.Kind] = (*faults.KILLS, *faults.OUTAGES, *faults.CONNECTIONS)
+    kinds: Sequence[faults.Kind] = (*faults.KILLS, *faults.FREEZES, *faults.OUTAGES, *faults.CONNECTIONS)
     sizes: Mapping[str, int] = field(default_factory=lambda: SIZES)
     settings: Mapping[str, str] = field(default_factory=dict)
 

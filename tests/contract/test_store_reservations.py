@@ -100,6 +100,18 @@ def test_what_is_put_aside_is_settled_with_what_was_used(store: Store) -> None:
     ]
 
 
+def test_the_reply_is_not_dated_before_the_reservation_where_the_claim_read_the_time_late(store: Store) -> None:
+    claim = claimed(store, max_tokens=1_000)
+    assert claim.known is not None
+    claim.known.time -= 0.5  # as if the answer that told it had taken half a second
+
+    reserved(store, claim)
+    assert store.worker.reply(claim, reply_of(used(1, 90, 30)))
+
+    times = [event.at for event in store.inspector.events(claim.run.id)]
+    assert times == sorted(times)
+
+
 def test_a_second_call_gets_what_the_first_left_and_a_third_nothing(store: Store) -> None:
     claim = claimed(store, max_tokens=700)
 

@@ -27,6 +27,7 @@ def _faults(broker: Broker) -> list[Fault]:
         _fault("database crash", seconds=0.5),
         _fault("half-open", "0 database", 1.0),
         _fault("cut", "1 broker"),
+        _fault("freeze", "llm-1", 6.0),
         _fault("kill", "coordinator-1"),
         _fault("kill", "gateway-1"),
     ]

@@ -76,9 +76,12 @@ class RecordPart:
                 transaction = None
                 yield None
             else:
-                run, time = run_of(rows[0]), time_of_run(*rows[0][-2:])
-                if known is None or not known.take() or known.run.revision != run.revision:
-                    known = KnownRun(run=run, time=time, read_at=self.clock.monotonic())
+                run, time, read_at = run_of(rows[0]), time_of_run(*rows[0][-2:]), self.clock.monotonic()
+                if known is not None and known.take() and known.run.revision == run.revision:
+                    # What follows is dated by its clock, which may be behind the time of this transaction's events.
+                    known.time, known.read_at = time, read_at
+                else:
+                    known = KnownRun(run=run, time=time, read_at=read_at)
                 transaction = RunTransaction(self._database, RunLock(connection), known, time)
                 yield transaction
                 transaction.flush()
