@@ -55,6 +55,6 @@ def _ahead(findings: Findings, own: str, peer: str, field: str) -> list[str] | N
         # Of CPU, less is better.
         pairs = [(theirs[number], ours[number]) for number in both]
         ratio = statistics.median(a / b if field == "rate" else b / a for a, b in pairs)
-        if ratio > 1:
+        if round(ratio, 2) > 1:
             told.append(f"{loop[0]:,} turns and {loop[1]} at once ({ratio:.2f} x)")
     return told if compared else None

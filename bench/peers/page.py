@@ -30,8 +30,9 @@ documentation recommends, and each tool call is durable by itself. In every roun
 database and broker of its own, warmed up and measured, in an order that chance decides.
 
 The figures are medians of the rounds, with the least and the greatest in brackets. A ratio is the median of the rounds'
-ratios. Where a target has several loops, the worst of them counts. A loop without a range was played in the first round
-alone: some contenders write gigabytes in it."""
+ratios. Where a target has several loops, the worst of them counts."""
+
+_PLAYED_ONCE = " A loop without a range was played in the first round alone: some contenders write gigabytes in it."
 
 _MISSED = "[The time of a turn](turn-time.md) says where it goes, and what was tried for each figure that is missed."
 
@@ -80,7 +81,7 @@ def written(findings: Findings) -> str:
     """Return the page."""
     played = [contender for contender in CONTENDERS if findings.of(contender.name)]
     parts = [
-        _INTRODUCTION,
+        _INTRODUCTION + (_PLAYED_ONCE if _has_loop_of_one_round(findings) else ""),
         _circumstances(findings),
         "## Targets\n\n" + _targets(findings) + "\n\n" + _MISSED,
         _RATES + "\n\n" + _loops(findings, played, "rate"),
@@ -103,6 +104,11 @@ def _circumstances(findings: Findings) -> str:
         servers,
     ]
     return " ".join(f"{part}." for part in about if part)
+
+
+def _has_loop_of_one_round(findings: Findings) -> bool:
+    rounds = [{s.round for c in CONTENDERS for s in findings.of(c.name, loop)} for loop in findings.loops()]
+    return findings.rounds > 1 and any(len(found) == 1 for found in rounds)
 
 
 def _targets(findings: Findings) -> str:

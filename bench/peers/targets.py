@@ -50,8 +50,10 @@ class Line:
 
     @property
     def shown(self) -> str:
-        """The median and the range, as they are printed."""
-        return median_and_range(self.values, self.target.unit)
+        """The median and the range, as they are printed: one that misses a bound does not look like the bound."""
+        bounds = [number(bound) for bound in (self.target.floor, self.target.aim) if bound is not None]
+        digits = 4 if self.median is not None and number(self.median) in bounds else 3
+        return median_and_range(self.values, self.target.unit, digits)
 
     @property
     def floor_shown(self) -> str:
@@ -83,17 +85,17 @@ class Line:
         return f"{'at most' if self.target.at_most else 'at least'} {number(bound)}{self.target.unit}"
 
 
-def number(value: float) -> str:
-    """Print a figure with as many digits as it deserves."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+def number(value: float, digits: int = 3) -> str:
+    """Print a figure: whole from 100 on, else with so many digits that count."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.{digits}g}"
 
 
-def median_and_range(values: Sequence[float], unit: str = "") -> str:
+def median_and_range(values: Sequence[float], unit: str = "", digits: int = 3) -> str:
     """Print `median (least to greatest)`, the median alone if there is one value, a dash if there is none."""
     if not values:
         return "–"
-    median = f"{number(statistics.median(values))}{unit}"
-    return median if len(values) == 1 else f"{median} ({number(min(values))} to {number(max(values))})"
+    median = f"{number(statistics.median(values), digits)}{unit}"
+    return median if len(values) == 1 else f"{median} ({number(min(values), digits)} to {number(max(values), digits)})"
 
 
 def judged(findings: Findings) -> list[Line]:

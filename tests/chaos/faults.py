@@ -35,8 +35,8 @@ _WEIGHTS: dict[Kind, int] = {
     "half-open": 2,
     "delay": 2,
 }
-# Whom a freeze may hit. A handler that wakes when a person has told its outcome would make that untrue, so those who run
-# tools are left out: no lease can stop what is already outside.
+# Whom a freeze may hit. Those who run tools are left out: a handler that wakes after a person has told its outcome
+# would make that untrue, and no lease can stop it.
 _FROZEN_ROLES = ("gateway", "coordinator", "llm")
 # How many of ten faults come before the one before is got over.
 _OVERLAPPING = 0.25

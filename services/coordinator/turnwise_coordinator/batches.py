@@ -21,7 +21,7 @@ class Batches:
     def __init__(self, record: CoordinatorRole, bus: Bus, settings: ServiceSettings, observers: Observer) -> None:
         self._record = record
         self._most = settings.tenant_max_unfinished_runs
-        self._expiry = settings.batch_expiry
+        self._expiry = settings.batch_expiry or None
         self._feeder = BatchFeeder(record, bus, observers, pinned=settings.pinned)
 
     def run_ended(self, run: RunRecord) -> None:

@@ -147,8 +147,8 @@ class ServiceSettings(BaseSettings):
     retention_statuses: list[Literal["completed", "failed", "cancelled"]] = Field(
         ["completed", "failed", "cancelled"], description="Which runs that is for."
     )
-    batch_expiry: float | None = Field(
-        604_800.0, gt=0, description="Seconds without new items after which an open batch is closed; none: never."
+    batch_expiry: float = Field(
+        604_800.0, ge=0, description="Seconds without new items after which an open batch is closed; 0: never."
     )
     audit_retention: float | None = Field(
         None, ge=0, description="Seconds after which coordinators delete a row of the audit log; none: rows are kept."
