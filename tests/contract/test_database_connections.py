@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import psycopg
 import pytest
 from sqlalchemy.engine import make_url
@@ -62,7 +64,7 @@ def test_a_connection_on_which_reading_failed_is_not_used_again(postgres_url: st
 
 @pytest.mark.postgres
 @pytest.mark.parametrize(
-    ("options", "limit"), [({}, "20s"), ({"options": "-c idle_in_transaction_session_timeout=7s"}, "7s")]
+    ("options", "limit"), [({}, "1min"), ({"options": "-c idle_in_transaction_session_timeout=7s"}, "7s")]
 )
 def test_a_transaction_may_rest_for_as_long_as_the_url_says_or_a_while(
     postgres_url: str, options: dict[str, str], limit: str
@@ -71,9 +73,34 @@ def test_a_transaction_may_rest_for_as_long_as_the_url_says_or_a_while(
 
     with database.begin() as connection:
         told = connection.exec_driver_sql("SHOW idle_in_transaction_session_timeout").scalar_one()
+        keepalive = connection.exec_driver_sql("SHOW tcp_keepalives_idle").scalar_one()
     database.close()
 
-    assert told == limit
+    assert (told, keepalive) == (limit, "10")
+
+
+@pytest.mark.postgres
+def test_many_rows_are_sent_one_by_one_so_that_the_limit_counts_between_them(postgres_url: str) -> None:
+    database, watching = Database(postgres_url), Database(postgres_url)
+    seen: list[tuple[str, str]] = []
+
+    def rows(process: int) -> Iterator[tuple[int]]:
+        for number in range(3):
+            yield (number,)
+            with watching.read() as other:
+                activity = f"SELECT state, left(query, 6) FROM pg_stat_activity WHERE pid = {process}"
+                seen.append(tuple(other.exec_driver_sql(activity).one()))
+
+    with database.begin() as connection:
+        connection.exec_driver_sql("CREATE TEMPORARY TABLE numbers (number integer)")
+        of_driver = connection.connection.driver_connection
+        assert isinstance(of_driver, psycopg.Connection)
+        of_driver.cursor().executemany("INSERT INTO numbers VALUES (%s)", rows(of_driver.info.backend_pid))
+        found = connection.exec_driver_sql("SELECT count(*) FROM numbers").scalar_one()
+    database.close()
+    watching.close()
+
+    assert (found, seen) == (3, [("idle in transaction", "INSERT")] * 3)
 
 
 @pytest.mark.postgres

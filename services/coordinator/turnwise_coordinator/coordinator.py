@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from turnwise.app import App
@@ -11,6 +12,7 @@ from turnwise.bus.base import Bus
 from turnwise.bus.routing import COORDINATOR_QUEUE
 from turnwise.errors import UnwritableError
 from turnwise.processes.settings import ServiceSettings
+from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.store import Store
 from turnwise.serving.bus_watch import Hearing
@@ -31,6 +33,9 @@ from turnwise_coordinator.sweeper import Sweeper
 from turnwise_coordinator.webhooks import Courier
 
 logger = logging.getLogger(__name__)
+
+# Gives the transaction of a run, or None where it does not wait for one.
+_Locked = Callable[[str], AbstractContextManager[RunTransaction | None]]
 
 
 class Coordinator:
@@ -93,10 +98,17 @@ class Coordinator:
         wakes a coordinator. Raises `NotFoundError` for an unknown run, `DatabaseUnavailableError` while the database
         is away (the sweeper comes back to it).
         """
+        moved = self._moved(run_id, self._record.locked)
+        assert moved is not None, "whoever waits for the lock gets it"
+        return moved
+
+    def _moved(self, run_id: str, locked: _Locked) -> Moved | None:
         with self._observers.around_move(run_id):
             began = self._record.clock.monotonic()
             try:
-                with self._record.locked(run_id) as tx:
+                with locked(run_id) as tx:
+                    if tx is None:
+                        return None
                     moved = self._mover.move(tx)
             except UnwritableError as error:
                 moved = self._end(run_id, error)
@@ -126,13 +138,16 @@ class Coordinator:
             self._batches.run_ended(moved.run)
         return moved
 
-    def _swept(self, run_id: str) -> Moved:
-        """`move`, because a sweep found that no one has; a message should have told of it, unless time alone did."""
+    def _swept(self, run_id: str) -> Moved | None:
+        """`move`, because a sweep found that no one has; a message should have told of it, unless time alone did.
+
+        None while another transaction has the run: the sweep has others to see to, and comes back.
+        """
         run = self._record.run(run_id)
         if run.move_due_at is not None and not is_held_for_newer(run):
             self.hearing.missed()
         self._incarnation.note_deaf(self.hearing.deaf_for() is not None)
-        return self.move(run_id)
+        return self._moved(run_id, self._record.locked_if_free)
 
     def _paused(self) -> bool:
         paused = self._is_paused()

@@ -10,7 +10,7 @@ from turnwise.base.clock import Thread
 from turnwise.base.ids import new_id
 from turnwise.bus.base import Bus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues, lane
-from turnwise.errors import EnvironmentFault, NotFoundError
+from turnwise.errors import BrokerUnavailableError, DatabaseUnavailableError, EnvironmentFault, NotFoundError
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.coordinator import CoordinatorRole
 from turnwise.serving.dispatcher import Dispatcher
@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 # How many permits a sweep gives to asks that wait for a provider.
 _IN_LINE = 100
+# After so many moves in a row that met no database, it is away.
+_AWAY = 2
 
 
 class Sweeper:
@@ -86,16 +88,53 @@ class Sweeper:
         self._courier.stop()
 
     def sweep(self) -> None:
-        """One pass; raises `EnvironmentFault` where database or broker are away."""
+        """One pass; raises `EnvironmentFault` where database or broker are away.
+
+        While the broker is away, every part that does not need it has its turn.
+        """
+        fault: BrokerUnavailableError | None = None
+        for part in (
+            self._take_over,
+            self._record.count_left_usage,
+            self._tell_let_go,
+            self._make_moves,
+            self._wake_forgotten,
+            self._batches.sweep,
+            self._retention.sweep,
+            self._samples.sweep,
+            self._courier.sweep,
+        ):
+            try:
+                part()
+            except BrokerUnavailableError as error:
+                fault = error
+        if fault is not None:
+            raise fault
+
+    def _take_over(self) -> None:
         taken = self._record.expire_leases()
         if taken:
             self._observers.leases_expired(taken)
             for ask in taken:
                 self._dispatcher.publish(permit(ask))
-        self._record.count_left_usage()
+
+    def _tell_let_go(self) -> None:
         tell_let_go(self._record, self._bus, pinned=self._version is not None)
+
+    def _make_moves(self) -> None:
+        failed = 0
         for run_id in () if self._paused() else self._record.due_moves(version=self._version):
-            self._make_move(run_id)
+            try:
+                self._make_move(run_id)
+                failed = 0
+            except DatabaseUnavailableError as error:
+                # It may be this run's alone: a rule of the application that takes longer than a transaction may rest.
+                failed += 1
+                if failed == _AWAY:
+                    raise
+                logger.warning("A move failed: %s", error, extra={"action": "move_failed", "run": run_id})
+
+    def _wake_forgotten(self) -> None:
         for queue in self._queues:
             if self._record.sweep_lease(lane(queue, self._version), self._holder, self._interval * 3):
                 waiting = self._bus.waiting(queue)
@@ -104,10 +143,6 @@ class Sweeper:
                 in_line = self._record.next_in_line(queue, _IN_LINE, version=self._version)[waiting:]
                 for ask in [*permits, *in_line]:
                     self._dispatcher.publish(permit(ask))
-        self._batches.sweep()
-        self._retention.sweep()
-        self._samples.sweep()
-        self._courier.sweep()
 
     def _make_move(self, run_id: str) -> None:
         try:

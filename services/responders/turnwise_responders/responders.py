@@ -48,6 +48,8 @@ logger = logging.getLogger(__name__)
 # Seconds between two tries to write while the database is away.
 _FIRST_PAUSE = 0.2
 _LAST_PAUSE = 2.0
+# Seconds. PostgreSQL gives up a transaction that rests for a minute, and a server that is gone is noticed within 25 s.
+_LONGEST_MOVE = 40.0
 
 
 class Responders:
@@ -329,7 +331,16 @@ class Responders:
                 with self._observers.around_move(claim.run.id):
                     moves[:] = [mover.move(tx, carrier if may else None)]
 
-            accepted = self._record.reply(claim, reply, move)
+            began = self._record.clock.monotonic()
+            try:
+                accepted = self._record.reply(claim, reply, move)
+            except DatabaseUnavailableError as error:
+                seconds = self._record.clock.monotonic() - began
+                if seconds > _LONGEST_MOVE:
+                    # No outage takes so long to show: a rule of the application rests for longer than the database
+                    # lets a transaction rest, and would do so again.
+                    raise TimeoutError(f"it took {seconds:.0f} s") from error
+                raise
             taken += [moved.claim for moved in moves if moved.claim is not None]
         return accepted
 

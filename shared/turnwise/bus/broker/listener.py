@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 # Seconds. Closing waits for one poll at most.
 _POLL = 0.5
+_LONGEST_CLOSE = 5.0
 _RETRY_FIRST = 0.2
 _RETRY_LAST = 5.0
 
@@ -81,7 +82,7 @@ class Listener:
         """Stop, within about half a second."""
         self.ask_to_stop()
         if self._thread is not threading.current_thread():
-            self._thread.join()
+            self._thread.join(_LONGEST_CLOSE)  # a daemon's, which may wait for a broker that hangs
         self._delivery.close()
 
     def _run(self) -> None:
@@ -111,9 +112,12 @@ class Listener:
                 # What a stranger publishes may break a client library; the thread has to outlive it.
                 self._note(False)
                 logger.exception("Notices are not heard", extra={"action": "listener_failed"})
+            else:
+                connection.release()
             finally:
                 self._ready.clear()
-                connection.release()
+                # Unlike `release`, it does not wait for the broker's farewell, which may never come after an error.
+                connection.collect()
             self._stopping.wait(delay)
             delay = min(2 * delay, _RETRY_LAST)
 

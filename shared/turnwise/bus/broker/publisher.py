@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -28,10 +29,15 @@ from turnwise.bus.broker.topology import (
 from turnwise.bus.broker.url import ANSWER_TIMEOUT, CONNECT_TIMEOUT, BrokerURL
 from turnwise.bus.envelope import Announcement, CancelNotice, Notice, Work
 from turnwise.bus.signing import NO_KEYS, WireKeys
+from turnwise.errors import BrokerUnavailableError
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+# Seconds. An attempt that failed after so many was not refused: the broker was silent.
+_HANGS = 2.0
+_REST = 5.0
 
 
 class Publisher:
@@ -156,7 +162,11 @@ class PublisherPool:
     def __init__(
         self, broker: BrokerURL, *, confirm: bool, limit: int, keys: WireKeys = NO_KEYS, note: Note = lambda up: None
     ) -> None:
-        """`note` is told, after each use, whether the broker took it."""
+        """`note` is told, after each use, whether the broker took it.
+
+        A broker that hangs costs each message that is sent to it seconds: so for `_REST` seconds after one, `use` fails
+        at once.
+        """
         self._note = note
         self._broker = broker
         self._confirm = confirm
@@ -165,6 +175,7 @@ class PublisherPool:
         self._lock = threading.Lock()
         self._idle: list[Publisher] = []
         self._pid = os.getpid()
+        self._hung: tuple[float, BrokerUnavailableError] | None = None
 
     def use(self, work: Callable[[Publisher], T]) -> T:
         """Call `work` with a publisher; raises `BrokerUnavailableError` if a new connection fails as well.
@@ -172,7 +183,10 @@ class PublisherPool:
         A kept connection may have died unnoticed, so its failure is tried once more on a fresh one: a message may be
         doubled, which does no harm.
         """
-        with self._slots:
+        if not self._slots.acquire(timeout=ANSWER_TIMEOUT):
+            raise self._broker.unavailable(TimeoutError("all connections wait for it"))
+        try:
+            self._raise_hung()
             kept = self._kept()
             if kept is not None:
                 try:
@@ -181,6 +195,13 @@ class PublisherPool:
                     self._note(False)
                     logger.info("A connection to the broker had died: %s", error, extra={"action": "reconnect"})
             return self._use_fresh(work)
+        finally:
+            self._slots.release()
+
+    def _raise_hung(self) -> None:
+        hung = self._hung
+        if hung is not None and time.monotonic() < hung[0]:
+            raise hung[1]
 
     def close(self) -> None:
         """Close what is idle."""
@@ -202,11 +223,15 @@ class PublisherPool:
             publisher.close()
         probe = Connection(self._broker.url)
         errors = probe.connection_errors + probe.channel_errors + (OperationalError,)
+        began = time.monotonic()
         try:
             return self._use(Publisher(self._broker, confirm=self._confirm, keys=self._keys), work)
         except errors as error:
             self._note(False)
-            raise self._broker.unavailable(error) from error
+            fault = self._broker.unavailable(error)
+            if (now := time.monotonic()) - began > _HANGS:
+                self._hung = now + _REST, fault
+            raise fault from error
 
     def _use(self, publisher: Publisher, work: Callable[[Publisher], T]) -> T:
         try:
@@ -214,6 +239,7 @@ class PublisherPool:
         except BaseException:
             publisher.close()
             raise
+        self._hung = None
         self._note(True)
         with self._lock:
             self._idle.append(publisher)

@@ -13,10 +13,11 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 from pgvector.sqlalchemy import HALFVEC, VECTOR
-from sqlalchemy import exc
+from sqlalchemy import event, exc
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import URL, Connection, make_url
 
+from turnwise.base.postgres import LIMIT_SILENCE, LIVELY
 from turnwise.errors import ConfigurationError, VectorStoreUnavailableError
 from turnwise.integrations.retrieval.index import Filter, Hit, Row, Space, check_space
 
@@ -47,8 +48,9 @@ class PgIndex:
             pool_size=pool_size,
             max_overflow=pool_size,
             pool_pre_ping=True,
-            connect_args={"connect_timeout": 5},
+            connect_args={name: value for name, value in LIVELY.items() if name not in self._url.query},
         )
+        event.listen(self._engine, "connect", _limit_silence)
         self._lock = threading.Lock()
         self._prepared = False
 
@@ -197,6 +199,11 @@ class PgIndex:
                 f"the vector store at {_told(self._url)} does not answer ({cause}); start PostgreSQL, or correct the "
                 "url of PgVectorConfig"
             ) from error
+
+
+def _limit_silence(connection: Any, _record: Any) -> None:
+    connection.execute(LIMIT_SILENCE, prepare=False)
+    connection.commit()
 
 
 def _table_of(name: str, dimension: int) -> sa.Table:

@@ -15,10 +15,12 @@ from sqlalchemy import event, exc
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, make_url
 
+from turnwise.base.postgres import LIMIT_SILENCE, LIVELY
 from turnwise.errors import ConfigurationError, SchemaVersionError
 from turnwise.observability.redaction import redact
 from turnwise.record.database.columns import dump_json, now
 from turnwise.record.database.connection_pool import ConnectionPool
+from turnwise.record.database.cursor import OneByOne
 from turnwise.record.database.faults import DATABASE_ERRORS, lacks_table, translated
 from turnwise.record.database.schema import SCHEMA_VERSION, schema_support
 from turnwise.record.database.sqlite_writer import SQLiteWriter
@@ -26,21 +28,6 @@ from turnwise.record.database.sqlite_writer import SQLiteWriter
 _NOW = sa.select(now())
 _VERSION = sa.text("SELECT version_num FROM alembic_version")
 _OLDEST_PROGRAM = sa.select(schema_support.c.oldest_program)
-# What libpq is told, unless the URL says otherwise. A server that is gone without a word (a network that is cut, a
-# machine that is off) is noticed within 25 s; TCP alone takes a quarter of an hour, or hours where nothing is sent.
-_LIVELY = {
-    "connect_timeout": 5,  # seconds, as the keepalives
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 20_000,  # milliseconds
-}
-# The other way round: PostgreSQL rolls back the transaction of a process that is frozen, or gone without a word, in the
-# middle of it, since its row locks would stop all sweepers. A limit that the server or the URL sets is kept.
-_LIMIT_IDLE = """
-    SELECT set_config('idle_in_transaction_session_timeout', '20s', false)
-    WHERE current_setting('idle_in_transaction_session_timeout') = '0'
-"""
 
 
 class Database:
@@ -70,7 +57,7 @@ class Database:
         self._synchronous = synchronous
         options: dict[str, Any] = {"timeout": 30}
         if self.is_postgres:
-            options = {name: value for name, value in _LIVELY.items() if name not in self.url.query}
+            options = {name: value for name, value in LIVELY.items() if name not in self.url.query}
         self.engine = sa.create_engine(
             self.url,
             json_serializer=dump_json,
@@ -117,19 +104,6 @@ class Database:
         """Seconds since the epoch by the database's clock."""
         return float(connection.execute(_NOW).scalar_one())
 
-    @contextmanager
-    def pipeline(self, connection: Connection) -> Iterator[None]:
-        """Send the statements inside without waiting for each answer; none of them may give rows."""
-        driver = connection.connection.driver_connection
-        if not isinstance(driver, psycopg.Connection):
-            yield
-            return
-        try:
-            with driver.pipeline():
-                yield
-        except psycopg.OperationalError as error:
-            raise exc.OperationalError(None, None, error) from error
-
     def migrate(self) -> None:
         """Bring the schema to this program's version; safe to run twice and from several processes at once.
 
@@ -156,7 +130,7 @@ class Database:
         from turnwise.record.database.creation import create_database  # only one command needs it
 
         with self._faults():
-            return create_database(self.url, _LIVELY)
+            return create_database(self.url, LIVELY)
 
     def check_schema(self) -> None:
         """Raise `SchemaVersionError` unless the schema is this program's, or a newer one that allows this program."""
@@ -284,7 +258,8 @@ def _parse(text: str) -> URL:
 
 
 def _prepare_postgres(connection: psycopg.Connection, _record: Any) -> None:
-    connection.execute(_LIMIT_IDLE, prepare=False)
+    connection.cursor_factory = OneByOne
+    connection.execute(LIMIT_SILENCE, prepare=False)
     connection.commit()
 
 

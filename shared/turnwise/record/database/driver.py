@@ -41,7 +41,7 @@ def fetch(connection: Connection, statement: sa.Executable, values: Values) -> R
 
 
 class Changed(Protocol):
-    """The rows that a statement has changed; known once its pipeline, if it was in one, is closed."""
+    """The rows that a statement has changed."""
 
     @property
     def rowcount(self) -> int:
@@ -53,7 +53,6 @@ def run(connection: Connection, statement: sa.Executable, rows: Sequence[Values]
     """Execute a statement that gives no rows, once for each of `rows`; nothing for none."""
     if rows:
         driver, dialect = driver_of(connection)
-        # Not closed: in a pipeline its result comes later.
         run_on(driver.cursor(), dialect, statement, rows)
 
 

@@ -53,3 +53,9 @@ class CoordinatorRole(
         """
         with self._locked(run_id) as transaction:
             yield transaction
+
+    @contextmanager
+    def locked_if_free(self, run_id: str) -> Iterator[RunTransaction | None]:
+        """`locked` for one who does not wait; None while another transaction has the run."""
+        with self._lock_run(run_id, skip_locked=True) as transaction:
+            yield transaction

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.record.database import driver
-from turnwise.record.database.database import Database
 from turnwise.record.database.schema import agent_states, histories
 from turnwise.record.runs.records import RunRecord
 from turnwise.record.runs.writes import aside
@@ -66,15 +65,14 @@ def take_up(connection: Connection, run: RunRecord) -> None:
     driver.run(connection, _TAKE_UP, [{"of_run": run.id, "of_conversation": run.conversation_id}])
 
 
-def settle(database: Database, connection: Connection, run: RunRecord) -> None:
+def settle(connection: Connection, run: RunRecord) -> None:
     """At the end of a run, keep what it changed of its conversation if it completed, else leave that as it was."""
     if run.conversation_id is None or run.status != RunStatus.COMPLETED:
         return
     given = {"of_run": run.id, "of_conversation": run.conversation_id}
     cut = driver.fetch(connection, _CUT, given)
-    with database.pipeline(connection):
-        for key, keep, epoch in cut:
-            place = {"of_key": key, "keep": keep, "aside": aside(run.conversation_id, epoch)}
-            driver.run(connection, _CUT_BACK, [given | place])
-        for statement in (_HAND_OVER_ROWS, _GIVE_WAY, _HAND_OVER_AGENTS):
-            driver.run(connection, statement, [given])
+    for key, keep, epoch in cut:
+        place = {"of_key": key, "keep": keep, "aside": aside(run.conversation_id, epoch)}
+        driver.run(connection, _CUT_BACK, [given | place])
+    for statement in (_HAND_OVER_ROWS, _GIVE_WAY, _HAND_OVER_AGENTS):
+        driver.run(connection, statement, [given])

@@ -370,7 +370,7 @@ class RunTransaction:
         if self._lock.is_held:
             self._writes.flush(self.connection, self.now, changed)
             if ends:
-                settle(self._database, self.connection, run)
+                settle(self.connection, run)
         else:
             with self._database.statement() as connection:
                 self._writes.flush(connection, self.now, changed)

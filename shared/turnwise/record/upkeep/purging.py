@@ -136,9 +136,7 @@ class Purges(OldRuns):
                 given = {"of_run": run.id, "of_conversation": run.conversation_id}
                 for statement in (_LEFT_BEFORE, _LEAVE):
                     driver.run(connection, statement, [given])
-            owners = list(_asides(connection, run.id))
-            with self._database.pipeline(connection):
-                _delete(connection, run.id, owners)
+            _delete(connection, run.id, list(_asides(connection, run.id)))
         return True
 
     def forget_old_budgets(self) -> int:
