@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from tests.contract.brokers import an_ask
 
+from turnwise.bus.broker import publisher, url
 from turnwise.bus.broker.url import BrokerURL
 from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.envelope import MAX_DOCUMENT_BYTES, parse_envelope, schema
@@ -35,6 +37,42 @@ def test_an_unreachable_broker_is_named_without_its_password(closed_port: int, s
         assert f"Start {program}" in text and "TURNWISE_BROKER_URL" in text
         assert "s3cret" not in text
     bus.close()
+
+
+@pytest.mark.parametrize("scheme", ["amqp", "redis"])
+def test_a_broker_that_hangs_is_waited_for_once_and_not_by_each_message(
+    monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    monkeypatch.setattr(publisher, "_HANGS", 0.1)
+    for module in (publisher, url):
+        monkeypatch.setattr(module, "CONNECT_TIMEOUT", 0.5)
+        monkeypatch.setattr(module, "ANSWER_TIMEOUT", 0.5)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(64)
+        bus = CeleryBus(f"{scheme}://127.0.0.1:{silent.getsockname()[1]}/0")
+        with pytest.raises(BrokerUnavailableError):
+            bus.wake("run_1")
+        asked = len(_accepted(silent))
+        for number in range(50):
+            with pytest.raises(BrokerUnavailableError):
+                bus.wake(f"run_{number}")
+
+        assert asked > 0
+        assert _accepted(silent) == []
+        bus.close()
+
+
+def _accepted(listening: socket.socket) -> list[socket.socket]:
+    """The connections that have come since the last look."""
+    found = []
+    listening.setblocking(False)
+    with suppress(BlockingIOError):
+        while True:
+            found.append(listening.accept()[0])
+    for one in found:
+        one.close()
+    return found
 
 
 def test_a_broker_of_another_kind_is_refused() -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import suppress
 from dataclasses import replace
 
 from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.bus.routing import COORDINATOR_QUEUE
-from turnwise.errors import UnwritableError
+from turnwise.errors import RunChangedError, UnwritableError
 from turnwise.processes.settings import ServiceSettings
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.store import Store
 from turnwise.serving.bus_watch import Hearing
@@ -33,9 +32,6 @@ from turnwise_coordinator.sweeper import Sweeper
 from turnwise_coordinator.webhooks import Courier
 
 logger = logging.getLogger(__name__)
-
-# Gives the transaction of a run, or None where it does not wait for one.
-_Locked = Callable[[str], AbstractContextManager[RunTransaction | None]]
 
 
 class Coordinator:
@@ -98,17 +94,13 @@ class Coordinator:
         wakes a coordinator. Raises `NotFoundError` for an unknown run, `DatabaseUnavailableError` while the database
         is away (the sweeper comes back to it).
         """
-        moved = self._moved(run_id, self._record.locked)
-        assert moved is not None, "whoever waits for the lock gets it"
-        return moved
+        return self._moved(run_id, wait=True)
 
-    def _moved(self, run_id: str, locked: _Locked) -> Moved | None:
+    def _moved(self, run_id: str, *, wait: bool) -> Moved:
         with self._observers.around_move(run_id):
             began = self._record.clock.monotonic()
             try:
-                with locked(run_id) as tx:
-                    if tx is None:
-                        return None
+                with self._record.locked(run_id, wait=wait) as tx:
                     moved = self._mover.move(tx)
             except UnwritableError as error:
                 moved = self._end(run_id, error)
@@ -138,16 +130,17 @@ class Coordinator:
             self._batches.run_ended(moved.run)
         return moved
 
-    def _swept(self, run_id: str) -> Moved | None:
+    def _swept(self, run_id: str) -> None:
         """`move`, because a sweep found that no one has; a message should have told of it, unless time alone did.
 
-        None while another transaction has the run: the sweep has others to see to, and comes back.
+        While another transaction has the run, it is left to the next sweep: this one has others to see to.
         """
         run = self._record.run(run_id)
         if run.move_due_at is not None and not is_held_for_newer(run):
             self.hearing.missed()
         self._incarnation.note_deaf(self.hearing.deaf_for() is not None)
-        return self._moved(run_id, self._record.locked_if_free)
+        with suppress(RunChangedError):
+            self._moved(run_id, wait=False)
 
     def _paused(self) -> bool:
         paused = self._is_paused()

@@ -308,7 +308,10 @@ class AlreadyServedError(EnvironmentFault):
 
 
 class RunChangedError(EnvironmentFault):
-    """A run is no longer what it was when it was read. The record reads it again and does not pass this on."""
+    """A run is no longer what it was when it was read, or someone is changing it: read it again.
+
+    The record and its sweeps do so, and do not pass this on.
+    """
 
     code = "run_changed"
 

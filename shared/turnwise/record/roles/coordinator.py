@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from turnwise.errors import RunChangedError
 from turnwise.record.asks.pauses import EndedPauses
 from turnwise.record.asks.sweep import Sweep
 from turnwise.record.batches.batch_feeding import DueBatches
@@ -46,16 +47,13 @@ class CoordinatorRole(
         super().__init__(core, EVERY_TENANT)
 
     @contextmanager
-    def locked(self, run_id: str) -> Iterator[RunTransaction]:
+    def locked(self, run_id: str, *, wait: bool = True) -> Iterator[RunTransaction]:
         """One writing transaction over a run, which waits for the lock of its row; an exception leaves nothing of it.
 
-        Raises `NotFoundError` for an unknown run.
+        Raises `NotFoundError` for an unknown run and, unless it is to `wait`, `RunChangedError` while another
+        transaction has the run.
         """
-        with self._locked(run_id) as transaction:
-            yield transaction
-
-    @contextmanager
-    def locked_if_free(self, run_id: str) -> Iterator[RunTransaction | None]:
-        """`locked` for one who does not wait; None while another transaction has the run."""
-        with self._lock_run(run_id, skip_locked=True) as transaction:
+        with self._lock_run(run_id, skip_locked=not wait) as transaction:
+            if transaction is None:
+                raise RunChangedError(f"another transaction is changing the run {run_id}; try again")
             yield transaction
