@@ -18,6 +18,7 @@ from tests.support.databases import fresh_postgres
 
 from turnwise.errors import AlreadyServedError, ConfigurationError, DatabaseUnavailableError, SchemaVersionError
 from turnwise.record.asks.worker_records import WorkerInfo
+from turnwise.record.database import migration
 from turnwise.record.database.database import Database
 from turnwise.record.database.file_lock import EmbeddedLock
 from turnwise.record.database.migration import config
@@ -86,6 +87,27 @@ def test_rows_of_before_are_checked_without_a_lock_of_the_tables(postgres_url: s
             database.migrate()
         with database.read() as connection:
             assert not connection.exec_driver_sql(unchecked).scalars().all()
+        database.close()
+
+
+@pytest.mark.postgres
+def test_a_migration_does_not_queue_for_long_behind_a_transaction_that_has_a_table(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migration, "_PAUSES", (0,))
+    with fresh_postgres() as url:
+        database = Database(url)
+        with database.begin() as connection:
+            command.upgrade(config(connection), "0009")
+
+        with database.begin() as backup:
+            backup.exec_driver_sql("SELECT count(*) FROM runs")
+            with pytest.raises(SchemaVersionError, match="another transaction, such as a backup"):
+                database.migrate()
+        assert database.schema_version() == "0009"
+
+        database.migrate()
+        assert database.schema_version() == SCHEMA_VERSION
         database.close()
 
 

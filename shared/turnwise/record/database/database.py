@@ -107,15 +107,15 @@ class Database:
     def migrate(self) -> None:
         """Bring the schema to this program's version; safe to run twice and from several processes at once.
 
-        A newer schema that this program can work on is left as it is.
+        A newer schema that this program can work on is left as it is. Where a transaction of someone else keeps a
+        table for long, such as a backup, it is tried again for five minutes; raises `SchemaVersionError` then.
         """
         from turnwise.record.database.migration import upgrade, validate  # Alembic takes long to import
 
         with self.read() as connection:
             if self._is_newer_and_supported(connection, self._schema_version(connection)):
                 return
-        with self.begin() as connection:
-            upgrade(connection, self.name)
+        upgrade(self.begin, self.name)
         # By itself, because the locks of the upgrade last until its commit, and this reads whole tables.
         with self.begin() as connection:
             validate(connection)

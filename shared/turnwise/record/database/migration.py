@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import logging
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+import psycopg
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
 from sqlalchemy.engine import Connection
 
-from turnwise.errors import SchemaVersionError
+from turnwise.errors import DatabaseUnavailableError, SchemaVersionError
+
+logger = logging.getLogger(__name__)
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 _UNCHECKED = sa.text(
     "SELECT conrelid::regclass::text, conname FROM pg_constraint WHERE contype = 'c' AND NOT convalidated "
     "AND connamespace = current_schema()::regnamespace ORDER BY 1, 2"
 )
+# Seconds between tries to get at a table that someone else has; each try waits 3 s for it.
+_PAUSES = (1, 2, 4, 8, 15, 30, 60, 60, 60, 60)
 _LOCK = 7_303_014_920_157  # any number that no other program takes as its advisory lock
 
 
@@ -28,13 +37,35 @@ def config(connection: Connection) -> Config:
     return made
 
 
-def upgrade(connection: Connection, name: str) -> None:
-    """Apply what is missing within the caller's transaction; a second migrator waits for the first.
+def upgrade(begin: Callable[[], AbstractContextManager[Connection]], name: str) -> None:
+    """Apply what is missing in a transaction of `begin`; a second migrator waits for the first.
 
-    Raises `SchemaVersionError` for a database (`name` says which) that a newer program has made.
+    Raises `SchemaVersionError` for a database (`name` says which) that a newer program has made, or one of whose tables
+    someone else keeps for more than five minutes.
     """
+    for pause in (*_PAUSES, None):
+        try:
+            with begin() as connection:
+                _upgrade(connection, name)
+            return
+        except DatabaseUnavailableError as error:
+            if not isinstance(getattr(error.__cause__, "orig", None), psycopg.errors.LockNotAvailable):
+                raise
+            if pause is None:
+                raise SchemaVersionError(
+                    f"the schema of {name} cannot be changed: another transaction, such as a backup, has kept one of "
+                    "its tables for minutes; run `turnwise migrate` when it has ended"
+                ) from error
+            extra = {"action": "migration_waits"}
+            logger.warning("Another transaction has a table; the next try is in %d s", pause, extra=extra)
+            time.sleep(pause)
+
+
+def _upgrade(connection: Connection, name: str) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+        # Whoever waits for a table makes all wait who come after, also readers: so not for long behind a backup.
+        connection.execute(sa.text("SET LOCAL lock_timeout = '3s'"))
     try:
         command.upgrade(config(connection), "head")
     except CommandError as error:
