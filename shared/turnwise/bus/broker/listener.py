@@ -79,7 +79,7 @@ class Listener:
         self._stopping.set()
 
     def close(self) -> None:
-        """Stop, within about half a second."""
+        """Stop, within about half a second; within five where the broker hangs."""
         self.ask_to_stop()
         if self._thread is not threading.current_thread():
             self._thread.join(_LONGEST_CLOSE)  # a daemon's, which may wait for a broker that hangs
