@@ -145,10 +145,10 @@ def no_lock_for_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     locked = RecordPart._lock_run
 
     @contextmanager
-    def early(self: Any, run_id: str, *, skip_locked: bool = False) -> Iterator[RunTransaction | None]:
+    def early(self: Any, run_id: str, *, known: Any = None, **options: Any) -> Iterator[RunTransaction | None]:
         with self._database.read() as connection:
             seq = connection.execute(sa.select(runs.c.last_seq).where(runs.c.id == run_id)).scalar_one()
-        with locked(self, run_id, skip_locked=skip_locked) as transaction:
+        with locked(self, run_id, **options) as transaction:
             if transaction is not None:
                 transaction.amend(last_seq=seq)
             yield transaction

@@ -87,16 +87,14 @@ class Coordinator:
             store.process, COORDINATOR, [COORDINATOR_QUEUE], app.version, settings.beat_seconds, settings.lease_seconds
         )
 
-    def move(self, run_id: str) -> Moved:
+    def move(self, run_id: str, *, wait: bool = True) -> Moved:
         """Make the run's moves until someone outside has to act; harmless if there is nothing to do.
 
         The run is locked meanwhile, so no reply and no cancellation can come in unseen: whoever writes one afterwards
         wakes a coordinator. Raises `NotFoundError` for an unknown run, `DatabaseUnavailableError` while the database
-        is away (the sweeper comes back to it).
+        is away (the sweeper comes back to it) and, unless it is to `wait`, `RunChangedError` while another transaction
+        has the run.
         """
-        return self._moved(run_id, wait=True)
-
-    def _moved(self, run_id: str, *, wait: bool) -> Moved:
         with self._observers.around_move(run_id):
             began = self._record.clock.monotonic()
             try:
@@ -140,7 +138,7 @@ class Coordinator:
             self.hearing.missed()
         self._incarnation.note_deaf(self.hearing.deaf_for() is not None)
         with suppress(RunChangedError):
-            self._moved(run_id, wait=False)
+            self.move(run_id, wait=False)
 
     def _paused(self) -> bool:
         paused = self._is_paused()

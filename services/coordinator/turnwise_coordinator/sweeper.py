@@ -132,7 +132,7 @@ class Sweeper:
                 failed += 1
                 if failed == _AWAY:
                     raise
-                logger.warning("A move failed: %s", error, extra={"action": "move_failed", "run": run_id})
+                logger.warning("A move was cut off: %s", error, extra={"action": "move_cut_off", "run": run_id})
 
     def _wake_forgotten(self) -> None:
         for queue in self._queues:

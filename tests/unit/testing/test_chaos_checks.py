@@ -85,7 +85,7 @@ def test_a_recovery_counts_from_the_last_fault_that_held_a_run_up() -> None:
     faults = [happened("kill", 10, 10, "a"), happened("database stop", 12, 15, "a"), happened("kill", 13, 13, "b")]
     steps = [("a", 9.0), ("a", 16.0), ("b", 18.0)]
     events = [("b", 14.0, "ask.expired"), *((run, at, "turn.asked") for run, at in steps)]
-    kills, outages, _ = measure(faults, events)
+    kills, _, outages, _ = measure(faults, events)
 
     assert [(one.run, one.seconds) for one in kills.samples] == [("b", 5.0)]
     assert [(one.run, one.seconds) for one in outages.samples] == [("a", 1.0)]
