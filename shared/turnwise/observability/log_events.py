@@ -190,7 +190,16 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("work_failed", _E, "The work of a message met an error; with its traceback."),
     ),
     "Upkeep": (
+        LogEvent(
+            "migration_waits", _W, "`turnwise migrate` waits for a table that another transaction has, and tries again."
+        ),
         LogEvent("move_failed", _E, "A run cannot be moved; with its traceback."),
+        LogEvent(
+            "move_cut_off",
+            _W,
+            "A sweep lost the database in the middle of a move, or the move took longer than a transaction may rest; "
+            "a later sweep makes it.",
+        ),
         LogEvent("move_left", _W, "A worker could not make the move after its reply; a coordinator makes it."),
         LogEvent("first_move_left", _W, "A gateway could not make a run's first move; a coordinator makes it."),
         LogEvent("move_refused", _E, "A move could not be written; the run ended with an error."),

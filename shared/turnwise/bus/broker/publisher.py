@@ -35,8 +35,8 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Seconds. An attempt that failed after so many was not refused: the broker was silent.
-_HANGS = 2.0
+# Seconds. An attempt that failed after so many was not refused, which kombu notices after 2: the broker was silent.
+_HANGS = 3.0
 _REST = 5.0
 
 
