@@ -11,9 +11,9 @@ LIVELY = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,  # milliseconds
 }
-# What the server is told, unless it, the role or the URL has a value. The transaction of
-# a process that is frozen is rolled back after the first, and that of one whose machine or network is gone after the
-# others. Its row locks would stop all who need one of them. A statement, to be executed once for each connection.
+# What the server is told, in a statement for each connection, unless it, the role or the URL has a value. The
+# transaction of a process that is frozen is rolled back after the first, and that of one whose machine or network is
+# gone after the others. Its row locks would stop all who need one of them.
 LIMIT_SILENCE = """
     SELECT set_config(name, own.value, false)
     FROM pg_settings JOIN (VALUES

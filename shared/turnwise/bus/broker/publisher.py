@@ -201,7 +201,7 @@ class PublisherPool:
     def _raise_hung(self) -> None:
         hung = self._hung
         if hung is not None and time.monotonic() < hung[0]:
-            raise hung[1]
+            raise BrokerUnavailableError(str(hung[1])) from hung[1]
 
     def close(self) -> None:
         """Close what is idle."""
