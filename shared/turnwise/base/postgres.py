@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-# What libpq is told, unless the URL says otherwise. A server that is gone without a word (a network that is cut, a
-# machine that is off) is noticed within 25 s; TCP alone takes a quarter of an hour, or hours where nothing is sent.
+# Options of libpq, which the URL may override. They detect a server that disappears (its network is cut, its machine is
+# off) within 25 s. TCP alone takes a quarter of an hour, or hours where nothing is sent.
 LIVELY = {
     "connect_timeout": 5,  # seconds, as the keepalives
     "keepalives_idle": 10,
@@ -11,9 +11,9 @@ LIVELY = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,  # milliseconds
 }
-# What the server is told, in a statement for each connection, unless it, the role or the URL has a value. The
-# transaction of a process that is frozen is rolled back after the first, and that of one whose machine or network is
-# gone after the others. Its row locks would stop all who need one of them.
+# A statement for each new connection. It sets these limits on the server, except for those that the server's
+# configuration, the role or the URL sets. The first ends the transaction of a process that is frozen, the others
+# that of a process whose machine or network is gone: its row locks would block everyone who needs them.
 LIMIT_SILENCE = """
     SELECT set_config(name, own.value, false)
     FROM pg_settings JOIN (VALUES

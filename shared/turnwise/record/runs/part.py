@@ -78,7 +78,7 @@ class RecordPart:
             else:
                 run, time, read_at = run_of(rows[0]), time_of_run(*rows[0][-2:]), self.clock.monotonic()
                 if known is not None and known.take() and known.run.revision == run.revision:
-                    # What follows is dated by its clock, which may be behind the time of this transaction's events.
+                    # Later transactions take their time from `known`, and must not date events before this one's.
                     known.time, known.read_at = time, read_at
                 else:
                     known = KnownRun(run=run, time=time, read_at=read_at)
