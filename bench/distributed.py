@@ -12,6 +12,8 @@ from pathlib import Path
 
 from bench import served
 from bench.result import Result
+from bench.run_ends import ends_on_postgres
+from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.processes.bootstrap import open_parts
 from turnwise.processes.settings import load_settings
@@ -37,6 +39,8 @@ class Running:
 
     store: Store
     bus: Bus
+    app: App
+    # Of the services, and of this process, which accepts the runs.
     pids: list[int]
 
 
@@ -56,13 +60,19 @@ def measure(
     `app` is the application that the processes load; `variables` are added to their environment. Before the loops they
     answer `WARM_UP` turns.
     """
-    with running(database_url, broker_url, services=services, moves=moves, app=app, variables=variables) as parts:
+    with (
+        running(database_url, broker_url, services=services, moves=moves, app=app, variables=variables) as parts,
+        ends_on_postgres(database_url) as ends,
+    ):
+        first = served.first_moves(parts.app) if moves == "worker" else None
 
-        def pids() -> list[int]:
-            return parts.pids
+        def measured(turns: int, conversations: int) -> Result:
+            return served.measure(
+                way, parts.store, parts.bus, turns, conversations, lambda: parts.pids, ends=ends, moves=first
+            )
 
-        served.measure(way, parts.store, parts.bus, WARM_UP, 1, pids)  # until everybody has connected
-        return [served.measure(way, parts.store, parts.bus, turns, n, pids) for turns, n in loops]
+        measured(WARM_UP, 1)  # until everybody has connected
+        return [measured(turns, n) for turns, n in loops]
 
 
 @contextmanager
@@ -88,11 +98,12 @@ def running(
     database = Database(database_url)
     database.migrate()
     database.close()
-    settings = load_settings(app="bench.tool_loop:app", database_url=database_url, broker_url=broker_url)
+    settings = load_settings(app=app, database_url=database_url, broker_url=broker_url)
     parts = open_parts(settings)
     try:
         with _services(environment, services) as processes:
-            yield Running(store=parts.store, bus=parts.bus, pids=[process.pid for process in processes])
+            pids = [os.getpid(), *(process.pid for process in processes)]
+            yield Running(store=parts.store, bus=parts.bus, app=parts.app, pids=pids)
     finally:
         parts.close()
 

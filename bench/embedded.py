@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry
 
 from bench import served
 from bench.result import Result
+from bench.run_ends import EndsInProcess
 from bench.tool_loop import app
 from turnwise.app import App
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Work
@@ -31,9 +32,10 @@ from turnwise_responders.responders import Responders
 def measure(turns: int, conversations: int = 1, *, moves: str = "worker") -> Result:
     """Turns a second with one file, synchronous NORMAL."""
     way = "embedded" if moves == "worker" else "embedded, moves by coordinators"
-    with server(moves=moves) as (store, bus):
-        served.measure(way, store, bus, 10, 1, _own)
-        return served.measure(way, store, bus, turns, conversations, _own)
+    ends, first = EndsInProcess(), served.first_moves(app) if moves == "worker" else None
+    with server(moves=moves, ends=ends) as (store, bus):
+        served.measure(way, store, bus, 10, 1, _own, ends=ends, moves=first)
+        return served.measure(way, store, bus, turns, conversations, _own, ends=ends, moves=first)
 
 
 def _own() -> list[int]:
@@ -49,17 +51,18 @@ def server(
     max_turns: int | None = None,
     moves: str = "worker",
     pools: bool = False,
+    ends: EndsInProcess | None = None,
 ) -> Iterator[tuple[Store, InProcessBus]]:
     """An embedded server on a database (default: a file of its own), and threads that serve it.
 
-    With `pools` one worker serves models and another tools, as two processes would.
+    With `pools` one worker serves models and another tools, as two processes would. `ends` hears of the ends of runs.
     """
     with tempfile.TemporaryDirectory() as folder:
         database = Database(url or f"sqlite:///{Path(folder) / 'bench.db'}", synchronous=synchronous)
         database.migrate()
         store, bus, settings = Store(database), InProcessBus(), load_settings(max_turns=max_turns, moves=moves)
         metrics = Metrics(CollectorRegistry())
-        observers = observers_of(app, bus, metrics)
+        observers = observers_of(app, bus, metrics, *([] if ends is None else [ends]))
         coordinator = Coordinator(store, bus, app, settings, observers)
         served_queues = [[LLM_QUEUE], [AGENT_QUEUE]] if pools else [[LLM_QUEUE, AGENT_QUEUE]]
         workers = [Responders(store, bus, app, settings, observers, queues=queues) for queues in served_queues]

@@ -1,4 +1,4 @@
-"""Served runs: handed to the record, watched until they end."""
+"""Served runs: handed to the record as a gateway does, awaited until they end."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ import sqlalchemy as sa
 from bench.counting import first_message, turns_of
 from bench.processes import cpu_by_name, cpu_seconds, difference
 from bench.result import Result
+from bench.run_ends import Ends
+from turnwise.app import App
 from turnwise.base.ids import new_id
 from turnwise.bus.base import Bus
 from turnwise.messages.wire import encode_document
 from turnwise.record.database import driver
 from turnwise.record.database.schema import runs as runs_table
-from turnwise.record.runs.records import NewRun
+from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.serving.moves.first_moves import FirstMoves
+from turnwise.serving.moves.move import Mover
+from turnwise.serving.observer import NO_OBSERVERS
 from turnwise.tasks.entry import document_of
 
 _PATIENCE = 600.0
@@ -25,10 +30,25 @@ _FINISHED_AT = sa.select(runs_table.c.finished_at).where(runs_table.c.id == sa.b
 _SERVERS = ("postgres", "beam.smp")
 
 
-def measure(way: str, store: Store, bus: Bus, turns: int, conversations: int, pids: Callable[[], list[int]]) -> Result:
+def first_moves(app: App) -> FirstMoves:
+    """What makes the first moves of runs where they are accepted, as a gateway does with `TURNWISE_MOVES=worker`."""
+    return FirstMoves(Mover(app=app, llm_queues={}, agent_queues={}), allowed=True)
+
+
+def measure(
+    way: str,
+    store: Store,
+    bus: Bus,
+    turns: int,
+    conversations: int,
+    pids: Callable[[], list[int]],
+    *,
+    ends: Ends | None = None,
+    moves: FirstMoves | None = None,
+) -> Result:
     """Run `conversations` loops of `turns` at once; raises `RuntimeError` if one does not complete."""
     own, servers = cpu_seconds(pids()), cpu_by_name(_SERVERS)
-    runs, seconds = play(store, bus, turns, conversations)
+    runs, seconds = play(store, bus, turns, conversations, ends=ends, moves=moves)
     done = turns_of(turns)
     used = {"processes": cpu_seconds(pids()) - own, **difference(servers, cpu_by_name(_SERVERS))}
     return Result(
@@ -42,37 +62,61 @@ def measure(way: str, store: Store, bus: Bus, turns: int, conversations: int, pi
 
 
 def play(
-    store: Store, bus: Bus, turns: int, conversations: int, patience: float = _PATIENCE
+    store: Store,
+    bus: Bus,
+    turns: int,
+    conversations: int,
+    patience: float = _PATIENCE,
+    *,
+    ends: Ends | None = None,
+    moves: FirstMoves | None = None,
 ) -> tuple[list[str], float]:
     """Run the loops to their ends; return their ids and the seconds that passed.
+
+    Without `ends` the record is looked at again and again. Without `moves` coordinators make the first moves.
 
     Raises `RuntimeError` if one does not complete.
     """
     begun = time.perf_counter()
-    runs = [_submit(store, bus, turns) for _ in range(conversations)]
+    runs = [_submit(store, bus, turns, moves) for _ in range(conversations)]
     for run in runs:
-        _await_end(store, run, begun, patience)
-    return runs, time.perf_counter() - begun
+        left = begun + patience - time.perf_counter()
+        if not (_looked_for(store, run, begun, patience) if ends is None else ends.wait(run, left)):
+            found = store.inspector.run(run)
+            raise RuntimeError(f"{run} is {found.status} after {patience:.0f} s; it waits for {found.waiting_for}")
+    seconds = time.perf_counter() - begun
+    for run in runs:
+        _check(store.inspector.run(run))
+    return runs, seconds
 
 
-def _submit(store: Store, bus: Bus, turns: int) -> str:
-    run = NewRun(id=new_id("run"), task="loop", version="1", message=encode_document(document_of(first_message(turns))))
-    store.tenant(DEFAULT_TENANT).submit(run)
-    bus.wake(run.id)
-    return run.id
+def _submit(store: Store, bus: Bus, turns: int, moves: FirstMoves | None) -> str:
+    new = NewRun(id=new_id("run"), task="loop", version="1", message=encode_document(document_of(first_message(turns))))
+    tenant, moved = store.tenant(DEFAULT_TENANT), None
+    if moves is None:
+        tenant.submit(new)
+    else:
+        _, _, moved = moves.submit(tenant, new, bus, NO_OBSERVERS)
+    if moved is None:
+        bus.wake(new.id)
+    return new.id
 
 
-def _await_end(store: Store, run_id: str, begun: float, patience: float) -> None:
+def _looked_for(store: Store, run_id: str, begun: float, patience: float) -> bool:
+    """Return whether the run ends before so many seconds have passed since `begun`."""
     while not _has_ended(store, run_id):
         passed = time.perf_counter() - begun
         if passed > patience:
-            run = store.inspector.run(run_id)
-            raise RuntimeError(f"{run_id} is {run.status} after {patience:.0f} s; it waits for {run.waiting_for}")
+            return False
         # A look uses the same processor and database, so there are few: the time is told within one percent.
         time.sleep(min(0.25, max(0.002, passed / 100)))
-    run = store.inspector.run(run_id)
+    return True
+
+
+def _check(run: RunRecord) -> None:
+    """Raise `RuntimeError` for a run that did not complete."""
     if run.status != "completed":
-        raise RuntimeError(f"{run_id} ended {run.status} ({run.status_code}): {run.error}")
+        raise RuntimeError(f"{run.id} ended {run.status} ({run.status_code}): {run.error}")
 
 
 def _has_ended(store: Store, run_id: str) -> bool:

@@ -16,7 +16,8 @@ import sqlalchemy
 from bench import distributed, embedded, served
 from bench.counting import first_message, turns_of
 from bench.peers import protocol
-from bench.tool_loop import loop
+from bench.run_ends import Ends, EndsInProcess, ends_on_postgres
+from bench.tool_loop import app, loop
 from turnwise.bus.base import Bus
 from turnwise.record.store import Store
 
@@ -55,15 +56,19 @@ def _ready(way: str, urls: list[str]) -> Iterator[_Ready]:
         yield _Ready(_play_sync if way == "sync" else _play_async, {"record": "none"})
     elif way in _SERVICES:
         database, broker = urls
-        with distributed.running(database, broker, services=_SERVICES[way], moves=_MOVES) as services:
+        with (
+            distributed.running(database, broker, services=_SERVICES[way], moves=_MOVES) as services,
+            ends_on_postgres(database) as ends,
+        ):
             settings = {"moves": _MOVES, **_asked(services.store, ["synchronous_commit"])}
-            served_loop = _ServedLoop(services.store, services.bus)
+            served_loop = _ServedLoop(services.store, services.bus, ends)
             yield _Ready(served_loop.play, settings, services.pids, served_loop.stored)
     else:
         synchronous: Literal["NORMAL", "FULL"] = "FULL" if way == "embedded-full" else "NORMAL"
-        with embedded.server(synchronous=synchronous, moves=_MOVES) as (store, bus):
+        in_process = EndsInProcess()
+        with embedded.server(synchronous=synchronous, moves=_MOVES, ends=in_process) as (store, bus):
             settings = {"moves": _MOVES, **_asked(store, ["journal_mode", "synchronous"])}
-            served_loop = _ServedLoop(store, bus)
+            served_loop = _ServedLoop(store, bus, in_process)
             yield _Ready(served_loop.play, settings, (), served_loop.stored)
 
 
@@ -92,12 +97,15 @@ async def _play_together(turns: int, conversations: int) -> float:
 class _ServedLoop:
     """Plays on a record, and looks at what the last play left there."""
 
-    def __init__(self, store: Store, bus: Bus) -> None:
-        self._store, self._bus = store, bus
+    def __init__(self, store: Store, bus: Bus, ends: Ends) -> None:
+        self._store, self._bus, self._ends = store, bus, ends
+        self._moves = served.first_moves(app)
         self._run, self._turns = "", 0
 
     def play(self, turns: int, conversations: int) -> dict[str, float]:
-        runs, seconds = served.play(self._store, self._bus, turns, conversations, _PATIENCE)
+        runs, seconds = served.play(
+            self._store, self._bus, turns, conversations, _PATIENCE, ends=self._ends, moves=self._moves
+        )
         self._run, self._turns = runs[0], turns_of(turns)
         return {"seconds": seconds}
 
