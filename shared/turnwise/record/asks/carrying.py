@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from turnwise.record.asks.best_ask import CLAIMABLE_UNJOINED
-from turnwise.record.asks.pause_conditions import PAUSED_QUEUES, PAUSED_TASKS, PAUSED_TENANTS, pauses
+from turnwise.record.asks.pause_conditions import pauses
 from turnwise.record.database import driver
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import asks, workers
@@ -17,16 +17,17 @@ _queue = sa.bindparam("queue", type_=sa.Text)
 _one = sa.literal(1)
 
 
-def _is_paused(names: sa.Select[tuple[str]], name: str) -> sa.ColumnElement[bool]:
-    return sa.exists(names.with_only_columns(_one).where(pauses.c.name == sa.bindparam(name, type_=sa.Text)))
+def _is(kind: str, name: str) -> sa.ColumnElement[bool]:
+    return sa.and_(pauses.c.kind == word(kind), pauses.c.name == sa.bindparam(name, type_=sa.Text))
 
 
-# As a claim has it: the worker was not declared dead, and no pause holds the ask.
+# As a claim has it: the worker was not declared dead, and no pause holds the ask. The pauses are one condition, since
+# each subquery of a turn's write costs.
 _CONDITIONS = (
     sa.exists(_one).where(workers.c.id == sa.bindparam("worker_id", type_=sa.Text), workers.c.state == word("alive")),
-    ~_is_paused(PAUSED_QUEUES, "queue"),
-    ~_is_paused(PAUSED_TASKS, "task"),
-    ~_is_paused(PAUSED_TENANTS, "tenant"),
+    ~sa.exists(_one).where(
+        pauses.c.resumed_at.is_(None), sa.or_(_is("queue", "queue"), _is("task", "task"), _is("tenant", "tenant"))
+    ),
 )
 _MAY_CARRY = sa.select(_one).where(*_CONDITIONS)
 _OTHERS_WAIT = sa.select(
