@@ -29,8 +29,13 @@ POOLS = (
     ("worker", "-Q", "llm", "--concurrency", "8"),
     ("worker", "-Q", "agent", "--concurrency", "8"),
 )
-# One worker that serves both queues.
+# One worker that serves both queues, and two of them: a process runs Python code on one core at a time.
 TOGETHER = (("coordinator", "--concurrency", "4"), ("worker", "-Q", "llm,agent", "--concurrency", "16"))
+WORKERS = (
+    ("coordinator", "--concurrency", "4"),
+    ("worker", "-Q", "llm,agent", "--concurrency", "8"),
+    ("worker", "-Q", "llm,agent", "--concurrency", "8"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ _ALIKE = {
         "dbos-postgres",
         "celery",
     ),
+    "turnwise-workers": ("langgraph-postgres", "dbos-postgres", "celery"),
     "turnwise-pools": ("langgraph-postgres", "dbos-postgres", "celery"),
 }
 

@@ -27,7 +27,11 @@ measures and writes this page: nothing on it is written by hand.
 A *turn* is one answer taken. The work is a loop of a scripted model, which answers at once, and a tool that it
 calls. A step of a peer's graph or workflow that takes an answer counts as a turn. Each library is configured as its own
 documentation recommends, and each tool call is durable by itself. In every round each contender is started on an empty
-database and broker of its own, warmed up and measured, in an order that chance decides.
+database and broker of its own, warmed up and measured, in an order that chance decides. Runs of Turnwise are submitted as
+a gateway submits them, by the program that measures.
+
+LangGraph and DBOS run in one process; a program could start several and divide its conversations among them. Bare
+Celery has two workers, one for each hop. Turnwise is measured with one worker and with two.
 
 The figures are medians of the rounds, with the least and the greatest in brackets. A ratio is the median of the rounds'
 ratios. Where a target has several loops, the worst of them counts."""
@@ -68,7 +72,7 @@ Settings as each contender found them. `synchronous` of SQLite: 1 is NORMAL, 2 i
 
 _AGAIN = """## Measure it yourself
 
-    make bench-peers                                            # all of it: hours
+    make bench-peers                                            # all of it: about an hour
     make bench-peers ARGS="--rounds 1 --loops 50x1 --once none" # the same in short
     python -m bench.peers --quick                               # what needs no server and no peer
     python -m bench.peers.page                                  # this page, from bench/peers/findings.json

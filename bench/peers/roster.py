@@ -72,6 +72,13 @@ CONTENDERS = (
         "rabbitmq",
     ),
     _turnwise(
+        "workers",
+        "distributed, two workers",
+        "The same; the two workers share the runs.",
+        "postgres",
+        "rabbitmq",
+    ),
+    _turnwise(
         "pools",
         "distributed, two pools",
         "The same, with a worker for models and another for tools, so every turn changes the process.",

@@ -25,7 +25,7 @@ from turnwise.record.store import Store
 _PATIENCE = 1_200.0
 # The worker that answered carries the run on.
 _MOVES = "worker"
-_SERVICES = {"distributed": distributed.TOGETHER, "pools": distributed.POOLS}
+_SERVICES = {"distributed": distributed.TOGETHER, "workers": distributed.WORKERS, "pools": distributed.POOLS}
 WAYS = ("sync", "async", "embedded-normal", "embedded-full", *_SERVICES)
 
 Play = Callable[[int, int], Mapping[str, Any]]
