@@ -27,8 +27,8 @@ measures and writes this page: nothing on it is written by hand.
 A *turn* is one answer taken. The work is a loop of a scripted model, which answers at once, and a tool that it
 calls. A step of a peer's graph or workflow that takes an answer counts as a turn. Each library is configured as its own
 documentation recommends, and each tool call is durable by itself. In every round each contender is started on an empty
-database and broker of its own, warmed up and measured, in an order that chance decides. Runs of Turnwise are submitted as
-a gateway submits them, by the program that measures.
+database and broker of its own, warmed up and measured, in an order that chance decides. The program that measures
+submits runs to Turnwise as a gateway does.
 
 LangGraph and DBOS run in one process; a program could start several and divide its conversations among them. Bare
 Celery has two workers, one for each hop. Turnwise is measured with one worker and with two.

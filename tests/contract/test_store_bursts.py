@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import sqlalchemy as sa
 
 from turnwise.errors import RunChangedError
-from turnwise.record.database.burst import Write, write_all
+from turnwise.record.database import driver
+from turnwise.record.database.burst import Write, insert_all, write_all
 from turnwise.record.database.schema import documents, schema_support
 from turnwise.record.store import Store
 
@@ -71,3 +74,50 @@ def test_one_that_misses_its_row_leaves_nothing_of_the_others(store: Store, supp
 def test_nothing_to_write_is_nothing_done(store: Store) -> None:
     with store.database.statement() as connection:
         write_all(connection, [])
+
+
+@pytest.mark.parametrize("count", [0, 1, 100, 101, 250])
+def test_any_number_of_rows_is_inserted(store: Store, count: int) -> None:
+    # The parent is NULL in some rows of a statement, in all of another, and in none of a third.
+    rows = [_row(f"d{no:03}", {"no": no}) | {"parent_id": f"p{no}" if no % 200 < 50 else None} for no in range(count)]
+
+    with store.database.begin() as connection:
+        insert_all(connection, _INSERT, rows)
+
+    assert _found(store) == {f"d{no:03}": {"no": no} for no in range(count)}
+    with store.database.read() as connection:
+        parents = sa.select(documents.c.id, documents.c.parent_id).where(documents.c.run_id == "run_burst")
+        assert dict(map(tuple, connection.execute(parents))) == {row["id"]: row["parent_id"] for row in rows}
+
+
+def test_rows_that_are_large_are_divided_among_statements(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [_row(f"d{no}", {"text": "x" * size}) for no, size in enumerate([600_000, 600_000, 10, 1_200_000, 10])]
+    sent: list[int] = []
+
+    with store.database.begin() as connection:
+        if store.database.is_postgres:
+            monkeypatch.setitem(connection.info, "raw_cursor", _Noted(driver.raw_cursor(connection), sent))
+        insert_all(connection, _INSERT, rows)
+
+    assert _found(store) == {row["id"]: row["body"] for row in rows}
+    assert not store.database.is_postgres or sent == [1, 2, 1, 1]
+
+
+class _Noted:
+    """A cursor that notes the number of rows of each statement."""
+
+    def __init__(self, cursor: Any, sent: list[int]) -> None:
+        self._cursor, self._sent = cursor, sent
+
+    def execute(self, text: bytes, values: list[object]) -> None:
+        self._sent.append(text.count(b"), (") + 1)
+        self._cursor.execute(text, values)
+
+
+def test_rows_are_inserted_all_or_not_at_all(store: Store) -> None:
+    rows = [_row(f"d{no}") for no in range(150)]
+
+    with pytest.raises(Exception, match=r"(?i)unique"), store.database.begin() as connection:
+        insert_all(connection, _INSERT, [*rows, rows[0]])
+
+    assert _found(store) == {}

@@ -15,9 +15,9 @@ from turnwise.errors import ConflictError, InvalidRequestError
 from turnwise.record.batches.batch_record import BatchRecord, NewBatch, NewItem
 from turnwise.record.batches.batch_statements import lock_batch, read_batch, unknown_batch
 from turnwise.record.budgets.budgets import BATCH
-from turnwise.record.database import driver
 from turnwise.record.database.batch_tables import batch_items, batches
 from turnwise.record.database.budget_tables import budgets
+from turnwise.record.database.burst import insert_all
 from turnwise.record.database.columns import now
 from turnwise.record.runs.part import TenantPart
 from turnwise.record.runs.records import Json
@@ -76,7 +76,7 @@ class BatchChanges(TenantPart):
                 {"batch_id": batch_id, "no": first + at, "key": item.key, "body": item.body(), "run": None}
                 for at, item in enumerate(items)
             ]
-            driver.run(connection, _ITEMS, rows)
+            insert_all(connection, _ITEMS, rows)
             self._change(connection, batch_id, total=batch.total + len(items), filled_at=now())
             return replace(batch, total=batch.total + len(items))
 

@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection
 
 from turnwise.record.database import driver
 from turnwise.record.database.batch_tables import batch_items, batches
+from turnwise.record.database.burst import insert_all
 from turnwise.record.runs.records import RunRecord
 
 _BATCH = sa.insert(batches)
@@ -28,8 +29,5 @@ def write_batch(connection: Connection, made: Sequence[RunRecord]) -> None:
         "sealed_at": first.created_at,
     }
     driver.run(connection, _BATCH, [batch])
-    driver.run(
-        connection,
-        _ITEMS,
-        [{"batch_id": first.batch_id, "no": no, "run": run.id} for no, run in enumerate(made, 1)],
-    )
+    items = [{"batch_id": first.batch_id, "no": no, "run": run.id} for no, run in enumerate(made, 1)]
+    insert_all(connection, _ITEMS, items)

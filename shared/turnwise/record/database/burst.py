@@ -7,7 +7,7 @@ statement none of them sees what another has written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -20,6 +20,9 @@ from turnwise.record.database.driver import Values
 
 # What `turnwise_require_one` raises; a migration makes that function.
 _MISSED = "TW001"
+# Of a statement that inserts many rows: with more it takes no less time for each.
+_MOST_ROWS = 100
+_MOST_CHARACTERS = 1_000_000
 
 
 class Write(NamedTuple):
@@ -52,6 +55,39 @@ def write_all(connection: Connection, writes: Sequence[Write]) -> None:
         driver.run_on(cursor, dialect, statement, rows)
         if missed is not None and cursor.rowcount != 1:
             raise missed(cursor.rowcount)
+
+
+def insert_all(connection: Connection, statement: sa.Insert, rows: Sequence[Values]) -> None:
+    """Insert any number of rows, which have the same keys; nothing for none.
+
+    PostgreSQL gets up to a hundred with each statement, or a million characters: it answers each statement, and this
+    process waits for that.
+    """
+    if not rows:
+        return
+    if connection.dialect.name != "postgresql":
+        driver.run(connection, statement, rows)
+        return
+    part = _Part(statement, tuple(rows[0]), connection.dialect)
+    cursor = driver.raw_cursor(connection)
+    for together in _divided(part.values(row) for row in rows):
+        text, _ = part.text(len(together), 0)
+        cursor.execute(text.encode(), [value for values in together for value in values])
+
+
+def _divided(rows: Iterable[list[Any]]) -> Iterator[list[list[Any]]]:
+    """The rows of each statement, as values for the driver; a row that is larger than a statement is alone in one."""
+    together: list[list[Any]] = []
+    characters = 0
+    for values in rows:
+        more = sum(len(value) for value in values if isinstance(value, str))
+        if together and (len(together) == _MOST_ROWS or characters + more > _MOST_CHARACTERS):
+            yield together
+            together, characters = [], 0
+        together.append(values)
+        characters += more
+    if together:
+        yield together
 
 
 def _without_nulls(write: Write) -> Write:

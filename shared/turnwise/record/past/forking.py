@@ -9,13 +9,14 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.errors import ConflictError, InvalidRequestError
+from turnwise.record.database.burst import insert_all
 from turnwise.record.database.rows import ASK, RUN, ask_of, run_of
 from turnwise.record.database.schema import asks, events, runs, sessions
 from turnwise.record.database.status_statements import update_runs
 from turnwise.record.events.run_events import RunForked
-from turnwise.record.past.export import own_fields, read_run
+from turnwise.record.past.export import read_run
 from turnwise.record.past.reconstruction import Past
-from turnwise.record.past.restore import ExportedRecord, write_ask, write_past, write_receipts, write_reply
+from turnwise.record.past.restore import ExportedRecord, write_asks, write_past, write_receipts, write_replies
 from turnwise.record.past.retrying import waits_for
 from turnwise.record.runs.conversations import conversation_id
 from turnwise.record.runs.fork_origin import ForkOrigin
@@ -31,6 +32,7 @@ from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus, passed
 from turnwise.record.tenants.admission import lock_admission, require_room
 
+_EVENT = sa.insert(events)
 _SET = update_runs().where(runs.c.id == sa.bindparam("of_run"))
 _ASK = sa.select(*ASK).where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
 _SESSION = sa.select(sa.literal(1)).where(
@@ -222,27 +224,34 @@ class _Fork:
         )
         forked = {"seq": self.past.seq + 1, "type": told.type, "at": at, "data": told.as_json(), "changes": self._told}
         rows.append(dict.fromkeys(rows[0]) | forked)
-        connection.execute(sa.insert(events), [row | {"run_id": self.new.id} for row in rows])
+        insert_all(connection, _EVENT, [row | {"run_id": self.new.id} for row in rows])
 
     def write_asks(self, connection: Connection, now: float) -> None:
         """Copy what was asked, replied and received; the ask that waits for an answer is open again."""
-        past, fork_id = self.past, self.new.id
+        past, fork_id, found = self.past, self.new.id, self.record.found
         seen = {event["ask_id"] for event in self.record.events[: past.seq]}
         at = self.record.events[past.seq - 1]["at"]
-        for row in self.record.found["asks"]:
-            if row["id"] in seen:
-                write_ask(connection, fork_id, row, id=self._renamed(row["id"]), **self._state(row, now))
-        for row in self.record.found["replies"]:
-            if row["ask_id"] in seen and row["at"] <= at and self._is_answered(row["ask_id"]):
-                # The other run has paid for it.
-                write_reply(
-                    connection, fork_id, own_fields(row), ask_id=self._renamed(row["ask_id"]), usage=None, cost=None
-                )
+        asked = [row for row in found["asks"] if row["id"] in seen]
+        write_asks(connection, fork_id, [self._of_fork(row, "id", **self._state(row, now)) for row in asked])
+        replied = [
+            # The other run has paid for it.
+            self._of_fork(row, "ask_id", usage=None, cost=None)
+            for row in found["replies"]
+            if row["ask_id"] in seen and row["at"] <= at and self._is_answered(row["ask_id"])
+        ]
+        write_replies(connection, fork_id, replied)
         # Handlers write theirs between moves, without an event.
         until = self.record.events[self.new.at - 1]["at"]
-        for row in self.record.found["receipts"]:
-            if row["ask_id"] in seen and row["at"] <= until and row["status"] == "done":
-                write_receipts(connection, fork_id, [row], ask_id=self._renamed(row["ask_id"]))
+        received = [
+            self._of_fork(row, "ask_id")
+            for row in found["receipts"]
+            if row["ask_id"] in seen and row["at"] <= until and row["status"] == "done"
+        ]
+        write_receipts(connection, fork_id, received)
+
+    def _of_fork(self, row: Json, id: str, **changes: Any) -> Json:
+        """Return a row of the origin with the ask's id in `id` as the fork has it, and with the changes."""
+        return row | {id: self._renamed(row[id])} | changes
 
     def _state(self, row: Json, now: float) -> Json:
         if self._is_answered(row["id"]):

@@ -18,7 +18,7 @@ from turnwise.record.database.schema import asks, documents, events, frames, run
 from turnwise.record.database.status_statements import change_asks, update_runs
 from turnwise.record.past.export import own_fields
 from turnwise.record.past.reconstruction import Past
-from turnwise.record.past.restore import ExportedRecord, write_agent, write_ask, write_past
+from turnwise.record.past.restore import ExportedRecord, write_agent, write_asks, write_past
 from turnwise.record.runs.kept_errors import kept_error
 from turnwise.record.runs.known_run import KnownRun
 from turnwise.record.runs.records import AgentRecord, FrameRecord, Json, ReplyRecord
@@ -80,7 +80,7 @@ class PrivateRecord:
             write_past(connection, record, past, self._run_id)
             if past.awaiting is not None:
                 open_again = {"status": passed(None, AskStatus.OPEN), "worker_id": None, "closed_at": None}
-                write_ask(connection, self._run_id, record.ask(past.awaiting), **open_again)
+                write_asks(connection, self._run_id, [record.ask(past.awaiting) | open_again])
 
     def take_over(self, record: ExportedRecord, past: Past, keys: Mapping[str, Any]) -> None:
         """Have these agents as they were at `past`, with their histories."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.errors import ConflictError
+from turnwise.record.database.burst import insert_all
 from turnwise.record.database.rows import as_row
 from turnwise.record.database.schema import (
     agent_states,
@@ -148,21 +148,20 @@ def write_agent(connection: Connection, run_id: str, agent: AgentRecord, rows: S
     _insert(connection, histories, [row | {"owner": run_id} for row in rows])
 
 
-def write_ask(connection: Connection, run_id: str, row: Json, **changes: Any) -> None:
-    """Write an ask's row with `changes`."""
-    _insert(connection, asks, [row | {"run_id": run_id} | changes])
+def write_asks(connection: Connection, run_id: str, rows: Iterable[Json]) -> None:
+    """Write the rows of asks."""
+    _insert(connection, asks, [row | {"run_id": run_id} for row in rows])
 
 
-def write_reply(connection: Connection, run_id: str, row: Json, **changes: Any) -> None:
-    """Write a reply's row with `changes`."""
-    _insert(connection, replies, [own_fields(row) | {"run_id": run_id} | changes])
+def write_replies(connection: Connection, run_id: str, rows: Iterable[Json]) -> None:
+    """Write the rows of replies."""
+    _insert(connection, replies, [own_fields(row) | {"run_id": run_id} for row in rows])
 
 
-def write_receipts(connection: Connection, run_id: str, rows: Iterable[Json], **changes: Any) -> None:
-    """Write receipts with `changes`."""
-    _insert(connection, receipts, [row | {"run_id": run_id} | changes for row in rows])
+def write_receipts(connection: Connection, run_id: str, rows: Iterable[Json]) -> None:
+    """Write the rows of receipts."""
+    _insert(connection, receipts, [row | {"run_id": run_id} for row in rows])
 
 
 def _insert(connection: Connection, table: sa.Table, rows: Sequence[Json]) -> None:
-    if rows:
-        connection.execute(sa.insert(table), list(rows))
+    insert_all(connection, sa.insert(table), rows)

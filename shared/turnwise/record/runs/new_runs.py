@@ -12,6 +12,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Connection
 
 from turnwise.record.database import driver
+from turnwise.record.database.burst import insert_all
 from turnwise.record.database.columns import Seconds, now
 from turnwise.record.database.database import Database
 from turnwise.record.database.rows import RUN, as_row
@@ -85,13 +86,13 @@ def write_runs(
     for row in rows:
         seconds = row["deadline"]
         row |= {"created_at": at, "move_due_at": at, "deadline_at": None if seconds is None else at + seconds}
-    driver.run(connection, _MANY, rows)
+    insert_all(connection, _MANY, rows)
     return [_record(one, row) for one, row in zip(new, rows, strict=True)]
 
 
 def write_accepted(connection: Connection, accepted: Sequence[RunRecord]) -> None:
     """Write the first events of runs."""
-    driver.run(connection, _EVENT, [accepted_row(run) for run in accepted])
+    insert_all(connection, _EVENT, [accepted_row(run) for run in accepted])
 
 
 def accepted_row(run: RunRecord) -> Json:
