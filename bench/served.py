@@ -31,7 +31,7 @@ _SERVERS = ("postgres", "beam.smp")
 
 
 def first_moves(app: App) -> FirstMoves:
-    """What makes the first moves of runs where they are accepted, as a gateway does with `TURNWISE_MOVES=worker`."""
+    """Return the maker of first moves for whoever accepts runs as a gateway does with `TURNWISE_MOVES=worker`."""
     return FirstMoves(Mover(app=app, llm_queues={}, agent_queues={}), allowed=True)
 
 
