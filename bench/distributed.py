@@ -13,6 +13,7 @@ from pathlib import Path
 from bench import served
 from bench.result import Result
 from bench.run_ends import ends_on_postgres
+from bench.threads import POOL_THREADS, THREADS
 from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.processes.bootstrap import open_parts
@@ -26,16 +27,13 @@ _ROOT = Path(__file__).parent.parent
 # One worker for models and another for tools: each turn goes from the one to the other.
 POOLS = (
     ("coordinator", "--concurrency", "4"),
-    ("worker", "-Q", "llm", "--concurrency", "8"),
-    ("worker", "-Q", "agent", "--concurrency", "8"),
+    ("worker", "-Q", "llm", "--concurrency", str(POOL_THREADS)),
+    ("worker", "-Q", "agent", "--concurrency", str(POOL_THREADS)),
 )
 # One worker that serves both queues, and two of them: a process runs Python code on one core at a time.
-TOGETHER = (("coordinator", "--concurrency", "4"), ("worker", "-Q", "llm,agent", "--concurrency", "16"))
-WORKERS = (
-    ("coordinator", "--concurrency", "4"),
-    ("worker", "-Q", "llm,agent", "--concurrency", "8"),
-    ("worker", "-Q", "llm,agent", "--concurrency", "8"),
-)
+_WORKER = ("worker", "-Q", "llm,agent", "--concurrency", str(THREADS))
+TOGETHER = (("coordinator", "--concurrency", "4"), _WORKER)
+WORKERS = (*TOGETHER, _WORKER)
 
 
 @dataclass(frozen=True, kw_only=True)

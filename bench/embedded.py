@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry
 from bench import served
 from bench.result import Result
 from bench.run_ends import EndsInProcess
+from bench.threads import THREADS
 from bench.tool_loop import app
 from turnwise.app import App
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Work
@@ -80,7 +81,7 @@ def server(
         coordinator.start()
         bus.consume([COORDINATOR_QUEUE], move, 1)
         for queues, worker in zip(served_queues, workers, strict=True):
-            bus.consume(queues, partial(answer, worker), 4)
+            bus.consume(queues, partial(answer, worker), THREADS)
         try:
             yield store, bus
         finally:

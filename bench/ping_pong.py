@@ -1,6 +1,6 @@
 """The yardstick: what two bare Celery workers do that play ping-pong, with no state and no database.
 
-    python bench/ping_pong.py amqp://guest:guest@127.0.0.1:5672// [ROUNDS]
+    python -m bench.ping_pong amqp://guest:guest@127.0.0.1:5672// [ROUNDS]
 
 A turn of a distributed run is two hops as well (ask, reply), so a round here is compared with a turn there. Both
 players are separate processes with a pool of threads; each hop is a plain `apply_async` with Celery's own settings,
@@ -13,7 +13,6 @@ publishes, quorum queues and task events.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
@@ -29,11 +28,12 @@ from celery import Celery
 from celery.signals import worker_ready
 from kombu.entity import Exchange, Queue
 
+from bench.threads import THREADS
 from turnwise.bus.worker.celery_app import make_celery
 
+_ROOT = Path(__file__).parent.parent
 _START_SECONDS = 60.0
 _FINISH_SECONDS = 600.0
-_THREADS = 8
 _PREFETCH = 8
 # Printed by a player once it consumes; its log level keeps Celery silent.
 _READY = "player is ready"
@@ -141,10 +141,11 @@ def _play(app: Any, run: str, folder: Path, rounds: list[int]) -> None:
 @contextmanager
 def _player(broker_url: str, run: str, folder: Path, which: int, guarded: bool) -> Iterator[int]:
     log = folder / f"player-{which}.log"
-    arguments = [sys.executable, __file__, "--player", str(which), "--run", run, "--folder", str(folder), broker_url]
+    arguments = ["--player", str(which), "--run", run, "--folder", str(folder), broker_url]
     arguments += ["--guarded"] if guarded else []
+    command = [sys.executable, "-m", "bench.ping_pong", *arguments]
     with log.open("w") as output:
-        process = subprocess.Popen(arguments, stdout=output, stderr=subprocess.STDOUT, env=os.environ.copy())
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=_ROOT)
     try:
         deadline = time.monotonic() + _START_SECONDS
         while _READY not in log.read_text():
@@ -171,7 +172,7 @@ def _serve(broker_url: str, run: str, folder: Path, which: int, guarded: bool) -
     app = make_app(broker_url, run, folder, guarded=guarded)
     queue = _queues(run)[which]
     worker_ready.connect(_say_ready)
-    pool = ["-P", "threads", "-c", str(_THREADS)]
+    pool = ["-P", "threads", "-c", str(THREADS)]
     app.worker_main(["worker", *pool, "-Q", queue, "-n", f"{queue}@%h", "-l", "WARNING"])
 
 

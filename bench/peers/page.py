@@ -14,12 +14,13 @@ from bench.peers.comparisons import sentences  # noqa: E402 - the path had to co
 from bench.peers.document import Findings, read  # noqa: E402
 from bench.peers.roster import CONTENDERS, LEFT_OUT, Contender  # noqa: E402
 from bench.peers.targets import judged, median_and_range  # noqa: E402
+from bench.threads import POOL_THREADS, THREADS  # noqa: E402
 
 FINDINGS = _ROOT / "bench" / "peers" / "findings.json"
 PAGE = _ROOT / "docs" / "performance.md"
 PICTURE = _ROOT / "docs" / "images" / "performance.png"
 
-_INTRODUCTION = """# Performance
+_INTRODUCTION = f"""# Performance
 
 Turns a second of Turnwise and of other durable libraries, on the same work, measured side by side. `make bench-peers`
 measures and writes this page: nothing on it is written by hand.
@@ -32,6 +33,10 @@ submits runs to Turnwise as a gateway does.
 
 LangGraph and DBOS run in one process; a program could start several and divide its conversations among them. Bare
 Celery has two workers, one for each hop. Turnwise is measured with one worker and with two.
+
+Conversations at once share {THREADS} threads in each process of Turnwise, LangGraph and Celery: answers take no time
+here, and with more threads all three were slower. Turnwise's two pools have {POOL_THREADS} each, with which they were
+quicker. Models that take seconds want a thread for each call, which costs little while it waits.
 
 The figures are medians of the rounds, with the least and the greatest in brackets. A ratio is the median of the rounds'
 ratios. Where a target has several loops, the worst of them counts."""
@@ -62,7 +67,7 @@ _CONFIGURED = """## How each peer is configured
 - DBOS: the model's and the tool's calls are steps of an asynchronous workflow. Of the
   [system databases](https://docs.dbos.dev/python/tutorials/database-connection) it recommends PostgreSQL for
   production; SQLite is its default. Pools and threads are as it sets them.
-- Celery: results are ignored, and 8 messages are prefetched for each of 8 threads, since its
+- Celery: results are ignored, and 8 messages are prefetched for each thread, since its
   [guide](https://docs.celeryq.dev/en/stable/userguide/optimizing.html) wants many for short tasks. Messages are
   persistent."""
 

@@ -17,6 +17,7 @@ from bench import distributed, embedded, served
 from bench.counting import first_message, turns_of
 from bench.peers import protocol
 from bench.run_ends import Ends, EndsInProcess, ends_on_postgres
+from bench.threads import THREADS
 from bench.tool_loop import app, loop
 from turnwise.bus.base import Bus
 from turnwise.record.store import Store
@@ -78,7 +79,7 @@ def _play_sync(turns: int, conversations: int) -> dict[str, float]:
     if conversations == 1:
         tasks[0].run(first_message(turns))
     else:
-        with ThreadPoolExecutor(conversations) as threads:
+        with ThreadPoolExecutor(THREADS) as threads:
             list(threads.map(lambda task: task.run(first_message(turns)), tasks))
     return {"seconds": time.perf_counter() - begun}
 

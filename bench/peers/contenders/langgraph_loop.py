@@ -2,8 +2,8 @@
 
 With `--state messages` it is the agent of LangGraph's quickstart: `MessagesState`, a node that asks the model, a node
 that runs the tools, a conditional edge. With `--state plain` the state is a list of dicts, which costs less. The
-synchronous savers and `invoke` were the quickest of what the documentation offers; conversations at once have a
-thread each.
+synchronous savers and `invoke` were the quickest of what the documentation offers; conversations at once share
+a few threads.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 
 from bench.counting import DONE, called, counted, first_message, said
 from bench.peers import protocol
+from bench.threads import THREADS
 
 
 @tool
@@ -126,7 +127,7 @@ def main() -> None:
             if conversations == 1:
                 converse(turns)
             else:
-                with ThreadPoolExecutor(conversations) as threads:
+                with ThreadPoolExecutor(THREADS) as threads:
                     list(threads.map(converse, [turns] * conversations))
             return {"seconds": time.perf_counter() - begun}
 
