@@ -6,6 +6,7 @@ import statistics
 from pathlib import Path
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from bench.peers.document import Findings
 from bench.peers.roster import CONTENDERS
@@ -29,6 +30,10 @@ def draw(findings: Findings, file: Path) -> None:
                 axes.plot(statistics.median(rates), place, marker="o", color=colour)
         axes.set_title(f"{loop[0]:,} turns, {loop[1]} at once", fontsize="medium")
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.tick_params(axis="x", labelbottom=True)
         axes.set_xlabel("turns a second")
         axes.set_yticks(range(len(played)), [contender.label for contender in played], fontsize="small")
         axes.grid(alpha=0.3, which="both")
