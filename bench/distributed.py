@@ -24,15 +24,16 @@ from turnwise.record.store import Store
 WARM_UP = 10
 
 _ROOT = Path(__file__).parent.parent
+_COORDINATOR = ("coordinator", "--concurrency", "4")
 # One worker for models and another for tools: each turn goes from the one to the other.
 POOLS = (
-    ("coordinator", "--concurrency", "4"),
+    _COORDINATOR,
     ("worker", "-Q", "llm", "--concurrency", str(POOL_THREADS)),
     ("worker", "-Q", "agent", "--concurrency", str(POOL_THREADS)),
 )
 # One worker that serves both queues, and two of them: a process runs Python code on one core at a time.
 _WORKER = ("worker", "-Q", "llm,agent", "--concurrency", str(THREADS))
-TOGETHER = (("coordinator", "--concurrency", "4"), _WORKER)
+TOGETHER = (_COORDINATOR, _WORKER)
 WORKERS = (*TOGETHER, _WORKER)
 
 

@@ -141,9 +141,8 @@ def _play(app: Any, run: str, folder: Path, rounds: list[int]) -> None:
 @contextmanager
 def _player(broker_url: str, run: str, folder: Path, which: int, guarded: bool) -> Iterator[int]:
     log = folder / f"player-{which}.log"
-    arguments = ["--player", str(which), "--run", run, "--folder", str(folder), broker_url]
-    arguments += ["--guarded"] if guarded else []
-    command = [sys.executable, "-m", "bench.ping_pong", *arguments]
+    command = [sys.executable, "-m", "bench.ping_pong", "--player", str(which), "--run", run]
+    command += ["--folder", str(folder), broker_url, *(["--guarded"] if guarded else [])]
     with log.open("w") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=_ROOT)
     try:

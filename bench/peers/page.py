@@ -34,9 +34,10 @@ submits runs to Turnwise as a gateway does.
 LangGraph and DBOS run in one process; a program could start several and divide its conversations among them. Bare
 Celery has two workers, one for each hop. Turnwise is measured with one worker and with two.
 
-Conversations at once share {THREADS} threads in each process of Turnwise, LangGraph and Celery: answers take no time
-here, and with more threads all three were slower. Turnwise's two pools have {POOL_THREADS} each, with which they were
-quicker. Models that take seconds want a thread for each call, which costs little while it waits.
+In the tables, conversations at once share {THREADS} threads in each process of Turnwise, LangGraph and Celery that
+has threads: answers take no time here, and with many threads Turnwise's workers and both peers were slower. Turnwise's
+two pools have {POOL_THREADS} each, with which they were quicker. Models that take seconds want a thread for each call,
+which costs little while it waits.
 
 The figures are medians of the rounds, with the least and the greatest in brackets. A ratio is the median of the rounds'
 ratios. Where a target has several loops, the worst of them counts."""
