@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.exc import IntegrityError
+from tests.contract.brokers import until
 from tests.support.databases import fresh_postgres
 
 from turnwise.errors import AlreadyServedError, ConfigurationError, DatabaseUnavailableError, SchemaVersionError
@@ -109,6 +111,36 @@ def test_a_migration_does_not_queue_for_long_behind_a_transaction_that_has_a_tab
         database.migrate()
         assert database.schema_version() == SCHEMA_VERSION
         database.close()
+
+
+@pytest.mark.postgres
+def test_a_migration_that_was_in_a_deadlock_tries_again(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migration, "_PAUSES", (0, 0))
+    with fresh_postgres() as url, ThreadPoolExecutor(1) as pool:
+        database = Database(url)
+        with database.begin() as connection:
+            command.upgrade(config(connection), "0010")
+
+        # given a process that has a row that the next script changes ...
+        with database.begin() as process:
+            process.exec_driver_sql("SET LOCAL deadlock_timeout = '1min'")  # the migration is to be the one that fails
+            process.exec_driver_sql("SELECT oldest_program FROM schema_support FOR UPDATE")
+
+            # when it wants a table that the script has by now
+            migrated = pool.submit(database.migrate)
+            assert until(lambda: _someone_waits(database))
+            process.exec_driver_sql("SELECT count(*) FROM runs")
+
+        # then
+        migrated.result(timeout=60)
+        assert database.schema_version() == SCHEMA_VERSION
+        database.close()
+
+
+def _someone_waits(database: Database) -> bool:
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    with database.read() as connection:
+        return bool(connection.exec_driver_sql(query).scalar_one())
 
 
 def test_a_table_of_sqlite_keeps_its_rows_and_indexes_when_it_is_given_a_constraint(tmp_path: Path) -> None:

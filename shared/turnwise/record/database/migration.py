@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import psycopg
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.script.revision import RevisionError
 from alembic.util import CommandError
 from sqlalchemy.engine import Connection
 
@@ -26,6 +29,8 @@ _UNCHECKED = sa.text(
 )
 # Seconds between tries to get at a table that someone else has; each try waits 3 s for it.
 _PAUSES = (1, 2, 4, 8, 15, 30, 60, 60, 60, 60)
+# A try that met a process at work may also be in a deadlock with it: each wants a table that the other one has.
+_TAKEN = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
 _LOCK = 7_303_014_920_157  # any number that no other program takes as its advisory lock
 
 
@@ -38,18 +43,39 @@ def config(connection: Connection) -> Config:
 
 
 def upgrade(begin: Callable[[], AbstractContextManager[Connection]], name: str) -> None:
-    """Apply what is missing in a transaction of `begin`; a second migrator waits for the first.
+    """Apply what is missing, each script in a transaction of `begin`; a second migrator waits for the first.
 
     Raises `SchemaVersionError` for a database (`name` says which) that a newer program has made, or one of whose tables
     someone else keeps for more than five minutes.
     """
+    with begin() as connection:
+        missing = _missing(connection, name)
+    for revision in missing:
+        _patiently(begin, revision, name)
+
+
+def _missing(connection: Connection, name: str) -> list[str]:
+    """Return the revisions to apply, one by one: each keeps its tables locked until its commit.
+
+    An empty database has nothing that another process could want, and is made in one transaction.
+    """
+    found = MigrationContext.configure(connection).get_current_revision()
+    if found is None:
+        return ["head"]
+    scripts = ScriptDirectory.from_config(config(connection))
+    with _known(name):
+        return [script.revision for script in scripts.iterate_revisions("head", found)][::-1]
+
+
+def _patiently(begin: Callable[[], AbstractContextManager[Connection]], revision: str, name: str) -> None:
     for pause in (*_PAUSES, None):
         try:
-            with begin() as connection:
-                _upgrade(connection, name)
+            with begin() as connection, _known(name):
+                _lock(connection)
+                command.upgrade(config(connection), revision)
             return
         except DatabaseUnavailableError as error:
-            if not isinstance(getattr(error.__cause__, "orig", None), psycopg.errors.LockNotAvailable):
+            if not isinstance(getattr(error.__cause__, "orig", None), _TAKEN):
                 raise
             if pause is None:
                 raise SchemaVersionError(
@@ -61,14 +87,18 @@ def upgrade(begin: Callable[[], AbstractContextManager[Connection]], name: str) 
             time.sleep(pause)
 
 
-def _upgrade(connection: Connection, name: str) -> None:
+def _lock(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
         # Whoever waits for a table makes all wait who come after, also readers: so not for long behind a backup.
         connection.execute(sa.text("SET LOCAL lock_timeout = '3s'"))
+
+
+@contextmanager
+def _known(name: str) -> Iterator[None]:
     try:
-        command.upgrade(config(connection), "head")
-    except CommandError as error:
+        yield
+    except (CommandError, RevisionError) as error:
         raise SchemaVersionError(
             f"{name} has a schema that this program does not know ({error}); "
             "was it made by a newer version? Update this program"
