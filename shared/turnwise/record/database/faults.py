@@ -25,6 +25,11 @@ _OF_DRIVERS = (
 )
 # Numbers beyond what a column holds, half of a surrogate pair, JSON that is nested too deep to be written as text.
 _OF_VALUES = (psycopg.DataError, sqlite3.DataError, OverflowError, UnicodeError, RecursionError)
+# What PostgreSQL says while it is there: SQLSTATEs, the end of the sentence "the database URL ...", and the cure.
+_BY_STATE = (
+    (("40001", "40P01", "55P03"), "gave up a transaction, of which nothing was kept", "try again"),
+    (("53100",), "has no room left on its disk", "free some at its server, or add some"),
+)
 # SQLSTATE class 54: a row, a statement or a value exceeds what the program can process.
 _TOO_LARGE = "54"
 
@@ -43,7 +48,7 @@ def translated(error: Exception, name: str, *, is_postgres: bool) -> TurnwiseErr
     outage = isinstance(error, (exc.DatabaseError, exc.InterfaceError, exc.TimeoutError, *_OF_DRIVERS))
     if not outage or isinstance(error, exc.ProgrammingError):
         return None
-    return DatabaseUnavailableError(_unavailable(_words(cause), name, is_postgres=is_postgres))
+    return DatabaseUnavailableError(_unavailable(cause, name, is_postgres=is_postgres))
 
 
 def lacks_table(error: Exception) -> bool:
@@ -60,7 +65,11 @@ def _is_of_value(error: Exception, cause: BaseException) -> bool:
     return (getattr(cause, "sqlstate", None) or "").startswith(_TOO_LARGE)
 
 
-def _unavailable(detail: str, name: str, *, is_postgres: bool) -> str:
+def _unavailable(cause: BaseException, name: str, *, is_postgres: bool) -> str:
+    detail, state = _words(cause), getattr(cause, "sqlstate", None)
+    for states, found, cure in _BY_STATE:
+        if state in states:
+            return f"the database {name} {found} ({detail}); {cure}"
     if is_postgres:
         fault = connect_fault(detail)
         return f"the database {name} {fault.found} ({detail}); {fault.cure}"

@@ -1,0 +1,32 @@
+"""What an error of the database says to an operator."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from sqlalchemy import exc
+
+from turnwise.errors import DatabaseUnavailableError
+from turnwise.record.database.faults import translated
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+@pytest.mark.parametrize(
+    ("cause", "told"),
+    [
+        (psycopg.errors.DeadlockDetected("deadlock detected"), "gave up a transaction, .* try again"),
+        (psycopg.errors.SerializationFailure("could not serialize"), "gave up a transaction, .* try again"),
+        (psycopg.errors.LockNotAvailable("canceling statement"), "gave up a transaction, .* try again"),
+        (psycopg.errors.DiskFull("could not extend file"), "has no room left on its disk .*; free some"),
+        (psycopg.errors.AdminShutdown("terminating connection"), "does not answer .*; start PostgreSQL"),
+        (psycopg.OperationalError("server closed the connection unexpectedly"), "does not answer"),
+    ],
+)
+def test_a_server_that_answered_is_not_said_to_be_away(cause: psycopg.Error, told: str, wrapped: bool) -> None:
+    error = exc.DBAPIError.instance("SELECT 1", {}, cause, psycopg.Error) if wrapped else cause
+
+    found = translated(error, "postgresql://host/name", is_postgres=True)
+
+    assert isinstance(found, DatabaseUnavailableError)
+    with pytest.raises(DatabaseUnavailableError, match=f"^the database postgresql://host/name {told}"):
+        raise found
