@@ -121,12 +121,12 @@ def test_a_migration_that_was_in_a_deadlock_tries_again(postgres_url: str, monke
         with database.begin() as connection:
             command.upgrade(config(connection), "0010")
 
-        # given a process that has a row that the next script changes ...
+        # given a process that has locked a row of which the next script needs the lock
         with database.begin() as process:
-            process.exec_driver_sql("SET LOCAL deadlock_timeout = '1min'")  # the migration is to be the one that fails
+            process.exec_driver_sql("SET LOCAL deadlock_timeout = '1min'")  # so the migration is the one that fails
             process.exec_driver_sql("SELECT oldest_program FROM schema_support FOR UPDATE")
 
-            # when it wants a table that the script has by now
+            # when the process needs a table that the script has locked
             migrated = pool.submit(database.migrate)
             assert until(lambda: _someone_waits(database))
             process.exec_driver_sql("SELECT count(*) FROM runs")

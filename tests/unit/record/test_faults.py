@@ -1,4 +1,4 @@
-"""What an error of the database says to an operator."""
+"""Messages to the operator about errors of the database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from turnwise.record.database.faults import translated
         (psycopg.OperationalError("server closed the connection unexpectedly"), "does not answer"),
     ],
 )
-def test_a_server_that_answered_is_not_said_to_be_away(cause: psycopg.Error, told: str, wrapped: bool) -> None:
+def test_the_message_tells_a_server_that_answered_from_one_that_is_away(
+    cause: psycopg.Error, told: str, wrapped: bool
+) -> None:
     error = exc.DBAPIError.instance("SELECT 1", {}, cause, psycopg.Error) if wrapped else cause
 
     found = translated(error, "postgresql://host/name", is_postgres=True)

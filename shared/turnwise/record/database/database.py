@@ -113,9 +113,10 @@ class Database:
         from turnwise.record.database.migration import upgrade, validate  # Alembic takes long to import
 
         with self.read() as connection:
-            if self._is_newer_and_supported(connection, self._schema_version(connection)):
+            found = self._schema_version(connection)
+            if self._is_newer_and_supported(connection, found):
                 return
-        upgrade(self.begin, self.name)
+        upgrade(self.begin, self.name, found)
         # By itself, because the locks of the upgrade last until its commit, and this reads whole tables.
         with self.begin() as connection:
             validate(connection)

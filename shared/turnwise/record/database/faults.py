@@ -25,11 +25,14 @@ _OF_DRIVERS = (
 )
 # Numbers beyond what a column holds, half of a surrogate pair, JSON that is nested too deep to be written as text.
 _OF_VALUES = (psycopg.DataError, sqlite3.DataError, OverflowError, UnicodeError, RecursionError)
-# What PostgreSQL says while it is there: SQLSTATEs, the end of the sentence "the database URL ...", and the cure.
-_BY_STATE = (
-    (("40001", "40P01", "55P03"), "gave up a transaction, of which nothing was kept", "try again"),
-    (("53100",), "has no room left on its disk", "free some at its server, or add some"),
-)
+# By SQLSTATE, of a PostgreSQL that answered: the end of the sentence "the database URL ...", and the cure.
+_GIVEN_UP = ("gave up a transaction, of which nothing was kept", "try again")
+_BY_STATE = {
+    "40001": _GIVEN_UP,  # serialization failure
+    "40P01": _GIVEN_UP,  # deadlock
+    "55P03": _GIVEN_UP,  # lock timeout
+    "53100": ("has no room left on its disk", "free some at its server, or add some"),
+}
 # SQLSTATE class 54: a row, a statement or a value exceeds what the program can process.
 _TOO_LARGE = "54"
 
@@ -66,10 +69,10 @@ def _is_of_value(error: Exception, cause: BaseException) -> bool:
 
 
 def _unavailable(cause: BaseException, name: str, *, is_postgres: bool) -> str:
-    detail, state = _words(cause), getattr(cause, "sqlstate", None)
-    for states, found, cure in _BY_STATE:
-        if state in states:
-            return f"the database {name} {found} ({detail}); {cure}"
+    detail = _words(cause)
+    if (answered := _BY_STATE.get(getattr(cause, "sqlstate", None) or "")) is not None:
+        found, cure = answered
+        return f"the database {name} {found} ({detail}); {cure}"
     if is_postgres:
         fault = connect_fault(detail)
         return f"the database {name} {fault.found} ({detail}); {fault.cure}"

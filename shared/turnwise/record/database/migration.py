@@ -12,7 +12,6 @@ import psycopg
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
-from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.script.revision import RevisionError
 from alembic.util import CommandError
@@ -29,7 +28,7 @@ _UNCHECKED = sa.text(
 )
 # Seconds between tries to get at a table that someone else has; each try waits 3 s for it.
 _PAUSES = (1, 2, 4, 8, 15, 30, 60, 60, 60, 60)
-# A try that met a process at work may also be in a deadlock with it: each wants a table that the other one has.
+# A process at work may also be in a deadlock with a try: each wants a table that the other has.
 _TAKEN = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
 _LOCK = 7_303_014_920_157  # any number that no other program takes as its advisory lock
 
@@ -42,36 +41,33 @@ def config(connection: Connection) -> Config:
     return made
 
 
-def upgrade(begin: Callable[[], AbstractContextManager[Connection]], name: str) -> None:
+def upgrade(begin: Callable[[], AbstractContextManager[Connection]], name: str, found: str | None) -> None:
     """Apply what is missing, each script in a transaction of `begin`; a second migrator waits for the first.
 
-    Raises `SchemaVersionError` for a database (`name` says which) that a newer program has made, or one of whose tables
-    someone else keeps for more than five minutes.
+    `found` is the version of the schema, None for an empty database. Raises `SchemaVersionError` for a database (`name`
+    says which) that a newer program has made, or one of whose tables someone else keeps for more than five minutes.
     """
-    with begin() as connection:
-        missing = _missing(connection, name)
-    for revision in missing:
-        _patiently(begin, revision, name)
+    for revision in _missing(name, found):
+        _apply(begin, revision, name)
 
 
-def _missing(connection: Connection, name: str) -> list[str]:
+def _missing(name: str, found: str | None) -> list[str]:
     """Return the revisions to apply, one by one: each keeps its tables locked until its commit.
 
     An empty database has nothing that another process could want, and is made in one transaction.
     """
-    found = MigrationContext.configure(connection).get_current_revision()
     if found is None:
         return ["head"]
-    scripts = ScriptDirectory.from_config(config(connection))
-    with _known(name):
-        return [script.revision for script in scripts.iterate_revisions("head", found)][::-1]
+    with _unknown_schema_reported(name):
+        scripts = ScriptDirectory(str(_SCRIPTS)).iterate_revisions("head", found)
+        return [script.revision for script in scripts][::-1]
 
 
-def _patiently(begin: Callable[[], AbstractContextManager[Connection]], revision: str, name: str) -> None:
+def _apply(begin: Callable[[], AbstractContextManager[Connection]], revision: str, name: str) -> None:
     for pause in (*_PAUSES, None):
         try:
-            with begin() as connection, _known(name):
-                _lock(connection)
+            with begin() as connection, _unknown_schema_reported(name):
+                _exclude_others(connection)
                 command.upgrade(config(connection), revision)
             return
         except DatabaseUnavailableError as error:
@@ -87,7 +83,8 @@ def _patiently(begin: Callable[[], AbstractContextManager[Connection]], revision
             time.sleep(pause)
 
 
-def _lock(connection: Connection) -> None:
+def _exclude_others(connection: Connection) -> None:
+    """Wait for another migrator to end, and limit the wait for each table."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
         # Whoever waits for a table makes all wait who come after, also readers: so not for long behind a backup.
@@ -95,7 +92,7 @@ def _lock(connection: Connection) -> None:
 
 
 @contextmanager
-def _known(name: str) -> Iterator[None]:
+def _unknown_schema_reported(name: str) -> Iterator[None]:
     try:
         yield
     except (CommandError, RevisionError) as error:
