@@ -13,6 +13,7 @@ publishes, quorum queues and task events.
 from __future__ import annotations
 
 import argparse
+import socket
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,9 @@ _ROOT = Path(__file__).parent.parent
 _START_SECONDS = 60.0
 _FINISH_SECONDS = 600.0
 _PREFETCH = 8
+# The socket that hears of ends. Looking for them again and again would lengthen the time that is measured.
+_ENDS = "ends"
+_CHAIN_BYTES = 32
 # Printed by a player once it consumes; its log level keeps Celery silent.
 _READY = "player is ready"
 
@@ -49,7 +53,7 @@ def _publish(task: Any, queue: str, arguments: list[object]) -> None:
 
 
 def make_app(broker_url: str, run: str, folder: Path, *, guarded: bool) -> Any:
-    """The application of both players; a chain that is through leaves a file named after it in `folder`."""
+    """The application of both players; a chain that is through is told to the socket in `folder`."""
     ping_queue, pong_queue = _queues(run)
     if guarded:
         app = make_celery("ping_pong", broker_url, [ping_queue, pong_queue], prefetch_multiplier=_PREFETCH)
@@ -58,7 +62,8 @@ def make_app(broker_url: str, run: str, folder: Path, *, guarded: bool) -> Any:
 
     def ping(chain: str, rounds_left: int) -> None:
         if rounds_left == 0:
-            (folder / chain).touch()
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+                sender.sendto(chain.encode(), str(folder / _ENDS))
         else:
             _publish(app.tasks["pong"], pong_queue, [chain, rounds_left])
 
@@ -111,11 +116,12 @@ def players(broker_url: str, *, guarded: bool = False) -> Iterator[Game]:
 
         def play(rounds: list[int]) -> float:
             began = time.perf_counter()
-            _play(app, run, folder, rounds)
+            _play(app, run, ends, rounds)
             return time.perf_counter() - began
 
         try:
             with (
+                _socket_of_ends(folder) as ends,
                 _player(broker_url, run, folder, 0, guarded) as ping,
                 _player(broker_url, run, folder, 1, guarded) as pong,
             ):
@@ -126,16 +132,27 @@ def players(broker_url: str, *, guarded: bool = False) -> Iterator[Game]:
             app.close()
 
 
-def _play(app: Any, run: str, folder: Path, rounds: list[int]) -> None:
-    chains = [(uuid.uuid4().hex, count) for count in rounds if count]
-    for chain, count in chains:
+@contextmanager
+def _socket_of_ends(folder: Path) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ends:
+        ends.bind(str(folder / _ENDS))
+        yield ends
+
+
+def _play(app: Any, run: str, ends: socket.socket, rounds: list[int]) -> None:
+    chains = {uuid.uuid4().hex: count for count in rounds if count}
+    for chain, count in chains.items():
         _publish(app.tasks["ping"], _queues(run)[0], [chain, count])
-    waiting = {folder / chain for chain, _ in chains}
-    deadline = time.monotonic() + _FINISH_SECONDS
-    while waiting := {path for path in waiting if not path.exists()}:
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{len(waiting)} of {len(chains)} chains did not finish in {_FINISH_SECONDS:.0f} s")
-        time.sleep(0.005)
+    under_way, deadline = set(chains), time.monotonic() + _FINISH_SECONDS
+    while under_way:
+        # A timeout of 0 would not wait at all.
+        ends.settimeout(max(0.001, deadline - time.monotonic()))
+        try:
+            under_way.discard(ends.recv(_CHAIN_BYTES).decode())
+        except TimeoutError as error:
+            raise TimeoutError(
+                f"{len(under_way)} of {len(chains)} chains did not finish in {_FINISH_SECONDS:.0f} s"
+            ) from error
 
 
 @contextmanager

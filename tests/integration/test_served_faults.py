@@ -25,7 +25,7 @@ from turnwise import (
     TaskConfig,
     ToolMessage,
 )
-from turnwise.errors import DatabaseUnavailableError
+from turnwise.errors import DatabaseUnavailableError, ToolOutcomeUnknownError, VectorStoreUnavailableError
 from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import runs
@@ -380,7 +380,15 @@ def test_a_run_can_be_ended_wherever_it_is_and_late_answers_only_cost(
         assert not desk.coordinator.move(run).trace
 
 
-@pytest.mark.parametrize("leaving", [SystemExit(3), asyncio.CancelledError()], ids=["exit", "cancelled"])
+class _Panic(BaseException):
+    """As libraries written in Rust raise it."""
+
+
+@pytest.mark.parametrize(
+    "leaving",
+    [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), _Panic("overflow")],
+    ids=["exit", "interrupt", "cancelled", "panic"],
+)
 def test_a_handler_that_tries_to_leave_the_program_ends_its_run_and_no_worker(
     database: Database, leaving: BaseException
 ) -> None:
@@ -397,6 +405,66 @@ def test_a_handler_that_tries_to_leave_the_program_ends_its_run_and_no_worker(
     assert [(run.status, run.status_code) for run in ended] == [("failed", "ERROR")]
     assert ended[0].error is not None
     assert ended[0].error.type == type(leaving).__name__
+
+
+@pytest.mark.parametrize("moves", ["worker", "coordinator"])
+@pytest.mark.parametrize(
+    "error", [_Panic("overflow"), VectorStoreUnavailableError("no examples")], ids=["panic", "something is away"]
+)
+def test_a_rule_that_raises_anything_ends_its_run(database: Database, error: BaseException, moves: str) -> None:
+    class Checked(Task):
+        def done(self, result: ChatDocument | None = None, r: str | None = None) -> tuple[bool, StatusCode]:
+            if result is not None and "well" in result.content:
+                raise error
+            return super().done(result, r)
+
+    def task() -> Task:
+        return Checked(_agent("desk", llm=MockLMConfig(default_response="well")), interactive=False)
+
+    with Desk(Store(database), _app(task), moves=moves) as desk:
+        run = desk.go_on(desk.submit("desk"))
+
+        assert (run.status, run.status_code) == ("failed", "ERROR")
+        assert kept(run.error)["type"] == type(error).__name__
+        assert desk.responders.busy() == 0
+
+
+def test_an_error_that_nothing_has_caught_ends_the_run_of_the_ask(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Desk(Store(database), _app(_talk)) as desk:
+        run_id = desk.submit("desk")
+        moved = desk.coordinator.move(run_id)
+        monkeypatch.setattr(desk.responders._answering, "answer", lambda *_, **__: _raise(RuntimeError("a fault")))
+
+        with pytest.raises(RuntimeError, match="a fault"):
+            desk.answer(moved)
+
+        run = desk.coordinator.move(run_id).run
+        assert (run.status, run.status_code) == ("failed", "ERROR")
+        assert kept(run.error)["message"] == "the ask cannot be answered: a fault"
+
+
+def test_what_a_handler_leaves_in_a_tool_that_is_no_json_parks_its_call_without_arguments(database: Database) -> None:
+    class Locked(ToolMessage):
+        request: str = "locked"
+        purpose: str = "To lock something."
+        what: Any = None
+        _effect = "once"
+
+        def handle(self) -> str:
+            self.what = threading.Lock()
+            raise ToolOutcomeUnknownError("nobody knows")
+
+    def task() -> Task:
+        agent = _agent("desk", llm=MockLMConfig(default_response='{"request": "locked"}'))
+        agent.enable_message(Locked)
+        return Task(agent, interactive=False)
+
+    with Desk(Store(database), _app(task)) as desk:
+        run = desk.go_on(desk.submit("desk"))
+
+        assert (run.status, kept(run.waiting_for)["tool"]) == ("waiting", "locked")
 
 
 def test_a_permit_for_a_queue_that_is_not_served_here_claims_nothing(database: Database) -> None:

@@ -27,6 +27,7 @@ from turnwise import (
     check_cancelled,
 )
 from turnwise.base.background_loop import run_in_background
+from turnwise.base.process_end import ProcessKilled
 from turnwise.errors import DatabaseUnavailableError
 from turnwise.record.runs.outcomes import Resolution
 from turnwise.record.runs.records import AskRecord, RunRecord
@@ -36,7 +37,7 @@ from turnwise.serving.attempts.served_calls import as_result
 from turnwise.serving.moves.permits import permit
 
 
-class Killed(BaseException):
+class Killed(ProcessKilled):
     """The process is gone: nothing of its code runs any more."""
 
 

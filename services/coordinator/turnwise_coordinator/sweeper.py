@@ -8,6 +8,7 @@ from typing import Any
 
 from turnwise.base.clock import Thread
 from turnwise.base.ids import new_id
+from turnwise.base.process_end import ends_process
 from turnwise.bus.base import Bus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues, lane
 from turnwise.errors import BrokerUnavailableError, DatabaseUnavailableError, EnvironmentFault, NotFoundError
@@ -88,11 +89,11 @@ class Sweeper:
         self._courier.stop()
 
     def sweep(self) -> None:
-        """One pass; raises `EnvironmentFault` where database or broker are away.
+        """One pass; raises `DatabaseUnavailableError` at once, and what else a part has met after all have had a turn.
 
-        While the broker is away, every part that does not need it has its turn.
+        So the broker that is away, or an error of one part, keeps no other part from its work.
         """
-        fault: BrokerUnavailableError | None = None
+        trouble: Exception | None = None
         for part in (
             self._take_over,
             self._record.count_left_usage,
@@ -106,10 +107,12 @@ class Sweeper:
         ):
             try:
                 part()
-            except BrokerUnavailableError as error:
-                fault = error
-        if fault is not None:
-            raise fault
+            except DatabaseUnavailableError:
+                raise
+            except Exception as error:  # noqa: BLE001 - raised below
+                trouble = trouble or error
+        if trouble is not None:
+            raise trouble
 
     def _take_over(self) -> None:
         taken = self._record.expire_leases()
@@ -149,7 +152,7 @@ class Sweeper:
             self._move(run_id)
         except NotFoundError as error:
             logger.warning("A run vanished before its move: %s", error, extra={"action": "run_vanished"})
-        except EnvironmentFault:
+        except (DatabaseUnavailableError, BrokerUnavailableError):
             raise
         except Exception:
             # One run that cannot be moved must not keep the sweeper from all the others.
@@ -169,6 +172,8 @@ class Sweeper:
             work()
         except EnvironmentFault as error:
             logger.warning("This sweep found something away: %s", error, extra={"action": "sweep_failed"})
-        except Exception:
+        except BaseException as error:
             # The sweeper is what repairs everything else, so nothing may end it.
+            if ends_process(error):
+                raise
             logger.exception("A sweep failed", extra={"action": "sweep_crashed"})

@@ -66,6 +66,12 @@ class Holdings:
             with self._lock:
                 self._claiming -= may
 
+    def doubt(self, run_id: str) -> None:
+        """Let `clear_up` release what the record says of the run: an error left open what this process holds of it."""
+        with self._lock:
+            self._held = {place for place in self._held if place[0] != run_id}
+            self._in_doubt = True
+
     def count(self) -> int:
         """Return how many asks are in hand, those included that are being claimed."""
         with self._lock:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from turnwise.app import App
 from turnwise.base.cancellation import Cause
+from turnwise.base.process_end import ends_process
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import Announcement, AskEnvelope
 from turnwise.errors import (
@@ -127,13 +128,21 @@ class Responders:
         self.watched.heard(notice)
         self._observers.watch_announced(notice)
 
-    def drain(self) -> None:
-        """Claim nothing more; after the time that answers may still take, cancel them and release them.
-
-        Returns when that time is over, or this process has ended its work before.
-        """
+    def stop_claiming(self) -> None:
+        """Claim nothing more, and carry no run on: what is being answered now is the last."""
         self._draining = True
         self._incarnation.note_draining()
+
+    def drain(self) -> None:
+        """Claim nothing more, and end what is being answered as `end_answers` does."""
+        self.stop_claiming()
+        self.end_answers()
+
+    def end_answers(self) -> None:
+        """Leave the answers in hand the time that they may still take, then cancel them, so that they are released.
+
+        Returns when that time is over, or when this process has stopped before.
+        """
         if not self._stopping.wait(self._drain_seconds) and (cut := self._in_flight.cut()):
             logger.warning(
                 "%d answers took longer than the %g s that this process may take to end (TURNWISE_DRAIN_SECONDS); they "
@@ -200,7 +209,24 @@ class Responders:
         """Answer what was claimed; return the run's next ask, if the carrier took it."""
         self._observers.ask_claimed(claim)
         with self._observers.around_attempt(claim):
-            return self._answer(claim, carrier)
+            try:
+                return self._answer(claim, carrier)
+            except BaseException as error:
+                if not ends_process(error):
+                    self._abandon(claim, error)
+                raise
+
+    def _abandon(self, claim: Claim, error: BaseException) -> None:
+        """End the run of an ask after an error that nothing has caught.
+
+        This process is alive, so no sweep would take the ask over. Given back, it would meet the error again.
+        """
+        self._holdings.doubt(claim.run.id)
+        kept = RaisedError(
+            type=type(error).__name__, message=f"the ask cannot be answered: {error}", place=claim.ask.path
+        )
+        if self._until_back(claim, lambda: self._record.reply(claim, Reply(kind="error", error=kept))):
+            self._dispatcher.wake(claim.run.id)
 
     def _answer(self, claim: Claim, carrier: RunCarrier) -> Claim | None:
         """Answer what was claimed, or defer it, or release it."""
@@ -325,23 +351,25 @@ class Responders:
         """Write the reply and the run's next move in one transaction; `moves` is that move."""
         moves.clear()
         taken: list[Claim] = []
-        with self._holdings.carrying(taken) as may:
+        began = self._record.clock.monotonic()
+        try:
+            with self._holdings.carrying(taken) as may:
 
-            def move(tx: RunTransaction) -> None:
-                with self._observers.around_move(claim.run.id):
-                    moves[:] = [mover.move(tx, carrier if may else None)]
+                def move(tx: RunTransaction) -> None:
+                    with self._observers.around_move(claim.run.id):
+                        moves[:] = [mover.move(tx, carrier if may else None)]
 
-            began = self._record.clock.monotonic()
-            try:
                 accepted = self._record.reply(claim, reply, move)
-            except DatabaseUnavailableError as error:
-                seconds = self._record.clock.monotonic() - began
-                if seconds > _LONGEST_MOVE:
-                    # No outage takes so long to show: a rule of the application rests for longer than the database
-                    # lets a transaction rest, and would do so again.
-                    raise TimeoutError(f"it took {seconds:.0f} s") from error
-                raise
-            taken += [moved.claim for moved in moves if moved.claim is not None]
+                if not accepted:  # a move that was made before, on what was known of the run, is undone
+                    moves.clear()
+                taken += [moved.claim for moved in moves if moved.claim is not None]
+        except DatabaseUnavailableError as error:
+            seconds = self._record.clock.monotonic() - began
+            if seconds > _LONGEST_MOVE:
+                # No outage takes so long to show: a rule of the application rests for longer than the database lets
+                # a transaction rest, and would do so again.
+                raise TimeoutError(f"it took {seconds:.0f} s") from error
+            raise
         return accepted
 
     def _until_back(self, claim: Claim, write: Callable[[], bool]) -> bool | None:

@@ -8,6 +8,7 @@ import uuid
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 
+from turnwise.base.process_end import ends_process
 from turnwise.bus.base import OnNotice
 from turnwise.bus.delivery import Delivery
 from turnwise.bus.envelope import Announcement, AskEnvelope, CancelNotice, MoveEnvelope, Notice, Work
@@ -150,7 +151,10 @@ class Consumption:
             try:
                 with left_to_a_sweep(work.kind):
                     self._handler(work)
-            except Exception:
+            except BaseException as error:
+                # With its threads, the server would stop to take messages.
+                if ends_process(error):
+                    raise
                 logger.exception("A message of kind %s failed", work.kind, extra={"action": "work_failed"})
 
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -132,10 +133,14 @@ class EmbeddedServer:
         take_over(store.coordinator, bus)
         responders.start()
         opening.callback(responders.stop)
+        draining = Thread(target=responders.end_answers, name="turnwise-drain", daemon=True)
         coordinator.start()
         opening.callback(coordinator.stop)
         opening.callback(bus.consume(queues, responders.answer, threads=settings.concurrency).stop)
         opening.callback(bus.consume([COORDINATOR_QUEUE], move, threads=_MOVERS).stop)
+        # The first of all to be called: what is being answered has the drain's time, and no run is carried on.
+        opening.callback(draining.start)
+        opening.callback(responders.stop_claiming)
 
 
 def take_over(record: CoordinatorRole, bus: InProcessBus) -> None:

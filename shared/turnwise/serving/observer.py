@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any
 
+from turnwise.base.process_end import ends_process
 from turnwise.bus.envelope import Announcement
 from turnwise.errors import EnvironmentFault
 from turnwise.machine.actions import Trace
@@ -184,7 +185,9 @@ def _told(hook: str, calls: Sequence[Callable[..., None]]) -> Callable[..., None
                 call(*moment, **more)
             except passes:
                 raise
-            except Exception as error:  # noqa: BLE001 - an observer may raise anything, and the turn continues
+            except BaseException as error:
+                if ends_process(error):
+                    raise
                 _log_failure(hook, call, error)
 
     return tell
@@ -215,7 +218,9 @@ class _Around:
             try:
                 context = call(*self._moment)
                 context.__enter__()
-            except Exception as error:  # noqa: BLE001 - as for any hook
+            except BaseException as error:
+                if ends_process(error):
+                    raise
                 _log_failure(self._hook, call, error)
             else:
                 self._open.append((call, context))
@@ -226,11 +231,13 @@ class _Around:
         for call, context in reversed(self._open):
             try:
                 context.__exit__(kind, error, trace)
-            except Exception as failure:  # noqa: BLE001 - as for any hook
+            except BaseException as failure:
+                if ends_process(failure):
+                    raise
                 _log_failure(self._hook, call, failure)
 
 
-def _log_failure(hook: str, call: Callable[..., object], error: Exception) -> None:
+def _log_failure(hook: str, call: Callable[..., object], error: BaseException) -> None:
     name = type(getattr(call, "__self__", call)).__name__
     logger.error(
         "The observer %s failed at %s", name, hook, extra={"action": "observer_failed", "hook": hook}, exc_info=error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from turnwise.app import App
+from turnwise.base.process_end import ends_process
 from turnwise.serving.moves.moved import Moved
 from turnwise.serving.observer import Observer
 from turnwise.tasks.callbacks import tell_tasks
@@ -23,7 +24,9 @@ class ApplicationCallbacks(Observer):
         try:
             for item in moved.trace:
                 tell_tasks(self._app.tree(moved.run.task).tasks, item)
-        except Exception:
+        except BaseException as error:
+            if ends_process(error):
+                raise
             logger.exception(
                 "A callback failed after a move of run %s", moved.run.id, extra={"action": "callback_failed"}
             )

@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection
 from turnwise.base.waits import ResponderWait, wait_of
 from turnwise.observability.redaction import redacted
 from turnwise.record.asks.best_ask import CLAIMABLE_UNJOINED, Candidate, candidate, lease, lease_best
+from turnwise.record.asks.late_outcomes import count_late, is_on_record
 from turnwise.record.asks.tenant_shares import TenantShare, least_served
 from turnwise.record.budgets.providers import note_failure, room_of_ask, wait_for_room
 from turnwise.record.budgets.reservations import count, release_reservations
@@ -111,12 +112,13 @@ class Claims(RecordPart):
 
         `work` are the times of the attempt. `in_doubt`: a handler was cancelled that may not be called twice.
 
-        False if the claim was no longer held; then nothing is written, and `reply` keeps the books.
+        False if the claim was no longer held; then nothing is written, and `reply` keeps the books. The same claim may
+        be released again after a lost connection: True then, too.
         """
         with self._locked(claim.ask.run_id) as transaction:
             ask = transaction.ask(claim.ask.id)
             if ask is None or ask.status != AskStatus.LEASED or ask.token != claim.token:
-                return False
+                return is_on_record(transaction, claim)
             count(transaction, ask, claim.token, usage, calls)
             _release(transaction, ask, reason, work, in_doubt=in_doubt)
         return True
@@ -141,13 +143,14 @@ class Claims(RecordPart):
     def defer(self, claim: Claim, deferral: Deferral) -> bool:
         """Defer a claimed ask, holding no one; False if the claim was no longer held.
 
-        The run is `waiting` meanwhile. What the attempt used counts either way.
+        The run is `waiting` meanwhile. What the attempt used counts either way, once: the same claim may be deferred
+        again after a lost connection.
         """
         with self._locked(claim.ask.run_id) as transaction:
             ask = transaction.ask(claim.ask.id)
-            count(transaction, claim.ask, claim.token, deferral.usage, deferral.calls)
             if ask is None or ask.status != AskStatus.LEASED or ask.token != claim.token or transaction.run.ended:
-                return False
+                return count_late(transaction, claim, deferral)
+            count(transaction, claim.ask, claim.token, deferral.usage, deferral.calls)
             due_at = transaction.now + deferral.seconds
             given: Json = {"of_run": ask.run_id, "of_ask": ask.id, "uncounted": 0 if deferral.counts else 1}
             wait, down = deferral.provider, deferral.down

@@ -10,6 +10,7 @@ from turnwise.base.waits import ParkedWait, ResponderWait
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.observability.redaction import redacted
 from turnwise.record.asks.inbox_place import InboxPlace, in_order
+from turnwise.record.asks.late_outcomes import count_late
 from turnwise.record.asks.parked_reason import LastHolder, LostAttempt, ParkedReason, parked_reason
 from turnwise.record.asks.replies import accept, why_stale
 from turnwise.record.budgets.reservations import count, release_reservations
@@ -86,9 +87,9 @@ class AskParking(RecordPart):
         """
         with self._locked(claim.ask.run_id) as transaction:
             ask = transaction.ask(claim.ask.id)
-            count(transaction, claim.ask, claim.token, parking.usage, parking.calls)
             if ask is None or why_stale(transaction, ask, claim) is not None:
-                return False
+                return count_late(transaction, claim, parking)
+            count(transaction, claim.ask, claim.token, parking.usage, parking.calls)
             release_reservations(transaction, ask, claim.token)
             park_ask(transaction, ask, parking)
         return True
@@ -143,7 +144,9 @@ def park_ask(transaction: RunTransaction, ask: AskRecord, parking: Parking, *, l
     held = None if lost_now else attempt_at(ask, ask.worker_id, parking.work)
     transaction.event(AskParked(why=why, attempt=held), ask.place)
     wait = ParkedWait(ask=ask.id, agent=ask.agent_name, reason=why.reason, tool=why.tool)
-    transaction.change(status=RunStatus.WAITING, waiting_for=wait, move_due_at=None)
+    # A cancellation that was requested meanwhile is still to be carried out.
+    due_at = transaction.now if transaction.run.cancel_requested_at is not None else None
+    transaction.change(status=RunStatus.WAITING, waiting_for=wait, move_due_at=due_at)
 
 
 def _lost_attempts(transaction: RunTransaction, ask: AskRecord, lost_now: bool) -> list[LostAttempt]:

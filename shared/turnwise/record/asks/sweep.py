@@ -35,6 +35,8 @@ PATIENCE = 2.0
 # After this many, a run that was to end is ended by processes of another version than its own, if it is pinned.
 FOREIGN_PATIENCE = 10.0
 _BATCH = 100
+# Seconds that the database's clock gains on a process's within one pass and the next only if it was set.
+_CLOCK_WAS_SET = 1.0
 
 _LAPSE = (
     sa.update(workers)
@@ -138,6 +140,8 @@ class Sweep(OrphanedReservations):
     """One pass of each kind; the numbers of interval, grace and batch are the caller's."""
 
     _quiet_until: float | None = None
+    # Seconds by which the database's clock was ahead of this process's monotonic one at the last pass.
+    _ahead: float | None = None
 
     def sweep_lease(self, queue: str, holder: str, seconds: float) -> bool:
         """Become or stay the one who sweeps `queue`; False while another holds its lease."""
@@ -161,6 +165,9 @@ class Sweep(OrphanedReservations):
             if self._quiet_until is not None and self.clock.monotonic() < self._quiet_until:
                 return []
             with self._database.begin() as connection:
+                if self._clock_was_set(connection):
+                    self.wait_one_lease()
+                    return []
                 if self._restarted_lately(connection):
                     return []
                 lost = connection.execute(_LAPSE, {"grace": grace}).all()
@@ -208,6 +215,15 @@ class Sweep(OrphanedReservations):
         with self._database.begin() as connection:
             rows = connection.execute(_TOP_UP if version is None else _TOP_UP_PINNED, given).all()
         return sorted((ask_of(row) for row in rows), key=lambda ask: (-ask.priority, ask.created_at))
+
+    def _clock_was_set(self, connection: Connection) -> bool:
+        """Return whether the database's clock has gone ahead of this process's since the last pass.
+
+        It was corrected, or the machine was asleep. Leases that seem to have ended are renewed at the next beat.
+        """
+        ahead = self._database.now(connection) - self.clock.monotonic()
+        before, self._ahead = self._ahead, ahead
+        return before is not None and ahead - before > _CLOCK_WAS_SET
 
     def _restarted_lately(self, connection: Connection) -> bool:
         """Return whether PostgreSQL came up within the last lease: an outage that this process may have slept

@@ -100,8 +100,8 @@ class Submissions(TenantPart):
             run = transaction.run
             if run.ended:
                 raise ConflictError(f"the run {run_id} has already ended: {run.status}", code="already_ended")
-            if run.cancel_requested_at is None:
-                transaction.change(cancel_requested_at=transaction.now, move_due_at=transaction.now)
+            requested_at = transaction.now if run.cancel_requested_at is None else run.cancel_requested_at
+            transaction.change(cancel_requested_at=requested_at, move_due_at=transaction.now)
             self._audited(transaction.connection, run_id)
             return transaction.run
 

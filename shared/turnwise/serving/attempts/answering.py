@@ -9,6 +9,7 @@ from functools import partial
 
 from turnwise.app import App
 from turnwise.base.cancellation import Cancellation
+from turnwise.base.process_end import ends_process
 from turnwise.errors import ApplicationError, DatabaseUnavailableError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import decode_document
@@ -87,7 +88,9 @@ class Answering:
             collecting = self._collecting(claim, served)
         except DatabaseUnavailableError:
             raise
-        except Exception as error:  # whatever an application raises ends its run, on record
+        except BaseException as error:  # whatever an application raises ends its run, on record
+            if ends_process(error):
+                raise
             logger.exception(
                 "The application of run %s failed",
                 claim.run.id,

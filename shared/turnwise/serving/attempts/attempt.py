@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
-from asyncio import CancelledError
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,6 +14,7 @@ from turnwise.agents.retries import RETRIES
 from turnwise.agents.tools.handler_calls import Interruption
 from turnwise.base.call_context import CallPart, current_call
 from turnwise.base.cancellation import CANCELLATION, Cancellation
+from turnwise.base.process_end import ends_process
 from turnwise.base.sync_async import run_sync
 from turnwise.errors import (
     CallCancelledError,
@@ -78,10 +77,9 @@ class Attempt:
             return self._reply(message)
         except Interruption as interruption:
             return self._interrupted(interruption)
-        except (Exception, CancelledError, SystemExit) as error:
-            # Leaving the program is the main thread's business (a worker is told so there); a handler that tries to
-            # has failed.
-            if isinstance(error, SystemExit) and threading.current_thread() is threading.main_thread():
+        except BaseException as error:
+            # Libraries raise errors of their own beside `Exception`, such as the panics of those written in Rust.
+            if ends_process(error):
                 raise
             return self._cut(error) or self._failed(error)
 

@@ -223,7 +223,11 @@ def _may_be_tried_again(call: HandlerCall) -> bool:
 
 
 def _arguments(call: HandlerCall) -> Json | None:
-    return encode_tool(call.arguments) if call.arguments is not None else None
+    """The tool as people are shown it; None where its handler has put something into it that is no JSON."""
+    try:
+        return encode_tool(call.arguments) if call.arguments is not None else None
+    except TypeError:
+        return None
 
 
 def as_result(value: Any) -> Json | None:

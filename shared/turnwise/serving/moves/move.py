@@ -14,9 +14,16 @@ from decimal import Decimal
 from turnwise.agents.global_state import GlobalStateKept
 from turnwise.app import App
 from turnwise.base.ids import new_id
+from turnwise.base.process_end import ends_process
 from turnwise.base.waits import PauseWait, ResponderWait, SessionWait
 from turnwise.bus.routing import COORDINATOR_QUEUE, queue_for
-from turnwise.errors import AttributeNotSavedError, EnvironmentFault, NewerStateError
+from turnwise.errors import (
+    AttributeNotSavedError,
+    DatabaseUnavailableError,
+    NewerStateError,
+    RunChangedError,
+    SchemaVersionError,
+)
 from turnwise.machine import stack
 from turnwise.machine.actions import Answer, Answered, Ask, Count, Counts, Edit, Finish, Look, Refused, Trace
 from turnwise.machine.facts import Facts
@@ -51,6 +58,9 @@ from turnwise.tasks.entry import last_said
 from turnwise.tasks.tree import TaskTree
 
 logger = logging.getLogger(__name__)
+
+# After them the move is made again. Whatever else is away is something that a rule of the application has asked.
+_OF_RECORD = (DatabaseUnavailableError, RunChangedError, SchemaVersionError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,11 +116,13 @@ class Mover:
         except NewerStateError as error:
             hold_for_newer(tx, error)
             return Moved(run=tx.run)
-        except EnvironmentFault:
+        except _OF_RECORD:
             raise
         except DATABASE_ERRORS:
             raise
-        except Exception as error:  # an application's override may raise anything; it is recorded
+        except BaseException as error:  # an application's override may raise anything; it is recorded
+            if ends_process(error):
+                raise
             logger.exception("The application of run %s failed", tx.run.id, extra={"action": "application_failed"})
             beginning.tell()
             record = error_record(error, place="move")

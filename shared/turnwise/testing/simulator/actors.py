@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from math import inf
 from random import Random
 
+from turnwise.base.process_end import ProcessKilled
+
 # Seconds of simulated time that any step takes at most.
 _STEP = 0.004
-
-
-class ProcessKilled(BaseException):
-    """Unwinds an actor whose process is dead; nothing but the actor's own end may catch it."""
 
 
 class Host:

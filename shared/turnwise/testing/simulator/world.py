@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable
 from random import Random
 
+from turnwise.base.process_end import ProcessKilled
 from turnwise.errors import DatabaseUnavailableError
-from turnwise.testing.simulator.actors import Host, ProcessKilled, Schedule
+from turnwise.testing.simulator.actors import Host, Schedule
 from turnwise.testing.simulator.faults import Faults
 
 # 2026-01-01, the moment at which every schedule begins, in seconds since the epoch.
