@@ -262,3 +262,19 @@ def test_every_path_of_the_description_documents_its_problems(gateway: Served) -
                 form = "application/json" if DOOR_PATHS.fullmatch(path) else "application/problem+json"
                 assert list(one["content"]) == [form], f"{method} {path} {status}"
     assert "Problem" in description["components"]["schemas"]
+
+
+def test_a_parameter_that_a_route_does_not_have_is_refused_with_those_it_has(gateway: Served) -> None:
+    answer = gateway.http.get("/v1/runs", params={"stauts": "failed"})
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+    [fault] = answer.json()["errors"]
+    assert fault["where"] == "query.stauts"
+    assert "status" in fault["message"]
+
+
+@pytest.mark.parametrize("path", ["/health/live", "/health/ready"])
+def test_a_probe_may_ask_for_the_head_alone(gateway: Served, path: str) -> None:
+    answer = gateway.http.head(path)
+
+    assert (answer.status_code, answer.content) == (200, b"")

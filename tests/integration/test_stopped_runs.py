@@ -33,8 +33,8 @@ class Echo(ChatAgent):
         return f"{msg.content if isinstance(msg, ChatDocument) else msg}+"
 
 
-def _desk(name: str, llm: Any) -> Task[Any]:
-    return Task(Echo(ChatAgentConfig(name=name, llm=llm)), interactive=False)
+def _desk(name: str, llm: Any, *, single_round: bool = False) -> Task[Any]:
+    return Task(Echo(ChatAgentConfig(name=name, llm=llm)), interactive=False, single_round=single_round)
 
 
 @pytest.fixture
@@ -43,6 +43,7 @@ def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
     app.task(name="unpriced")(lambda: _desk("unpriced", UNPRICED))
     talker = MockLMConfig(response_fn=lambda text: "DONE enough" if len(text) > 3 else f"{text}+")
     app.task(name="talker")(lambda: _desk("talker", talker))
+    app.task(name="clerk")(lambda: _desk("clerk", talker, single_round=True))
     settings = load_settings(database_url=f"sqlite:///{tmp_path / 'runs.db'}", bind="127.0.0.1:0")
     with EmbeddedServer(settings, app) as made:
         yield made
@@ -101,8 +102,17 @@ def test_waiting_for_a_run_that_a_limit_ends_exits_with_3_and_says_it(
     assert message in terminal.run("watch", listed["id"], "--json", "--url", server.url, code=3)
 
 
-def test_a_whole_run_exits_with_0(server: EmbeddedServer, terminal: Terminal) -> None:
-    assert "stopped" not in terminal.run("submit", "talker", "a", "--wait", "--url", server.url)
+@pytest.mark.parametrize("task", ["talker", "clerk"])
+def test_a_whole_run_exits_with_0(server: EmbeddedServer, terminal: Terminal, task: str) -> None:
+    assert "stopped" not in terminal.run("submit", task, "a", "--wait", "--url", server.url)
+    assert "stopped" not in terminal.run("runs", "--url", server.url)
+
+
+def test_a_single_round_that_has_ended_is_completed_to_a_retry(client: Client) -> None:
+    run = _ended(client, client.submit("clerk", "a").id)
+
+    with pytest.raises(ConflictError, match="has not failed, it is completed"):
+        client.retry(run.id)
 
 
 def test_a_retry_of_such_a_run_is_refused_with_the_command_that_goes_on(client: Client) -> None:

@@ -16,7 +16,7 @@ def stop_reason(now: Situation) -> StopReason | None:
     """
     run = now.run
     limit = limit_of(run.status_code) if run.ended else None
-    if limit is None:
+    if limit is None or (limit == "turns" and not run.turns):  # a task of a single round has come to its own end
         return None
     told = now.limit_reached or LimitReached(limit=limit)
     seconds = None if run.deadline_at is None else round(run.deadline_at - run.created_at, 3)

@@ -200,9 +200,9 @@ class LocalRun:
         )
 
     def stop_reason(self, finish: Finish, turns: int) -> StopReason | None:
-        """The limit that the run ended with; `turns` are those that it was given."""
+        """The limit that the run ended with; `turns` are those that it was given, -1 for none."""
         limit = limit_of(finish.status)
-        if limit is None:
+        if limit is None or (limit == "turns" and turns < 0):  # a task of a single round has come to its own end
             return None
         if self._refused is not None and self._refused.limit == limit:
             return by_refusal(self._refused)

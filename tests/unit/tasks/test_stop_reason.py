@@ -70,6 +70,16 @@ def test_given_turns_are_told_quietly(caplog: pytest.LogCaptureFixture) -> None:
     assert [one.levelname for one in caplog.records if getattr(one, "action", "") == "run_stopped"] == ["INFO"]
 
 
+def test_a_single_round_is_no_limit(caplog: pytest.LogCaptureFixture) -> None:
+    task = _task(single_round=True)
+    with caplog.at_level(logging.INFO):
+        result = task.run("a verse")
+
+    assert result is not None and result.metadata.status is StatusCode.FIXED_TURNS
+    assert task.stop_reason is None
+    assert _lines(caplog) == []
+
+
 def test_turns_of_the_settings_a_time_and_stalls_are_limits(caplog: pytest.LogCaptureFixture) -> None:
     with temporary_settings(Settings(max_turns=2)):
         capped = _task()

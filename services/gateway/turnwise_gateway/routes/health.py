@@ -12,12 +12,14 @@ from turnwise_gateway.http.problem import problems
 router = APIRouter(tags=["operation"])
 
 
+@router.head("/health/live", include_in_schema=False)
 @router.get("/health/live", responses=problems(500))
 async def live() -> HealthView:
     """The process answers."""
     return HealthView()
 
 
+@router.head("/health/ready", include_in_schema=False)
 @router.get("/health/ready", responses=problems(503))
 def ready(gateway: OpenToAll) -> HealthView:
     """It can take runs: the database answers and has the right schema. The broker is not needed to keep a run."""

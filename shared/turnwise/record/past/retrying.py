@@ -129,7 +129,7 @@ class Retries(TenantPart):
 def _refuse(transaction: RunTransaction) -> None:
     run = transaction.run
     if run.status != RunStatus.FAILED:
-        if run.status == RunStatus.COMPLETED and run.status_code in _LIMITS:
+        if run.status == RunStatus.COMPLETED and _ended_at_limit(run):
             raise ConflictError(_at_limit(transaction), "not_failed")
         told = "is cancelled" if run.status == RunStatus.CANCELLED else f"is {run.status}"
         raise ConflictError(f"the run {run.id} has not failed, it {told}; only a failed run is retried", "not_failed")
@@ -148,6 +148,11 @@ def _refuse(transaction: RunTransaction) -> None:
             f"the session {run.session_id!r} has continued with the run {later}; submit the message of {run.id} again",
             "session_went_on",
         )
+
+
+def _ended_at_limit(run: RunRecord) -> bool:
+    """Return whether a limit that the run was given ended it: a task of a single round ends by itself."""
+    return run.status_code in _LIMITS and (run.status_code != "FIXED_TURNS" or bool(run.turns))
 
 
 def _at_limit(transaction: RunTransaction) -> str:
