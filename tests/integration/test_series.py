@@ -46,8 +46,10 @@ def test_work_shows_in_the_series_of_the_tenant_and_of_the_fleet(tmp_path: Path)
         assert sum(point.turns for point in fleet.points) == 1
         now = datetime.now(UTC)
         assert client.series(until=now - timedelta(days=1)).points == []
-        with pytest.raises(InvalidRequestError, match="2000 steps of 1 s"):
+        with pytest.raises(InvalidRequestError, match="there are 86401 steps of 1 s, and an answer has at most 2000"):
             client.series(since=now - timedelta(days=1), step=1)
+        with pytest.raises(InvalidRequestError, match="since must be before until"):
+            client.series(since=now, until=now - timedelta(days=1))
         with pytest.raises(InvalidRequestError, match="both fleet and tenant"):
             client.series(tenant="default", fleet=True)
 

@@ -103,10 +103,22 @@ class CronLine:
         if name not in _FIELDS:
             return InvalidScheduleError(f"the cron line {self.text!r} is not valid: {name}; expected {_MEANT}")
         found = fields[list(_FIELDS).index(name)]
+        if name == "day-of-month" and _is_valid([*fields[:3], "*", fields[4]]):
+            return InvalidScheduleError(
+                f"the cron line {self.text!r} would never come: no month of {fields[3]!r} has the day {found!r}"
+            )
         return InvalidScheduleError(
             f"the {name} field of the cron line {self.text!r} is {found!r}; expected {_FIELDS[name]}, with lists 1,2, "
             "ranges 1-5 and steps */2"
         )
+
+
+def _is_valid(fields: list[str]) -> bool:
+    try:
+        CronSim(" ".join(fields), datetime(2000, 1, 1, tzinfo=UTC))
+    except CronSimError:
+        return False
+    return True
 
 
 def _offset(zone: ZoneInfo, at: float) -> float:

@@ -48,8 +48,13 @@ def show_series(
     chosen = max(step or _step_for(end - start), gateway.settings.sample_seconds, 1)
     first = int(start // chosen) * chosen
     last = -int(-end // chosen) * chosen
-    if first < 0 or not 0 < (last - first) // chosen <= _MOST_POINTS:
-        raise InvalidRequestError(f"{since} to {until} are not 1 to {_MOST_POINTS} steps of {chosen} s")
+    if first < 0 or last <= first:
+        raise InvalidRequestError("since must be before until (default: now), and not before 1970")
+    if (points := (last - first) // chosen) > _MOST_POINTS:
+        raise InvalidRequestError(
+            f"from since to until there are {points} steps of {chosen} s, and an answer has at most {_MOST_POINTS}; "
+            "choose a longer step or a shorter time"
+        )
     if fleet or tenant not in (None, caller.tenant):
         steps = administration.record.series_of(None if fleet else tenant, first, last, chosen)
     else:
