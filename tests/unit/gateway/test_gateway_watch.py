@@ -75,13 +75,15 @@ def test_a_worker_that_comes_later_hears_of_the_watch_as_well(monkeypatch: pytes
     monkeypatch.setattr(announcing, "_AGAIN", 0.05)
 
     async def scenario() -> None:
-        bus, heard = InProcessBus(), list[Notice]()
+        bus, heard, later = InProcessBus(), list[Notice](), list[Notice]()
+        bus.listen(heard.append, as_worker=True)
         watch = Watch(bus)
         watch.open()
         with watch.of("run_1", text=True):
-            await asyncio.sleep(0.01)
-            bus.listen(heard.append, as_worker=True)
             while not heard:
+                await asyncio.sleep(0.01)
+            bus.listen(later.append, as_worker=True)
+            while not later:
                 await asyncio.sleep(0.01)
         await watch.close()
         bus.close()

@@ -53,9 +53,25 @@ def test_every_error_is_in_the_tree_and_has_a_code_of_its_own() -> None:
     from turnwise import errors
 
     kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__]
+    drawn = _drawn_tree(errors.__doc__ or "")
+    assert drawn == {kind.__name__: kind.__bases__[0].__name__ for kind in kinds if kind is not turnwise.TurnwiseError}
     codes = [kind.code for kind in kinds if issubclass(kind, turnwise.TurnwiseError)]
     assert len(codes) == len(kinds)
     assert len(set(codes)) == len(codes)
+
+
+def _drawn_tree(text: str) -> dict[str, str]:
+    """The parent of each class that the drawing in a docstring has, but for the root."""
+    parents: dict[str, str] = {}
+    above = ["TurnwiseError"]
+    for line in text.splitlines():
+        branch, drawn, rest = line.partition("── ")
+        if drawn:
+            depth = len(branch) // 4 + 1  # each level is four characters wide
+            name = rest.split()[0]
+            parents[name] = above[depth - 1]
+            above[depth:] = [name]
+    return parents
 
 
 # --- docstrings ------------------------------------------------------------------------------------------------------
