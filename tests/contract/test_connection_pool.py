@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -13,9 +14,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from tests.support.databases import fresh_sqlite
 
-from turnwise.errors import DatabaseUnavailableError
+from turnwise.errors import DatabaseUnavailableError, TurnwiseError
 from turnwise.record.database import driver
 from turnwise.record.database.database import Database
+from turnwise.record.database.faults import is_intact
 
 _TABLE = sa.Table("kept", sa.MetaData(), sa.Column("id", sa.Text, primary_key=True))
 _PUT = sa.insert(_TABLE)
@@ -225,3 +227,19 @@ def test_a_connection_that_rested_long_is_tried_before_use(postgres_url: str) ->
     with database.read() as connection:
         assert connection.execute(sa.text("SELECT pg_backend_pid()")).scalar_one() == again
     database.close()
+
+
+def test_a_transaction_is_intact_until_its_own_statement_or_connection_fails(lone: Database) -> None:
+    with pytest.raises(TurnwiseError), lone.begin() as connection:
+        assert is_intact(connection)
+        with suppress(sa.exc.DBAPIError):
+            connection.execute(sa.text("SELECT nothing_of_the_kind"))
+        # SQLite undoes the statement alone.
+        assert is_intact(connection) is not lone.is_postgres
+        raise DatabaseUnavailableError("enough")
+
+    with pytest.raises(TurnwiseError), lone.begin() as connection:
+        of_driver: Any = connection.connection.driver_connection
+        of_driver.close()
+        assert not is_intact(connection)
+        raise DatabaseUnavailableError("enough")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 from tests.support.either_database import database, postgres_url
@@ -409,7 +412,15 @@ def test_a_handler_that_tries_to_leave_the_program_ends_its_run_and_no_worker(
 
 @pytest.mark.parametrize("moves", ["worker", "coordinator"])
 @pytest.mark.parametrize(
-    "error", [_Panic("overflow"), VectorStoreUnavailableError("no examples")], ids=["panic", "something is away"]
+    "error",
+    [
+        _Panic("overflow"),
+        VectorStoreUnavailableError("no examples"),
+        sqlite3.OperationalError("no such column: mine"),
+        psycopg.OperationalError("the connection is closed"),
+        sa.exc.OperationalError("SELECT 1", {}, Exception("the server closed the connection")),
+    ],
+    ids=["panic", "something is away", "its own SQLite", "its own PostgreSQL", "its own SQLAlchemy"],
 )
 def test_a_rule_that_raises_anything_ends_its_run(database: Database, error: BaseException, moves: str) -> None:
     class Checked(Task):
@@ -427,6 +438,36 @@ def test_a_rule_that_raises_anything_ends_its_run(database: Database, error: Bas
         assert (run.status, run.status_code) == ("failed", "ERROR")
         assert kept(run.error)["type"] == type(error).__name__
         assert desk.responders.busy() == 0
+
+
+@pytest.mark.parametrize("moves", ["worker", "coordinator"])
+def test_a_connection_that_breaks_while_a_rule_is_asked_ends_no_run(database: Database, moves: str) -> None:
+    """The rule's own error, if it is one of a database, is that of the record then."""
+    broken: list[bool] = []
+
+    class Checked(Task):
+        def done(self, result: ChatDocument | None = None, r: str | None = None) -> tuple[bool, StatusCode]:
+            if result is not None and not broken:
+                broken.append(True)
+                raise sqlite3.OperationalError("disk I/O error")
+            return super().done(result, r)
+
+    def task() -> Task:
+        return Checked(_agent("desk", llm=MockLMConfig(default_response="DONE well")), interactive=False)
+
+    with (
+        pytest.MonkeyPatch.context() as patches,
+        Desk(Store(database), _app(task), moves=moves) as desk,
+    ):
+        patches.setattr(RunTransaction, "is_intact", property(lambda _: False))
+        run_id = desk.submit("desk")
+        moved = desk.coordinator.move(run_id)
+        with suppress(DatabaseUnavailableError):
+            desk.answer(moved)
+            desk.coordinator.move(run_id)
+        assert broken
+
+        assert desk.coordinator.move(run_id).run.status == "completed"
 
 
 def test_an_error_that_nothing_has_caught_ends_the_run_of_the_ask(

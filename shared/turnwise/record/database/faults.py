@@ -6,9 +6,12 @@ Only an outage is worth waiting for. A value that the database refuses is refuse
 from __future__ import annotations
 
 import sqlite3
+from typing import Any
 
 import psycopg
+from psycopg.pq import TransactionStatus
 from sqlalchemy import exc
+from sqlalchemy.engine import Connection
 
 from turnwise.errors import DatabaseUnavailableError, SchemaVersionError, TurnwiseError, UnwritableError
 from turnwise.record.database.connect_errors import connect_fault
@@ -58,6 +61,18 @@ def lacks_table(error: Exception) -> bool:
     """Return whether the schema is not the one that the statement was written for."""
     cause = getattr(error, "orig", None) or error
     return type(cause).__name__ in ("UndefinedTable", "UndefinedColumn") or str(cause).startswith("no such ")
+
+
+def is_intact(connection: Connection) -> bool:
+    """Return whether the connection's transaction can continue: after an error of its own, PostgreSQL's cannot."""
+    of_driver: Any = connection.connection.driver_connection
+    if connection.dialect.name == "postgresql":
+        return of_driver.info.transaction_status in (TransactionStatus.IDLE, TransactionStatus.INTRANS)
+    try:
+        of_driver.execute("SELECT 1 FROM runs LIMIT 1")
+    except sqlite3.Error:
+        return False
+    return True
 
 
 def _is_of_value(error: Exception, cause: BaseException) -> bool:

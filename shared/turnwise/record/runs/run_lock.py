@@ -6,20 +6,18 @@ from collections.abc import Callable
 
 from sqlalchemy.engine import Connection
 
-from turnwise.errors import RunChangedError
-
 
 class RunLock:
     """The connection whose transaction holds the lock; made by `take` when it is first asked for.
 
-    `take` raises `RunChangedError` if the run is no longer what the transaction builds on. Then each further use raises
-    it again: the caller's code may have swallowed the first.
+    `take` raises `RunChangedError` if the run is no longer what the transaction builds on, and errors of the database.
+    Then each further use raises it again: the caller's code may have swallowed the first.
     """
 
     def __init__(self, connection: Connection | None = None, take: Callable[[], Connection] | None = None) -> None:
         self._connection = connection
         self._take = take
-        self._error: RunChangedError | None = None
+        self._error: Exception | None = None
 
     @property
     def is_held(self) -> bool:
@@ -35,7 +33,7 @@ class RunLock:
             assert self._take is not None, "a lock without a connection can take one"
             try:
                 self._connection = self._take()
-            except RunChangedError as error:
+            except Exception as error:
                 self._error = error
                 raise
         return self._connection

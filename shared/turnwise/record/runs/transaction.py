@@ -21,6 +21,7 @@ from turnwise.record.asks.new_asks import ask_record
 from turnwise.record.budgets.usage_tally import counted_at_rest, with_usage
 from turnwise.record.database import driver
 from turnwise.record.database.database import Database
+from turnwise.record.database.faults import is_intact
 from turnwise.record.database.rows import ASK, REPLY, agent_of, as_row, ask_of, in_row, reply_of
 from turnwise.record.events.event import OF_RUN, EventData, EventPlace, event_row
 from turnwise.record.runs.agent_book import AgentBook
@@ -103,6 +104,11 @@ class RunTransaction:
     def is_locked(self) -> bool:
         """Return whether the run's row is locked already; if not, the write has conditions instead."""
         return self._lock.is_held
+
+    @property
+    def is_intact(self) -> bool:
+        """Return whether statements can still be executed, so that a database error came from elsewhere."""
+        return not self._lock.is_held or is_intact(self._lock.connection)
 
     # The run
 

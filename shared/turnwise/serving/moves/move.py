@@ -118,10 +118,9 @@ class Mover:
             return Moved(run=tx.run)
         except _OF_RECORD:
             raise
-        except DATABASE_ERRORS:
-            raise
         except BaseException as error:  # an application's override may raise anything; it is recorded
-            if ends_process(error):
+            # It may have a database of its own.
+            if ends_process(error) or (isinstance(error, DATABASE_ERRORS) and not tx.is_intact):
                 raise
             logger.exception("The application of run %s failed", tx.run.id, extra={"action": "application_failed"})
             beginning.tell()
