@@ -170,6 +170,11 @@ def unlike(url: str) -> Callable[[Place], dict[str, str]]:
     return set_up
 
 
+def env_file(place: Place, text: str) -> dict[str, str]:
+    place.file(".env", text.encode())
+    return {}
+
+
 Broken = dict[str, str] | Callable[[Place], dict[str, str]]
 # Its name, what is set, the finding's check, and words of what was found and of the cure.
 BROKEN: list[tuple[str, Broken, str, str, str]] = [
@@ -179,7 +184,8 @@ BROKEN: list[tuple[str, Broken, str, str, str]] = [
     ("open without a key", {"BIND": "0.0.0.0:80"}, "settings", "only for loopback", "TURNWISE_AUTH"),
     ("bind without a host", {"BIND": "8080"}, "settings", "TURNWISE_BIND", "expected HOST:PORT"),
     ("beats as long as leases", {"BEAT_SECONDS": "5"}, "settings", "LEASE_SECONDS", "at least three times"),
-    ("weights that are no JSON", {"TENANT_WEIGHTS": "a=2"}, "settings", "tenant_weights", "take JSON"),
+    ("weights that are no JSON", {"TENANT_WEIGHTS": "a=2"}, "settings", "TENANT_WEIGHTS is 'a=2'", "expected JSON"),
+    ("line that cannot be read", lambda p: env_file(p, "TURNWISE_MAX_COST: 5"), "settings", "line 1", "MAX_COST=VALUE"),
     ("token without one", {"AUTH": "token"}, "settings", "needs TURNWISE_AUTH_TOKEN", "set it to a long random string"),
     ("issuer without keys", {"OIDC_ISSUER": "https://x"}, "settings", "OIDC_ISSUER", "needs TURNWISE_AUTH=keys"),
     ("no folder of secrets", {"SECRETS_DIR": "/no/such"}, "settings", "not a directory", "correct them"),
@@ -211,6 +217,7 @@ BROKEN: list[tuple[str, Broken, str, str, str]] = [
     ),
     ("old schema", old_schema, "schema", "0003", "run `turnwise migrate`"),
     ("new schema", lambda p: schema(p, AHEAD), "schema", "9999", "update it"),
+    ("postgres: no name", {"DATABASE_URL": "postgresql://u:secret-word@h"}, "database", "names no", "/DATABASE"),
     (
         "postgres: nobody at the port",
         lambda p: {"DATABASE_URL": postgres(port=free_port())},
@@ -352,6 +359,16 @@ def test_a_broken_set_up_is_named_with_its_cure(
 
 def test_the_list_is_long() -> None:
     assert len(BROKEN) >= 30
+
+
+def test_a_queue_of_an_agent_that_is_none_is_a_warning(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWISE_APP", "turnwise.demo.app:app")
+    monkeypatch.setenv("TURNWISE_DEMO_DIR", str(place.folder))
+    monkeypatch.setenv("TURNWISE_LLM_QUEUES", '{"triage_of_none": "slow"}')
+
+    [found] = [each for each in examine() if each.check == "queues of agents"]
+
+    assert (found.level, "TURNWISE_LLM_QUEUES names 'triage_of_none'" in found.said) == ("warning", True)
 
 
 def test_a_check_that_fails_itself_is_a_finding_and_hides_no_other(

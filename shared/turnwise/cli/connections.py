@@ -17,20 +17,29 @@ if TYPE_CHECKING:
 
 # Where `turnwise up` and a gateway listen unless they are told otherwise.
 LOCAL_GATEWAY = "http://127.0.0.1:8080"
+# Where commands find the key that they send, the first that is set.
+KEY_VARIABLES = ("TURNWISE_API_KEY", "TURNWISE_AUTH_TOKEN")
 # How often a request is sent again that the gateway did not answer: a proxy or a database may be away for a moment.
 _RETRIES = 2
 
 
 def connect(url: str) -> Client:
-    """A client of the gateway at `url`, with the key of the environment."""
+    """A client of the gateway at `url`, with the key of the environment; raises `ConfigurationError` for no URL."""
     from turnwise.client import Client
 
-    return Client(url, key_of_environment(), retries=_RETRIES)
+    return Client(checked_url(url), key_of_environment(), retries=_RETRIES)
+
+
+def checked_url(url: str) -> str:
+    """Return the URL of a gateway as it was given; raises `ConfigurationError`, which says where that was."""
+    from turnwise.client.address import gateway_url
+
+    return gateway_url(url, "TURNWISE_URL" if url == os.environ.get("TURNWISE_URL") else "--url")
 
 
 def key_of_environment() -> str | None:
     """Return the key in TURNWISE_API_KEY, or else the token in TURNWISE_AUTH_TOKEN."""
-    return os.environ.get("TURNWISE_API_KEY") or os.environ.get("TURNWISE_AUTH_TOKEN") or None
+    return next((key for name in KEY_VARIABLES if (key := os.environ.get(name))), None)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from types import TracebackType
 
 import httpx2
 
+from turnwise.client.address import gateway_url
 from turnwise.client.awaited import Awaited, carried, paged, streamed
 from turnwise.client.operations import access as _access
 from turnwise.client.operations import batches as _batches
@@ -26,8 +27,8 @@ class AsyncClient(Awaited):
     idempotency key, so that it is done once.
 
     Answers are models of `turnwise.api`. A refusal is raised as the class of `turnwise.errors` that has the problem's
-    code; `GatewayUnavailableError` if nothing answers. It is closed by
-    `async with` or `close`.
+    code; `GatewayUnavailableError` if nothing answers, `ConfigurationError` for a `base_url` that is no http or https
+    URL. It is closed by `async with` or `close`.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class AsyncClient(Awaited):
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        base_url = base_url.rstrip("/")
+        base_url = gateway_url(base_url, "base_url")
         super().__init__(base_url, httpx2.AsyncClient(base_url=base_url, headers=headers, transport=transport), retries)
 
     submit = carried(_runs.submit)

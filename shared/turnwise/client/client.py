@@ -6,6 +6,7 @@ from types import TracebackType
 
 import httpx2
 
+from turnwise.client.address import gateway_url
 from turnwise.client.blocking import Blocking, carried, paged, streamed
 from turnwise.client.operations import access as _access
 from turnwise.client.operations import batches as _batches
@@ -24,8 +25,8 @@ class Client(Blocking):
     idempotency key, so that it is done once.
 
     Answers are models of `turnwise.api`. A refusal is raised as the class of `turnwise.errors` that has the problem's
-    code; `GatewayUnavailableError` if nothing answers. It may be shared between
-    threads, and is closed by `with` or `close`.
+    code; `GatewayUnavailableError` if nothing answers, `ConfigurationError` for a `base_url` that is no http or https
+    URL. It may be shared between threads, and is closed by `with` or `close`.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class Client(Blocking):
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        base_url = base_url.rstrip("/")
+        base_url = gateway_url(base_url, "base_url")
         super().__init__(base_url, httpx2.Client(base_url=base_url, headers=headers, transport=transport), retries)
 
     submit = carried(_runs.submit)

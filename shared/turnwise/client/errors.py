@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import httpx2
 
+from turnwise.client.address import unreachable
 from turnwise.errors import (
     ConflictError,
     EnvironmentFault,
@@ -18,6 +19,7 @@ from turnwise.errors import (
     TurnwiseError,
     UnauthorizedError,
 )
+from turnwise.observability.redaction import redact
 
 # For codes that are no class's own.
 _BY_STATUS: dict[int, type[TurnwiseError]] = {
@@ -64,7 +66,8 @@ def _tree(kind: type[TurnwiseError]) -> Iterator[type[TurnwiseError]]:
 def unavailable(base_url: str, error: httpx2.TransportError) -> GatewayUnavailableError:
     """Return what to say when the gateway cannot be reached, or went away before it answered."""
     if isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout)):
-        return GatewayUnavailableError(f"no gateway answers at {base_url}; start one with `turnwise up`")
+        return unreachable(base_url, error)
     return GatewayUnavailableError(
-        f"the gateway at {base_url} did not answer ({type(error).__name__}: {error}); what was asked may have been done"
+        f"the gateway at {redact(base_url)} did not answer ({type(error).__name__}: {error}); what was asked may have "
+        "been done"
     )

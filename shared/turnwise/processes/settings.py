@@ -8,12 +8,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, IPvAnyNetwork, PositiveFloat, SecretStr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, DotEnvSettingsSource, SettingsConfigDict, SettingsError
+from pydantic import (
+    Field,
+    IPvAnyNetwork,
+    PositiveFloat,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from turnwise.errors import ConfigurationError
 from turnwise.observability.redaction import hide
+from turnwise.processes.env_file import ENV_FILE, read_env_file
 from turnwise.processes.setting_names import PREFIX, faults_in_names
+from turnwise.processes.setting_values import decoded, faults_in_values
 from turnwise.record.tenants.tenant import DEFAULT_TENANT, TENANT_ID
 
 # Those with a public key: with a shared secret, whoever can check a token can also make one.
@@ -36,7 +47,17 @@ class ServiceSettings(BaseSettings):
     per variable instead (Kubernetes and compose secrets).
     """
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, env_file=".env", extra="ignore", frozen=True)
+    # JSON is decoded by a validator: as decoded by a source, one bad value would hide all other faults. Inputs are
+    # hidden because pydantic's own text, which a traceback shows, would quote secrets.
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_file=ENV_FILE,
+        env_file_encoding="utf-8",
+        extra="ignore",
+        frozen=True,
+        enable_decoding=False,
+        hide_input_in_errors=True,
+    )
 
     app: str | None = Field(None, description="Application module and object, `package.module:app`.")
     database_url: str = Field("sqlite:///turnwise.db", description="sqlite:///FILE or postgresql://...")
@@ -51,7 +72,9 @@ class ServiceSettings(BaseSettings):
         10, ge=1, le=600, description="Seconds between heartbeats to RabbitMQ; it may ask for a shorter interval."
     )
     wire_keys: list[SecretStr] = Field(
-        default_factory=list, description='Keys that sign broker messages: ["new", "old"]; the first signs, all verify.'
+        default_factory=list,
+        examples=[["new", "old"]],
+        description='Keys that sign broker messages: ["new", "old"]; the first signs, all verify.',
     )
     wire_accept_unsigned: bool = Field(
         False, description="Take messages without a signature, while keys are rolled out."
@@ -77,7 +100,10 @@ class ServiceSettings(BaseSettings):
         None, pattern=r"^https?://", description="Where the issuer's keys are; none: where its description says."
     )
     oidc_algorithms: list[OidcAlgorithm] = Field(
-        default_factory=_usual_algorithms, min_length=1, description="By which tokens may be signed."
+        default_factory=_usual_algorithms,
+        min_length=1,
+        examples=[["RS256"]],
+        description="By which tokens may be signed.",
     )
     oidc_tenant_claim: str = Field("tenant", min_length=1, description="Claim that names the tenant.")
     oidc_scopes_claim: str = Field("scope", min_length=1, description="Claim that has the scopes.")
@@ -86,7 +112,9 @@ class ServiceSettings(BaseSettings):
         None, description="redis://... that gateways count requests in; none: each process counts by itself."
     )
     trusted_proxies: list[str] = Field(
-        default_factory=list, description='Who may say for whom they ask: ["10.0.0.0/8"], by X-Forwarded-For.'
+        default_factory=list,
+        examples=[["10.0.0.0/8"]],
+        description='Who may say for whom they ask: ["10.0.0.0/8"], by X-Forwarded-For.',
     )
     operator_tenant: str = Field(
         DEFAULT_TENANT, pattern=TENANT_ID, description="Whose administrators administer all tenants."
@@ -145,7 +173,7 @@ class ServiceSettings(BaseSettings):
         None, ge=0, description="Seconds after its end when coordinators delete a run; none: runs are kept."
     )
     retention_statuses: list[Literal["completed", "failed", "cancelled"]] = Field(
-        ["completed", "failed", "cancelled"], description="Which runs that is for."
+        ["completed", "failed", "cancelled"], examples=[["completed"]], description="Which runs that is for."
     )
     batch_expiry: float = Field(
         604_800.0, ge=0, description="Seconds without new items after which an open batch is closed; 0: never."
@@ -158,7 +186,9 @@ class ServiceSettings(BaseSettings):
     )
     sample_retention: float = Field(604_800.0, gt=0, description="Seconds for which samples are kept.")
     webhook_allowed_networks: list[IPvAnyNetwork] = Field(
-        default_factory=list, description='Networks that are not public, and yet may get webhooks: ["10.1.0.0/16"].'
+        default_factory=list,
+        examples=[["10.1.0.0/16"]],
+        description='Networks that are not public, and yet may get webhooks: ["10.1.0.0/16"].',
     )
     webhook_allow_http: bool = Field(False, description="Let webhooks have URLs with http; none of them is encrypted.")
     webhook_timeout: float = Field(10.0, gt=0, le=300, description="Seconds that a receiver has to answer.")
@@ -187,13 +217,25 @@ class ServiceSettings(BaseSettings):
         "NORMAL", description="NORMAL survives a kill, FULL a power cut as well."
     )
     llm_queues: dict[str, str] = Field(
-        default_factory=dict, description='Agents with an LLM queue of their own, {"agent": "name"} for llm-name.'
+        default_factory=dict,
+        examples=[{"agent": "name"}],
+        description='Agents with an LLM queue of their own, {"agent": "name"} for llm-name.',
     )
-    agent_queues: dict[str, str] = Field(default_factory=dict, description="The same for tool handlers: agent-name.")
+    agent_queues: dict[str, str] = Field(
+        default_factory=dict,
+        examples=[{"agent": "name"}],
+        description="The same for tool handlers: agent-name.",
+    )
     tenant_weights: dict[str, PositiveFloat] = Field(
         default_factory=dict,
+        examples=[{"tenant": 2}],
         description='Shares of tenants that wait in one queue, {"tenant": 2}; 1 for those that are not named.',
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _decode(cls, value: object, info: ValidationInfo) -> object:
+        return decoded(value, cls.model_fields[str(info.field_name)])
 
     @model_validator(mode="after")
     def _check(self) -> ServiceSettings:
@@ -260,35 +302,17 @@ def load_settings(**overrides: object) -> ServiceSettings:
     if secrets and not Path(secrets).is_dir():
         raise ConfigurationError(f"TURNWISE_SECRETS_DIR is {secrets!r}, which is not a directory")
     given = {name: value for name, value in overrides.items() if value is not None}
-    faults = _mistyped(secrets)
+    file = read_env_file()
+    folder = Path(secrets) if secrets else None
+    faults = [*file.faults, *faults_in_names(ServiceSettings.model_fields, os.environ, file.names, folder)]
+    if file.faults:  # values that such a file does not give would be reported as faults of others
+        raise ConfigurationError("; ".join(faults))
     try:
         settings = ServiceSettings(_secrets_dir=secrets, **given)  # type: ignore[arg-type]
     except ValidationError as error:
-        raise ConfigurationError("; ".join([*faults, *_bad_values(error)])) from error
-    except SettingsError as error:  # only what is written as JSON is parsed before it is validated
-        faults.append(
-            f"{error}: TURNWISE_LLM_QUEUES and TURNWISE_AGENT_QUEUES take JSON, for instance "
-            '{"agent": "name"}, so does TURNWISE_TENANT_WEIGHTS, {"tenant": 2}; TURNWISE_WIRE_KEYS takes ["key"], '
-            'TURNWISE_RETENTION_STATUSES ["completed"], TURNWISE_WEBHOOK_ALLOWED_NETWORKS ["10.1.0.0/16"]'
-        )
+        faults.extend(faults_in_values(error, ServiceSettings.model_fields))
         raise ConfigurationError("; ".join(faults)) from error
     if faults:
         raise ConfigurationError("; ".join(faults))
     _hide_secrets(settings)
     return settings
-
-
-def _mistyped(secrets: str | None) -> list[str]:
-    """A sentence for each name that looks like a setting and is none."""
-    in_file = DotEnvSettingsSource(ServiceSettings).env_vars
-    return list(faults_in_names(ServiceSettings.model_fields, os.environ, in_file, Path(secrets) if secrets else None))
-
-
-def _bad_values(error: ValidationError) -> list[str]:
-    """A sentence for each value that is not as it has to be."""
-    faults = []
-    for fault in error.errors():
-        where = "_".join(str(part) for part in fault["loc"])
-        name = f"{PREFIX}{where.upper()}: " if where else ""
-        faults.append(name + str(fault["msg"]).removeprefix("Value error, "))
-    return faults

@@ -72,7 +72,9 @@ def test_an_answer_that_is_no_problem_document_says_that_this_may_be_no_gateway(
 def test_nobody_at_the_address_is_an_error_that_says_how_to_start_a_gateway() -> None:
     with (
         Client("http://127.0.0.1:1") as client,
-        pytest.raises(GatewayUnavailableError, match=r"no gateway answers at http://127\.0\.0\.1:1; start one with"),
+        pytest.raises(
+            GatewayUnavailableError, match=r"no gateway answers at http://127\.0\.0\.1:1 \(.*\); start one with"
+        ),
     ):
         client.tasks()
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import traceback
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 
 from turnwise.errors import ConfigurationError
 from turnwise.processes.setting_names import REPLACED, known_names
+from turnwise.processes.setting_values import takes_json
 from turnwise.processes.settings import ServiceSettings, load_settings, parse_address
 
 ROOT = Path(__file__).parents[3]
@@ -62,17 +65,23 @@ def test_a_secrets_directory_that_does_not_exist_is_refused(monkeypatch: pytest.
     ("name", "value", "said"),
     [
         ("AUTH", "token", "TURNWISE_AUTH=token needs TURNWISE_AUTH_TOKEN; set it to a long random string"),
-        ("AUTH", "maybe", "TURNWISE_AUTH: .*'none', 'token' or 'keys'"),
+        ("AUTH", "maybe", "TURNWISE_AUTH is 'maybe'; expected 'none', 'token' or 'keys'"),
         ("OIDC_ISSUER", "https://issuer.example", "TURNWISE_OIDC_ISSUER needs TURNWISE_AUTH=keys, and .*AUDIENCE"),
-        ("OIDC_ALGORITHMS", '["HS256"]', "TURNWISE_OIDC_ALGORITHMS_0: .*'RS256'"),
+        ("OIDC_ALGORITHMS", '["HS256"]', "TURNWISE_OIDC_ALGORITHMS has the item 'HS256'; expected 'RS256'"),
         ("BIND", "0.0.0.0:80", r"TURNWISE_AUTH=none is only for loopback, but TURNWISE_BIND is 0\.0\.0\.0:80"),
-        ("MAX_TURNS", "many", "TURNWISE_MAX_TURNS: .*integer"),
-        ("MAX_TURNS", "0", "TURNWISE_MAX_TURNS: .*greater than 0"),
-        ("MAX_COST", "-1", "TURNWISE_MAX_COST: .*greater than or equal to 0"),
+        ("OIDC_ISSUER", "x", r"TURNWISE_OIDC_ISSUER is 'x'; expected a text that matches '\^https"),
+        ("OIDC_AUDIENCE", "", "TURNWISE_OIDC_AUDIENCE is ''; expected a text with at least 1 character$"),
+        ("MAX_TURNS", "many", "TURNWISE_MAX_TURNS is 'many'; expected a valid integer$"),
+        ("MAX_TURNS", "0", "TURNWISE_MAX_TURNS is '0'; expected a number greater than 0$"),
+        ("MAX_COST", "-1", "TURNWISE_MAX_COST is '-1'; expected a number greater than or equal to 0$"),
+        ("MAX_COST", "five", "TURNWISE_MAX_COST is 'five'; expected a valid decimal$"),
+        ("OIDC_LEEWAY", "999", "TURNWISE_OIDC_LEEWAY is '999'; expected a number less than or equal to 600$"),
+        ("PROVIDER_BATCHES", "perhaps", "TURNWISE_PROVIDER_BATCHES is 'perhaps'; expected true or false$"),
         ("BEAT_SECONDS", "2", r"LEASE_SECONDS \(5.0\) must be at least three times TURNWISE_BEAT_SECONDS \(2.0\)"),
-        ("LOG_FORMAT", "xml", "TURNWISE_LOG_FORMAT: "),
-        ("LLM_QUEUES", "not json", "llm_queues.*take JSON, for instance"),
-        ("TENANT_WEIGHTS", '{"a": 0}', "TENANT_WEIGHTS_A: Input should be greater than 0"),
+        ("LOG_FORMAT", "xml", "TURNWISE_LOG_FORMAT is 'xml'; expected 'auto', 'console' or 'json'$"),
+        ("RETENTION_STATUSES", '["done"]', "TURNWISE_RETENTION_STATUSES has the item 'done'; expected 'completed', "),
+        ("WEBHOOK_ALLOWED_NETWORKS", '["x"]', "WEBHOOK_ALLOWED_NETWORKS has the item 'x'; expected a valid IPv4 or"),
+        ("TENANT_WEIGHTS", '{"a": 0}', "TURNWISE_TENANT_WEIGHTS has 0 for 'a'; expected a number greater than 0$"),
     ],
 )
 def test_a_bad_value_is_named_with_what_was_expected(
@@ -86,8 +95,80 @@ def test_a_bad_value_is_named_with_what_was_expected(
 def test_every_fault_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNWISE_MAX_TURNS", "many")
     monkeypatch.setenv("TURNWISE_CONCURRENCY", "0")
-    with pytest.raises(ConfigurationError, match=r"TURNWISE_MAX_TURNS: .*; TURNWISE_CONCURRENCY: "):
+    with pytest.raises(ConfigurationError, match=r"^TURNWISE_MAX_TURNS is .*; TURNWISE_CONCURRENCY is "):
         load_settings()
+
+
+# Settings in JSON
+
+JSON_SETTINGS = sorted(name for name, field in ServiceSettings.model_fields.items() if takes_json(field))
+
+
+@pytest.mark.parametrize("name", JSON_SETTINGS)
+def test_every_setting_in_json_has_an_example_that_it_takes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (example,) = ServiceSettings.model_fields[name].examples or []
+    monkeypatch.setenv(f"TURNWISE_{name.upper()}", json.dumps(example))
+
+    assert len(getattr(load_settings(), name)) == len(example)
+
+
+@pytest.mark.parametrize("found", ["10.0.0.0/8", "5", "", "null"])
+@pytest.mark.parametrize("name", [name for name in JSON_SETTINGS if name != "wire_keys"])
+def test_a_value_that_is_not_the_json_of_its_setting_is_told_with_the_example(
+    name: str, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variable = f"TURNWISE_{name.upper()}"
+    monkeypatch.setenv(variable, found)
+
+    with pytest.raises(ConfigurationError) as refused:
+        load_settings()
+
+    shown = {"5": "5", "null": "None"}.get(found, repr(found))
+    example = json.dumps((ServiceSettings.model_fields[name].examples or [])[0])
+    assert str(refused.value) == f"{variable} is {shown}; expected JSON, such as {example}"
+
+
+def test_json_in_the_env_file_and_in_a_secret_file_is_read_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "TURNWISE_WIRE_KEYS").write_text('["first", "second"]\n')
+    (tmp_path / ".env").write_text('TURNWISE_LLM_QUEUES={"writer": "slow"}\n')
+    monkeypatch.setenv("TURNWISE_SECRETS_DIR", str(tmp_path / "secrets"))
+
+    found = load_settings()
+
+    assert [key.get_secret_value() for key in found.wire_keys] == ["first", "second"]
+    assert found.llm_queues == {"writer": "slow"}
+
+
+# Secrets in messages
+
+
+@pytest.mark.parametrize("value", ["winter-of-1947", '["winter-of-1947", 5]', '"winter-of-1947"'])
+def test_a_secret_that_is_refused_is_not_shown_either(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWISE_WIRE_KEYS", value)
+
+    with pytest.raises(ConfigurationError, match=r"^TURNWISE_WIRE_KEYS has a secret value that cannot be") as refused:
+        load_settings()
+
+    assert "winter" not in "".join(traceback.format_exception(refused.value))
+
+
+def test_a_password_in_a_url_that_is_refused_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWISE_OIDC_JWKS_URL", "ftp://me:winter-of-1947@issuer.example/keys")
+
+    with pytest.raises(ConfigurationError, match=r"is 'ftp://me:\*\*\*@issuer\.example/keys'; expected a text"):
+        load_settings()
+
+
+def test_a_long_value_is_shown_by_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNWISE_TRUSTED_PROXIES", "10.0.0.1," * 1_000)
+
+    with pytest.raises(ConfigurationError, match=r"is '10\.0\.0\.1,.*\.\.\.; expected JSON") as refused:
+        load_settings()
+
+    assert len(str(refused.value)) < 400
 
 
 # Mistyped names
@@ -125,7 +206,7 @@ def test_a_mistyped_line_and_a_mistyped_file_are_refused_with_where_they_are(
 def test_mistyped_names_and_bad_values_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNWISE_MAX_COTS", "2")
     monkeypatch.setenv("TURNWISE_MAX_TURNS", "many")
-    with pytest.raises(ConfigurationError, match=r"TURNWISE_MAX_COTS is not .*; TURNWISE_MAX_TURNS: "):
+    with pytest.raises(ConfigurationError, match=r"TURNWISE_MAX_COTS is not .*; TURNWISE_MAX_TURNS is "):
         load_settings()
 
 

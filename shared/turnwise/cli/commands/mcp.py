@@ -71,8 +71,10 @@ def mcp(
 @contextmanager
 def _gateway(url: str | None, app: str | None, database: str | None) -> Iterator[str]:
     """The address of the gateway, served by this process if an application is given."""
+    from turnwise.cli.connections import checked_url
+
     if app is None:
-        yield url or DEFAULT_URL
+        yield DEFAULT_URL if url is None else checked_url(url)
         return
     # Standard output is the protocol's; an application may print when it is loaded.
     with redirect_stdout(sys.stderr):

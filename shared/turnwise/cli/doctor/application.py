@@ -20,6 +20,19 @@ def loaded(app: App) -> Finding:
     return ok("application", f"{app.name}, version {app.version!r}, with the tasks {', '.join(app.tasks)}")
 
 
+def check_queues(app: App, settings: ServiceSettings) -> Iterator[Finding]:
+    """Check that each agent with a queue of its own is one of the application."""
+    agents = {agent.config.name for task in app.tasks for agent in app.tree(task).agents.values()}
+    given = {"TURNWISE_LLM_QUEUES": settings.llm_queues, "TURNWISE_AGENT_QUEUES": settings.agent_queues}
+    for setting, queues in given.items():
+        for name in sorted(queues.keys() - agents):
+            yield warning(
+                "queues of agents",
+                f"{setting} names {name!r}, and the application has no such agent, so that this has no effect",
+                f"correct the name, or remove it; the agents are {', '.join(sorted(agents))}",
+            )
+
+
 def check_versions(app: App, store: MonitorRole, settings: ServiceSettings) -> Iterator[Finding]:
     """Check that unfinished runs began with a version for which there is a process, and workers are of one
     version.

@@ -24,6 +24,7 @@ def examine(**overrides: str | None) -> Iterator[Finding]:
         app = apps[0] if apps else None
         yield from guarded("database", _of_record(found, app))
         if app is not None:
+            yield from guarded("queues of agents", application.check_queues(app, found))
             yield from guarded("models", models.check(app, found))
         yield from guarded("addresses", addresses.check(found))
         yield from guarded("issuer", access.check_issuer(found))

@@ -19,12 +19,17 @@ _MAINTENANCE = ("postgres", "template1")
 def create_database(url: URL, options: Mapping[str, Any]) -> bool:
     """Create the database of `url` as its user; return False if it exists.
 
-    Raises `ConfigurationError` if the user may not create one, and `psycopg.OperationalError` if the server refuses
-    the connection for another reason than the missing database.
+    Raises `ConfigurationError` if the user may not create one, or the URL does not name it itself, and
+    `psycopg.OperationalError` if the server refuses the connection for another reason than the missing database.
     """
-    name = url.database or ""
     if _exists(url, options):
         return False
+    name = url.database
+    if not name:
+        raise ConfigurationError(
+            "the database that libpq's service or environment names does not exist, though its server answers; create "
+            "it with `createdb`, or name it in TURNWISE_DATABASE_URL"
+        )
     with _maintenance(url, options) as connection:
         try:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))

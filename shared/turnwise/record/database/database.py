@@ -22,6 +22,7 @@ from turnwise.record.database.columns import dump_json, now
 from turnwise.record.database.connection_pool import ConnectionPool
 from turnwise.record.database.cursor import OneByOne
 from turnwise.record.database.faults import DATABASE_ERRORS, lacks_table, translated
+from turnwise.record.database.named_database import with_database
 from turnwise.record.database.schema import SCHEMA_VERSION, schema_support
 from turnwise.record.database.sqlite_writer import SQLiteWriter
 
@@ -35,7 +36,8 @@ class Database:
 
     `synchronous` is SQLite's: a commit survives a kill with NORMAL, and with FULL a power cut as well. `clock` replaces
     the clock of SQLite only; PostgreSQL tells its own time. `pool_size` is the most connections to PostgreSQL at a
-    time; whoever needs one more waits, up to half a minute. Raises `ConfigurationError` for a URL that names neither.
+    time; whoever needs one more waits, up to half a minute. Raises `ConfigurationError` for a URL that names neither,
+    or a server without a database.
     """
 
     def __init__(
@@ -245,16 +247,16 @@ def _parse(text: str) -> URL:
         url = make_url(text)
     except exc.ArgumentError as error:
         raise ConfigurationError(
-            f"TURNWISE_DATABASE_URL is {redact(text)!r}; expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
+            f"TURNWISE_DATABASE_URL is {redact(text)!r}; expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
         ) from error
     kind = url.drivername.partition("+")[0]
     if kind in ("postgresql", "postgres"):
-        return url.set(drivername="postgresql+psycopg")
+        return with_database(url).set(drivername="postgresql+psycopg")
     if kind == "sqlite" and url.database and url.database != ":memory:":
         return url.set(drivername="sqlite+pysqlite")
     raise ConfigurationError(
         f"TURNWISE_DATABASE_URL is {url.render_as_string(hide_password=True)!r}; expected a file, sqlite:///FILE, "
-        "or postgresql://USER:PASSWORD@HOST/NAME"
+        "or postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
     )
 
 

@@ -1,0 +1,86 @@
+"""The `.env` file of the working directory: the names in it, and its lines that cannot be read.
+
+The parser skips a line that it does not understand, and with it a limit of cost that was meant to hold. After an
+opening quote without a closing one it may skip or join further lines. So every such line is refused, also one that is
+about another program's variable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dotenv.parser import Binding, parse_stream
+
+from turnwise.errors import ConfigurationError
+from turnwise.processes.setting_names import PREFIX
+
+ENV_FILE = ".env"
+# The name of a setting at the beginning of a line, whatever follows it.
+_SETTING = re.compile(rf"\s*(?:export\s+)?['\"]?({PREFIX}\w+)", re.IGNORECASE)
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EnvFile:
+    """The names of the variables in a `.env` file, and a sentence for each line that cannot be read."""
+
+    names: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+
+
+def read_env_file(name: str = ENV_FILE) -> EnvFile:
+    """Read the names and faults of a `.env` file; empty if there is none.
+
+    Raises `ConfigurationError` for a file that cannot be opened or is not text in UTF-8.
+    """
+    path = Path(name)
+    if not (path.is_file() or path.is_fifo()):  # as the settings themselves look for it
+        return EnvFile()
+    try:
+        with path.open(encoding="utf-8") as stream:
+            bindings = list(parse_stream(stream))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"{path.resolve()} cannot be read ({error}); expected a text in UTF-8 that this user may read"
+        ) from error
+    return EnvFile(
+        names=tuple(variable for binding in bindings if (variable := _name(binding))),
+        faults=tuple(_faults(bindings, path.resolve())),
+    )
+
+
+def _name(binding: Binding) -> str | None:
+    setting = _setting(binding)
+    return setting.upper() if setting is not None and binding.value is None else binding.key
+
+
+def _faults(bindings: list[Binding], path: Path) -> Iterator[str]:
+    # No line is quoted: it may have a key or a password.
+    for binding in bindings:
+        setting = _setting(binding)
+        if setting is not None and binding.value is None:
+            name = setting.upper()
+            yield (
+                f"{path}, line {_line(binding)}: {name} has no value that can be read; expected {name}=VALUE, "
+                "with a closing quote for an opening one"
+            )
+        elif binding.error:
+            yield (
+                f"{path}, line {_line(binding)} cannot be read; expected NAME=VALUE, with a closing quote for an "
+                "opening one, or a comment that begins with #"
+            )
+
+
+def _setting(binding: Binding) -> str | None:
+    found = _SETTING.match(binding.original.string)
+    return found[1] if found else None
+
+
+def _line(binding: Binding) -> int:
+    """Return the number of the line, which the parser gives for the blank lines before it."""
+    text = binding.original.string
+    blank = text[: len(text) - len(text.lstrip())]
+    return binding.original.line + len(_LINE_END.findall(blank))

@@ -1,0 +1,77 @@
+"""URLs of databases: those that name a database, and those that leave it to the server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from turnwise.errors import ConfigurationError
+from turnwise.record.database.database import Database
+
+
+@pytest.fixture(autouse=True)
+def no_libpq_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PGDATABASE", "PGSERVICE", "PGSERVICEFILE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://postgres@127.0.0.1:5432", "postgresql://postgres@127.0.0.1:5432"),
+        ("postgresql://postgres@127.0.0.1:5432/", "postgresql://postgres@127.0.0.1:5432/"),
+        ("postgres://me:winter-of-1947@db.example", "postgres://me:***@db.example"),
+        ("postgresql://db.example?password=winter-of-1947", "postgresql://db.example?password=***"),
+        ("postgresql://db.example?dbname=", "postgresql://db.example"),  # as SQLAlchemy reads it
+        ("postgresql://", "postgresql://"),
+    ],
+)
+def test_a_server_without_a_database_is_refused(url: str, shown: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        Database(url)
+
+    assert str(refused.value) == (
+        f"TURNWISE_DATABASE_URL is {shown!r}, which names no database; expected "
+        "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+    )
+
+
+@pytest.mark.parametrize("url", ["postgresql://h?dbname=runs", "postgresql://h/other?dbname=runs"])
+def test_a_database_may_be_named_by_its_parameter(url: str) -> None:
+    database = Database(url)
+    assert (database.url.database, database.name) == ("runs", "postgresql://h/runs")
+
+
+def test_a_database_may_be_named_by_a_service() -> None:
+    assert Database("postgresql://?service=runs").url.query == {"service": "runs"}
+
+
+def test_a_database_may_be_named_by_the_environment_of_libpq(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGDATABASE", "runs")
+    assert Database("postgresql://h").name == "postgresql://h"
+
+
+def test_a_service_of_the_environment_counts_if_it_names_a_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "services").write_text("[named]\ndbname=runs\n[unnamed]\nhost=h\n")
+    monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+
+    monkeypatch.setenv("PGSERVICE", "named")
+    Database("postgresql://h")
+
+    monkeypatch.setenv("PGSERVICE", "unnamed")
+    with pytest.raises(ConfigurationError, match="names no database"):
+        Database("postgresql://h")
+
+
+def test_a_missing_database_that_the_url_does_not_name_is_not_created(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_text: str, **_options: object) -> None:
+        raise psycopg.OperationalError('database "runs" does not exist')
+
+    monkeypatch.setattr(psycopg, "connect", refuse)
+
+    with pytest.raises(ConfigurationError, match="createdb"):
+        Database("postgresql://?service=runs").create()
