@@ -20,6 +20,7 @@ from turnwise.record.database.schema import runs as runs_table
 from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.first_moves import FirstMoves
 from turnwise.serving.moves.move import Mover
 from turnwise.serving.observer import NO_OBSERVERS
@@ -96,7 +97,7 @@ def _submit(store: Store, bus: Bus, turns: int, moves: FirstMoves | None) -> str
     if moves is None:
         tenant.submit(new)
     else:
-        _, _, moved = moves.submit(tenant, new, bus, NO_OBSERVERS)
+        _, _, moved = moves.submit(tenant, new, Dispatcher(bus), NO_OBSERVERS)
     if moved is None:
         bus.wake(new.id)
     return new.id

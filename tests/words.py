@@ -36,6 +36,7 @@ WORDS = {
 }
 _WORDS = {re.compile(rf"(?<![-\w]){pattern}(?![-\w])", re.IGNORECASE): use for pattern, use in WORDS.items()}
 _FREE_RELATIVE = re.compile(r"(?:What|Whether|Who|Whose|Whom|Whoever|Whatever)\b(?!.*\?)")
+_TRAILING_VALUE = re.compile(r"(?!Return).*; (?:of )?(?:how (?:many|much)|whether)\b")
 _HEADING = re.compile(r"#+ (.*)")
 # Generated from names of test cases, or from recorded runs.
 GENERATED = {"coverage.md", "porting-examples.md"}
@@ -100,6 +101,8 @@ def in_module(path: str, text: str) -> Iterator[Fault]:
         first = docstring.strip().splitlines()[0]
         if _FREE_RELATIVE.match(first):
             yield Fault(path, start, first, "a verb in the imperative, or a noun phrase")
+        if _TRAILING_VALUE.match(first):
+            yield Fault(path, start, first, "a sentence for the value: 'and return how many'")
         for number, line in enumerate(docstring.splitlines(), start=start):
             yield from in_text(path, number, line)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

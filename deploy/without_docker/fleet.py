@@ -96,7 +96,7 @@ class Fleet:
 
 
 async def _before_the_end(keeper: Keeper, event: asyncio.Event) -> bool:
-    """Wait for `event`, or that the service has ended for good; whether the event came."""
+    """Wait for `event`, or that the service has ended for good, and return whether the event came."""
     waiting = asyncio.create_task(event.wait())
     either: list[asyncio.Future[Any]] = [waiting, keeper.ended]
     try:

@@ -96,24 +96,25 @@ class App:
         an offset are those of the wall clock in `timezone`. A task has several schedules if each has a `name`. The
         page about schedules explains the rest. Raises `InvalidScheduleError`.
         """
-        from turnwise.schedules.declared import declared, run_terms  # only who declares one needs its rules
-
-        terms = run_terms(
-            session_id=session_id,
-            priority=priority,
-            tags=tags,
-            metadata=metadata,
-            max_cost=max_cost,
-            max_tokens=max_tokens,
-            turns=turns,
-            deadline=deadline,
-            on_limit=on_limit,
-        )
+        from turnwise.api.schedule_run import declared_run  # only who declares one needs its rules
+        from turnwise.schedules.declared import declared
 
         def declare(key: str) -> None:
+            run = declared_run(
+                name or key,
+                message=message,
+                session_id=session_id,
+                priority=priority,
+                tags=tags,
+                metadata=metadata,
+                max_cost=max_cost,
+                max_tokens=max_tokens,
+                turns=turns,
+                deadline=deadline,
+                on_limit=on_limit,
+            )
             made = declared(
                 task=key,
-                message=message,
                 name=name,
                 tenant=tenant,
                 cron=cron,
@@ -126,7 +127,7 @@ class App:
                 catch_up=catch_up,
                 catch_up_limit=catch_up_limit,
                 overlap=overlap,
-                run=terms,
+                run=run,
             )
             if self._schedules.setdefault((tenant, made.name), made) is not made:
                 raise ApplicationError(

@@ -44,7 +44,7 @@ def broker(kind: str) -> Iterator[str]:
 
 
 def until(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
-    """Wait until the condition holds; whether it came to."""
+    """Wait until the condition holds, and return whether it came to."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

@@ -129,7 +129,6 @@ CASES: dict[str, Case] = {
     "rotate_webhook": lambda store, me, its: store.tenant(me).webhooks.rotate_webhook(its.webhook, SECRET, overlap=0.0),
     "test_webhook": lambda store, me, its: store.tenant(me).webhooks.test_webhook(its.webhook),
     "webhook": lambda store, me, its: store.tenant(me).webhooks.webhook(its.webhook),
-    "webhook_of_run": lambda store, me, its: store.tenant(me).webhooks.webhook_of_run(its.failed),
     "webhooks": lambda store, me, its: store.tenant(me).webhooks.webhooks(),
     "answer": lambda store, me, its: store.tenant(me).answer(its.asking, NewDocument(id="d", body={})),
     "ask_of_run": lambda store, me, its: store.tenant(me).ask_of_run(its.asking, "ask-1-1"),

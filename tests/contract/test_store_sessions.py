@@ -33,7 +33,8 @@ def _end(store: Store, run: RunRecord) -> str | None:
     """End the run; the run whose turn it is then."""
     with store.coordinator.locked(run.id) as transaction:
         transaction.finish(RunStatus.COMPLETED, "DONE")
-        return transaction.run_after()
+        after = transaction.run_after()
+    return None if after is None else after.id
 
 
 def _before(store: Store, run: RunRecord) -> str | None:
@@ -58,6 +59,17 @@ def test_a_run_finds_its_agents_as_the_run_before_left_them(store: Store) -> Non
 
     assert (agent.history_len, agent.history_tokens, agent.record, agent.state) == (2, 6, {"tools": []}, {"said": 2})
     assert _said(store, second) == ["hello", "hi", "again"]
+
+
+def test_whoever_ends_a_run_learns_the_version_of_the_next_one(store: Store) -> None:
+    session = new_id("session")
+    first, second = _accepted(store, session, version="1"), _accepted(store, session, version="2")
+
+    with store.coordinator.locked(first.id) as transaction:
+        transaction.finish(RunStatus.COMPLETED, "DONE")
+        after = transaction.run_after()
+
+    assert after == (second.id, "2")
 
 
 def test_the_claim_of_an_ask_comes_with_what_its_agent_remembers_of_the_session(store: Store) -> None:

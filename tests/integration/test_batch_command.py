@@ -18,6 +18,8 @@ from tests.e2e.waiting import until
 from tests.support.cli import Terminal, terminal
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, OpenAIGPTConfig, Task
+from turnwise.cli.batch.batch_run import BatchOptions, BatchRun
+from turnwise.cli.batch.items_file import checked
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
 from turnwise.processes.settings import load_settings
@@ -66,6 +68,12 @@ def client(server: EmbeddedServer) -> Iterator[Client]:
 def written(path: Path, items: list[Any]) -> Path:
     path.write_text("".join(json.dumps(item) + "\n" for item in items))
     return path
+
+
+def options(**given: Any) -> BatchOptions:
+    """The options of a batch by the name `refused`, but for those that are given."""
+    usual: dict[str, Any] = dict.fromkeys(("max_cost", "max_tokens", "concurrency", "can_wait"))
+    return BatchOptions(**{**usual, "name": "refused", "retry_failed": False, "anew": False, **given})
 
 
 def results(path: Path) -> list[dict[str, Any]]:
@@ -156,6 +164,63 @@ def test_nothing_is_submitted_of_a_file_with_a_wrong_line(
         "batch", "nothing", str(written(file, ["a"])), "--url", server.url
     )
     assert client.batches(limit=1).items == before
+
+
+def test_no_part_is_sent_of_a_file_whose_later_line_is_out_of_bounds(
+    terminal: Terminal, client: Client, server: EmbeddedServer
+) -> None:
+    before = client.batches(limit=1).items
+    items: list[Any] = ["a"] * 1_500
+    items[1_399] = {"message": "a", "priority": 999}
+    file = written(terminal.folder / "late.jsonl", items)
+
+    told = terminal.refused("batch", "echo", str(file), "--url", server.url)
+
+    assert told == (f"{file}, line 1400: priority: Input should be less than or equal to 100; nothing was submitted")
+    told = terminal.run("batch", "echo", str(written(file, ["a"])), "--can-wait", "1e9", "--url", server.url, code=2)
+    assert "--can-wait is 1e+09" in told
+    assert client.batches(limit=1).items == before
+
+
+def test_a_line_that_only_the_server_can_refuse_is_named_with_what_was_sent(
+    terminal: Terminal, client: Client, server: EmbeddedServer
+) -> None:
+    # A file that says nothing of a budget, for a batch that got one when it was opened.
+    waits = {"message": "c", "limits": {"on_limit": "wait"}}
+    file = written(terminal.folder / "refused.jsonl", ["a", "b", waits])
+    opened = BatchRun(client, "echo", checked(file), options(max_tokens=9)).open()
+    client.add_batch_items(opened.id, 1, [{"message": "a"}])
+
+    told = terminal.run("batch", "echo", str(file), "--name", "refused", "--url", server.url, code=2)
+
+    assert f"turnwise: {file}, line 3: limits.on_limit is wait" in told
+    assert f"{opened.id} stays open with 1 of 3 items" in told
+    assert f"`turnwise batches cancel {opened.id}`" in told
+
+
+def test_where_results_cannot_be_written_nothing_is_sent(
+    terminal: Terminal, client: Client, server: EmbeddedServer
+) -> None:
+    before = client.batches(limit=1).items
+    file = written(terminal.folder / "in.jsonl", ["a"])
+
+    for output, told in [("nowhere/r.jsonl", "there is no folder"), (".", "a folder; name a file in it")]:
+        path = str(terminal.folder / output)
+        assert told in terminal.refused("batch", "echo", str(file), "-o", path, "--url", server.url)
+    assert client.batches(limit=1).items == before
+
+
+def test_a_batch_is_cancelled_by_its_id(terminal: Terminal, client: Client, server: EmbeddedServer) -> None:
+    OPEN.clear()
+    file = written(terminal.folder / "ended.jsonl", ["a", "b", "c"])
+    command = ["batch", "echo", str(file), "--concurrency", "1", "--json", "--no-wait", "--url", server.url]
+    batch = json.loads(terminal.run(*command))["id"]
+
+    assert terminal.run("batches", "cancel", batch, "--url", server.url) == f"{batch} is asked to end.\n"
+    again = json.loads(terminal.run("batches", "cancel", batch, "--json", "--url", server.url))
+
+    assert (again["id"], again["cancel_requested_at"] is None) == (batch, False)
+    assert "batch" in terminal.refused("batches", "cancel", "bat_none", "--url", server.url)
 
 
 def test_a_batch_is_sent_without_waiting_and_cancelled(

@@ -14,6 +14,7 @@ from turnwise.record.batches.batch_record import NewBatch
 from turnwise.record.database.batch_tables import batches
 from turnwise.record.database.database import Database
 from turnwise.record.store import Store
+from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.observer import Observer
 from turnwise_coordinator.batches import Batches
 
@@ -33,7 +34,7 @@ def test_an_open_batch_expires_unless_the_setting_is_0(
         long_ago = {name: batches.c[name] - _TEN_YEARS for name in ("created_at", "filled_at")}
         connection.execute(sa.update(batches).values(long_ago))
 
-    Batches(store.coordinator, InProcessBus(), load_settings(**setting), Observer()).sweep()
+    Batches(store.coordinator, Dispatcher(InProcessBus()), load_settings(**setting), Observer()).sweep()
 
     assert (record.batches.batch(batch.id).expired_at is not None) is expires
     database.close()

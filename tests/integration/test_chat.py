@@ -17,6 +17,7 @@ from turnwise.api.events import EventView
 from turnwise.cli.commands.chat import Chat
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
+from turnwise.errors import UnknownTaskError
 from turnwise.models.base import LLMMessage, LLMResponse, StreamEventType, TokenSink, ToolChoice
 from turnwise.models.mock import MockLM
 from turnwise.processes.settings import load_settings
@@ -107,6 +108,14 @@ def test_an_answer_appears_once_while_it_is_written(client: Client, monkeypatch:
         f"* (Billing) LLM: You said blue. {MORE}\nBilling asks (q or x to leave): "
     )
     assert (talk.code, WRITER.streamed) == (0, [True, True])
+
+
+def test_an_unknown_task_is_told_before_a_message_is_asked_for(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Tty()
+
+    with pytest.raises(UnknownTaskError, match="knows no task 'nope'; there are: asking, keeping"):
+        Talk(monkeypatch, "hello\n", Chat(client=client, task="nope"), None, screen)
+    assert screen.getvalue() == ""
 
 
 def test_the_beginning_of_an_answer_is_there_before_its_end(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

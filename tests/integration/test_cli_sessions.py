@@ -103,3 +103,25 @@ def test_runs_submitted_at_once_are_answered_one_after_another(server: EmbeddedS
         assert client.session("busy").unfinished == 0
         client.delete_session("busy")
         assert present(client.submit("keeping", "anew", session_id="busy", wait=20).result).content == "1 heard"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["hi", "--session", "a b"], "--session: expected letters, digits and ._:@-, at most 128"),
+        (["hi", "--deadline", "-1"], "--deadline: Input should be greater than 0"),
+        ([""], "MESSAGE: the message is empty; say what the task is to work on"),
+    ],
+)
+def test_what_the_server_refuses_is_named_as_it_was_typed(
+    terminal: Terminal, server: EmbeddedServer, arguments: list[str], told: str
+) -> None:
+    assert terminal.refused("submit", "forgetting", *arguments, "--url", server.url).startswith(told)
+
+
+def test_a_log_into_a_missing_folder_is_refused_before_it_is_fetched(
+    terminal: Terminal, server: EmbeddedServer
+) -> None:
+    run = terminal.run("submit", "forgetting", "one", "--url", server.url).strip()
+
+    assert "there is no folder" in terminal.refused("show", run, "--html", "-o", "none/x", "--url", server.url)

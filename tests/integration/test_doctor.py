@@ -78,7 +78,9 @@ def test_a_setting_that_can_not_be_read_is_all_that_is_found(
     monkeypatch.setenv("TURNWISE_BIND", "0.0.0.0:8080")
     assert levels() == {"settings": "fault"}
     assert "TURNWISE_AUTH=none is only for loopback" in found("settings").said
-    assert "TURNWISE_AUTH=none" in terminal.printed("doctor", code=1)
+    printed = terminal.printed("doctor", code=1)
+    assert "TURNWISE_AUTH=none" in printed
+    assert "1 check, 1 fault, 0 warnings." in printed
 
 
 # The application

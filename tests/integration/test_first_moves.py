@@ -26,6 +26,7 @@ from turnwise.record.events.run_events import TaskStarted
 from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.carrier import Carrier
 from turnwise.serving.moves.first_moves import FirstMoves
 from turnwise.serving.moves.move import Mover
@@ -218,7 +219,7 @@ def test_a_move_that_fails_is_left_to_a_coordinator(stage: Stage, caplog: pytest
     new, record = new_run(task=stage.plain), stage.desk.store.tenant(DEFAULT_TENANT)
     moves = FirstMoves(Failing(app=stage.desk.app, llm_queues={}, agent_queues={}), allowed=True)
 
-    run, created, moved = moves.submit(record, new, stage.bus, NO_OBSERVERS)
+    run, created, moved = moves.submit(record, new, Dispatcher(stage.bus), NO_OBSERVERS)
 
     assert (run.id, created, moved) == (new.id, True, None)
     assert stage.desk.events(new.id) == ["run.accepted"]
@@ -236,7 +237,7 @@ def test_a_fault_after_the_run_was_accepted_does_not_accept_it_again(
 
     monkeypatch.setattr(stage.bus, "publish_ask", fail)
     with pytest.raises(RuntimeError, match="a fault of the bus"):
-        moves.submit(record, new, stage.bus, NO_OBSERVERS)
+        moves.submit(record, new, Dispatcher(stage.bus), NO_OBSERVERS)
 
     assert "turn.asked" in stage.desk.events(new.id)
 
@@ -261,7 +262,7 @@ def test_a_process_that_makes_two_first_moves_leaves_others_to_coordinators(stag
     ended: list[Moved | None] = []
 
     def submit() -> None:
-        ended.append(moves.submit(record, new_run(task=stage.plain), stage.bus, NO_OBSERVERS)[2])
+        ended.append(moves.submit(record, new_run(task=stage.plain), Dispatcher(stage.bus), NO_OBSERVERS)[2])
 
     threads = [threading.Thread(target=submit) for _ in range(2)]
     for thread in threads:
@@ -282,6 +283,6 @@ def test_a_run_of_another_version_is_left_to_its_coordinators(stage: Stage) -> N
     record = stage.desk.store.tenant(DEFAULT_TENANT)
     moves = FirstMoves(Mover(app=stage.desk.app, llm_queues={}, agent_queues={}), allowed=True)
 
-    run, _, moved = moves.submit(record, new_run(task=stage.plain, version="2"), stage.bus, NO_OBSERVERS)
+    run, _, moved = moves.submit(record, new_run(task=stage.plain, version="2"), Dispatcher(stage.bus), NO_OBSERVERS)
 
     assert (run.version, run.started_at, moved) == ("2", None, None)

@@ -97,7 +97,7 @@ def test_the_times_are_shown_in_the_zone_through_a_change_of_the_clocks(client: 
     ("given", "code", "told"),
     [
         ({"cron": "61 * * * *"}, "invalid_schedule", "the minute field"),
-        ({"cron": "0 0 30 2 *"}, "invalid_schedule", "the day-of-month field"),
+        ({"cron": "0 0 30 2 *"}, "invalid_schedule", "would never come"),
         ({"cron": "@daily", "timezone": "Europe/Berlim"}, "invalid_schedule", "the time zone 'Europe/Berlim'"),
         ({"cron": "@daily", "timezone": "Europe"}, "invalid_schedule", "the time zone 'Europe'"),
         ({"cron": "@daily", "timezone": "../../etc/passwd"}, "invalid_schedule", "the time zone"),
@@ -223,8 +223,9 @@ def test_code_that_declares_what_cannot_be_does_not_start() -> None:
 
     with pytest.raises(InvalidScheduleError, match="the hour field"):
         app.schedule("report", message="Write it.", cron="0 25 * * *")
-    with pytest.raises(InvalidScheduleError, match="no message"):
+    with pytest.raises(InvalidScheduleError, match="the schedule 'report': message is '': the message is empty"):
         app.schedule("report", message="", every=60)
+    assert app.schedules == []
     with pytest.raises(ApplicationError, match="is no task of application"):
         app.schedule(message="Write it.", every=60)(lambda: _report())
     app.schedule("report", message="Write it.", every=60)

@@ -162,8 +162,8 @@ def published_before_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     dispatchers: list[Dispatcher] = []
     made = Dispatcher.__init__
 
-    def known(self: Dispatcher, *given: Any) -> None:
-        made(self, *given)
+    def known(self: Dispatcher, *given: Any, **options: Any) -> None:
+        made(self, *given, **options)
         dispatchers.append(self)
 
     def early(self: Mover, tx: RunTransaction) -> Moved:

@@ -34,6 +34,12 @@ class Terminal:
         assert result.exit_code == code, result.output
         return result.stdout
 
+    def whole(self, *arguments: str) -> str:
+        """Standard output and standard error of a command that ends with 0."""
+        result = self._invoke(*arguments)
+        assert result.exit_code == 0, result.output
+        return result.output
+
     def refused(self, *arguments: str) -> str:
         """The one line that a command of bad usage leaves on standard error."""
         error = self.run(*arguments, code=2).strip()

@@ -90,7 +90,7 @@ class Fleet:
         return [self.store.inspector.run(run) for run in wanted]
 
     def until(self, holds: Callable[[], bool], seconds: float = 60.0) -> bool:
-        """Wait until something holds, looking whenever an event was written; whether it came to that."""
+        """Wait until something holds, looking whenever an event was written, and return whether it came to that."""
         with self._changed:
             return self._changed.wait_for(holds, seconds)
 

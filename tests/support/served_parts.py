@@ -96,7 +96,7 @@ class Desk:
         raise AssertionError(f"{run_id} neither ended nor waited after {_STEPS} steps")
 
     def answer(self, moved: Moved) -> bool:
-        """Answer what a move asked; whether it asked a responder."""
+        """Answer what a move asked, and return whether it asked a responder."""
         return moved.ask is not None and self.responders.answer(moved.ask)
 
     def events(self, run_id: str) -> list[str]:

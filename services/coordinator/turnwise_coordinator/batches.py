@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 
-from turnwise.bus.base import Bus
 from turnwise.errors import EnvironmentFault
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.coordinator import CoordinatorRole
 from turnwise.record.runs.records import RunRecord
 from turnwise.serving.batch_feeder import BatchFeeder
+from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.observer import Observer
 
 logger = logging.getLogger(__name__)
@@ -18,11 +18,13 @@ logger = logging.getLogger(__name__)
 class Batches:
     """Feeds batches of all tenants; any coordinator may, because the batch's row is locked meanwhile."""
 
-    def __init__(self, record: CoordinatorRole, bus: Bus, settings: ServiceSettings, observers: Observer) -> None:
+    def __init__(
+        self, record: CoordinatorRole, dispatcher: Dispatcher, settings: ServiceSettings, observers: Observer
+    ) -> None:
         self._record = record
         self._most = settings.tenant_max_unfinished_runs
         self._expiry = settings.batch_expiry or None
-        self._feeder = BatchFeeder(record, bus, observers, pinned=settings.pinned)
+        self._feeder = BatchFeeder(record, dispatcher, observers)
 
     def run_ended(self, run: RunRecord) -> None:
         """Begin the next item of the run's batch, if it has one; a sweep does it if that fails."""
@@ -41,5 +43,4 @@ class Batches:
                 logger.exception("The batch %s could not be fed", batch_id, extra={"action": "batch_not_fed"})
 
     def _most_of(self, tenant: str) -> int | None:
-        own = self._record.tenant_limits(tenant).max_unfinished_runs
-        return self._most if own is None else own
+        return self._record.tenant_limits(tenant).most_unfinished_runs(self._most)

@@ -55,7 +55,8 @@ class Coordinator:
         self._is_paused = paused
         self._record = record = store.coordinator
         self._observers = observers
-        self._dispatcher = Dispatcher(bus)
+        version = app.version if settings.pinned else None
+        self._dispatcher = Dispatcher(bus, version=version)
         self._mover = Mover(
             app=app,
             llm_queues=settings.llm_queues,
@@ -64,9 +65,8 @@ class Coordinator:
             pinned=settings.pinned,
             observers=observers,
         )
-        version = app.version if settings.pinned else None
         retention = RetentionSweep(record, settings, observers)
-        self._batches = Batches(record, bus, settings, observers)
+        self._batches = Batches(record, self._dispatcher, settings, observers)
         self._sweeper = Sweeper(
             record,
             bus,
@@ -76,7 +76,7 @@ class Coordinator:
             settings,
             retention,
             SampleSweep(record, settings),
-            ScheduleSweep(record, bus, app, settings, observers),
+            ScheduleSweep(record, self._dispatcher, app, settings, observers),
             self._batches,
             Courier(record, settings, observers, send_webhook or _over_http(settings)),
             version=version,

@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 
 from turnwise.app import App
-from turnwise.bus.base import Bus
-from turnwise.bus.envelope import CancelNotice
-from turnwise.errors import BrokerUnavailableError, EnvironmentFault
+from turnwise.errors import EnvironmentFault
 from turnwise.processes.new_runs import run_of_tick
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.coordinator import CoordinatorRole
-from turnwise.record.runs.records import NewRun, RunRecord
+from turnwise.record.runs.records import NewRun
 from turnwise.record.schedules.firing import Fired, ScheduleToLookAt
 from turnwise.record.schedules.schedule import ScheduleRecord
+from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.observer import Observer
 
 logger = logging.getLogger(__name__)
@@ -32,10 +31,15 @@ class ScheduleSweep:
     """Any coordinator may do it at any time: the database says whose tick it is."""
 
     def __init__(
-        self, record: CoordinatorRole, bus: Bus, app: App, settings: ServiceSettings, observers: Observer
+        self,
+        record: CoordinatorRole,
+        dispatcher: Dispatcher,
+        app: App,
+        settings: ServiceSettings,
+        observers: Observer,
     ) -> None:
         self._record = record
-        self._bus = bus
+        self._dispatcher = dispatcher
         self._app = app
         self._settings = settings
         self._observers = observers
@@ -81,33 +85,22 @@ class ScheduleSweep:
             logger.exception("The schedule %s could not be carried out", one.id, extra=extra)
 
     def _fire(self, one: ScheduleToLookAt) -> Fired | None:
-        own = self._record.tenant_limits(one.tenant).max_unfinished_runs
-        most = self._settings.tenant_max_unfinished_runs if own is None else own
+        limits = self._record.tenant_limits(one.tenant)
+        most = limits.most_unfinished_runs(self._settings.tenant_max_unfinished_runs)
         fired = self._record.fire_schedule(one.id, self._run_of, most)
         if fired is None:
             return None
         self._observers.schedule_fired(fired)
         if fired.run is not None:
-            self._wake(fired.run)
+            self._dispatcher.wake(fired.run)
         for run_id in fired.to_cancel:
             cancelled = self._record.cancel_for_tick(run_id)
             if cancelled is not None:
-                self._wake(cancelled, cancelled=True)
+                self._dispatcher.cancelled(cancelled)
         return fired
 
     def _run_of(self, schedule: ScheduleRecord, due: float) -> NewRun:
         return run_of_tick(self._settings, self._app, schedule, due)
-
-    def _wake(self, run: RunRecord, *, cancelled: bool = False) -> None:
-        """Tell a coordinator, and the workers of a run that is to end; a sweep finds what no one was told of."""
-        try:
-            self._bus.wake(run.id, run.version if self._settings.pinned else None)
-            if cancelled:
-                self._bus.notify(CancelNotice(run=run.id))
-        except BrokerUnavailableError as error:
-            logger.warning(
-                "Nobody was told of run %s, a sweep will find it: %s", run.id, error, extra={"action": "wake_failed"}
-            )
 
     def _declare(self) -> None:
         made = self._record.declare_schedules(self._app.version, self._app.schedules, starting=self._starting)

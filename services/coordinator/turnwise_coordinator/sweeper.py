@@ -122,7 +122,7 @@ class Sweeper:
                 self._dispatcher.publish(permit(ask))
 
     def _tell_let_go(self) -> None:
-        tell_let_go(self._record, self._bus, pinned=self._version is not None)
+        tell_let_go(self._record, self._dispatcher)
 
     def _make_moves(self) -> None:
         failed = 0

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from pydantic import Field
 
-from pydantic import AfterValidator, Field
-
-from turnwise_gateway.bodies import Body, Limits, Money, Submission, Tag, plain_text, said
+from turnwise.api.batch_item import BatchItemBody, Name
+from turnwise.api.body import Body, Money
+from turnwise_gateway.bodies import Submission
 
 # Runs of one request. Its transaction, which other submissions of a tenant with a limit of runs wait for, stays short.
 _MAX_RUNS = 500
 # Items of a part, of which no run is made in its transaction.
 _MAX_ITEMS = 1_000
 _MAX_CONCURRENCY = 1_000
-
-Name = Annotated[str, AfterValidator(plain_text)]
 
 
 class SubmittedBatch(Body):
@@ -41,19 +39,6 @@ class OpenedBatch(Body):
     )
     max_tokens: int | None = Field(None, gt=0, lt=2**53, description="For all its runs together.")
     concurrency: int = Field(100, ge=1, le=_MAX_CONCURRENCY, description="Unfinished runs at a time.")
-
-
-class BatchItemBody(Body):
-    """An item of a batch: a run of its task to be made."""
-
-    message: Annotated[str, AfterValidator(said)] = Field(examples=["I was charged twice for May."])
-    id: Name | None = Field(
-        None, min_length=1, max_length=200, description="Your own, unique in the batch; results have it."
-    )
-    limits: Limits = Limits()
-    priority: int = Field(0, ge=-100, le=100, description="Higher is sooner, among runs that have begun.")
-    tags: list[Tag] = Field([], max_length=20)
-    metadata: dict[str, Any] = Field({}, description="Anything of the client's own; kept and given back.")
 
 
 class BatchPart(Body):

@@ -20,6 +20,7 @@ from turnwise.record.runs.idempotency import Once
 from turnwise.record.runs.wait_facts import Situation
 from turnwise.record.tenants.caller import Caller, Deed
 from turnwise.record.tenants.reach import EVERY_TENANT, OneTenant, Reach
+from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.first_moves import FirstMoves
 from turnwise.serving.observer import Observers
 from turnwise.serving.webhooks.addresses import AddressRules
@@ -65,6 +66,11 @@ class Equipment:
     watch: Watch
     admission: Admission
     webhook_rules: AddressRules
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """Tells other processes of runs."""
+        return Dispatcher(self.bus, version=self.app.version if self.settings.pinned else None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,11 +135,10 @@ async def _who(request: Request) -> Caller:
 
 async def _of_caller(request: Request) -> Gateway:
     whole, caller = _whole(request), caller_of(request)
-    most = caller.limits.max_unfinished_runs
     once = await once_of(request, caller.tenant)
     record = whole.records.tenant(
         caller.tenant,
-        max_unfinished_runs=whole.settings.tenant_max_unfinished_runs if most is None else most,
+        max_unfinished_runs=caller.limits.most_unfinished_runs(whole.settings.tenant_max_unfinished_runs),
         deed=deed_of(request),
         once=once,
     )

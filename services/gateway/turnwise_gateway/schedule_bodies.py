@@ -8,20 +8,20 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, field_validator
 from pydantic_core import PydanticCustomError
 
+from turnwise.api.body import Body, Limits, plain_text
+from turnwise.api.schedule_run import Message, Metadata, Priority, ScheduleRun, Session, Tags, Version
 from turnwise.base.json_value import Json
 from turnwise.record.schedules.schedule import ScheduleRecord, ScheduleTerms
 from turnwise.schedules.catching_up import MOST_CAUGHT_UP, CatchUpPolicy
 from turnwise.schedules.cron import LONGEST as LONGEST_LINE
-from turnwise.schedules.declared import MOST_TAGS, ORIGIN, SCHEDULE_NAME, seconds_of
+from turnwise.schedules.declared import SCHEDULE_NAME, seconds_of
 from turnwise.schedules.timing import LONGEST, MOST_JITTER, SHORTEST, Timing
-from turnwise_gateway.bodies import SESSION_ID, Body, Limits, Tag, plain_text, said
 
 # JSON has no times, so they are texts; one without an offset is of the wall clock in `timezone`.
 Moment = Annotated[
     datetime | None,
     Field(strict=False, description="Without an offset, a time of the wall clock in `timezone`."),
 ]
-Message = Annotated[str, AfterValidator(said)]
 Task = Annotated[str, AfterValidator(plain_text), Field(min_length=1, max_length=200)]
 Cron = Annotated[
     str | None,
@@ -37,27 +37,16 @@ Jitter = Annotated[float, Field(ge=0, le=MOST_JITTER, description="Seconds by wh
 Limit = Annotated[int, Field(ge=1, le=MOST_CAUGHT_UP, description="With `all`: how many missed ticks happen.")]
 CatchUp = Literal["skip", "last", "all"]
 Overlap = Literal["skip", "queue", "cancel", "allow"]
-Metadata = dict[str, Any]
 # Fields of a schedule that belong to its runs, beside the message.
 _OF_RUN = ("session_id", "version", "priority", "tags", "metadata", "limits")
 _TIMES = ("cron", "every", "at")
 
 
-class _ScheduleFields(Body):
-    @field_validator("metadata", check_fields=False)
-    @classmethod
-    def _without_origin(cls, value: Metadata | None) -> Metadata | None:
-        if value is not None and ORIGIN in value:
-            raise PydanticCustomError("taken", f"the key {ORIGIN!r} tells of the schedule; choose another key")
-        return value
-
-
-class NewScheduleBody(_ScheduleFields):
+class NewScheduleBody(ScheduleRun):
     """A schedule to be made: one of `cron`, `every` and `at`."""
 
     name: str = Field(max_length=80, pattern=SCHEDULE_NAME.replace("(?!sch_)", ""), description="Unique in the tenant.")
     task: Task = Field(examples=["report"])
-    message: Message = Field(examples=["Write the report of the day."])
     cron: Cron = None
     every: Every = None
     at: Moment = None
@@ -68,12 +57,6 @@ class NewScheduleBody(_ScheduleFields):
     catch_up: CatchUp = Field("last", description="What becomes of ticks that were missed.")
     catch_up_limit: Limit = 10
     overlap: Overlap = Field("skip", description="A tick while the run before it has not ended.")
-    session_id: str | None = Field(None, pattern=SESSION_ID)
-    version: str | None = Field(None, min_length=1, max_length=200)
-    limits: Limits = Limits()
-    priority: int = Field(0, ge=-100, le=100)
-    tags: list[Tag] = Field([], max_length=MOST_TAGS)
-    metadata: Metadata = Field({}, description="Anything of the client's own; its runs have it, too.")
 
     @field_validator("name")
     @classmethod
@@ -84,19 +67,18 @@ class NewScheduleBody(_ScheduleFields):
 
     def terms(self) -> ScheduleTerms:
         """The schedule that the body asks for; raises `InvalidScheduleError`."""
-        run = {"message": self.message, **self.model_dump(mode="json", include=set(_OF_RUN), exclude_none=True)}
         timing: dict[str, Any] = {name: getattr(self, name) for name in ("cron", "every", "jitter", "timezone")}
         timing |= {name: seconds_of(getattr(self, name), self.timezone) for name in ("at", "start_at", "end_at")}
         return ScheduleTerms(
             task=self.task,
-            run=run,
+            run=self.run(),
             timing=Timing(**timing),
             catch_up=CatchUpPolicy(kind=self.catch_up, limit=self.catch_up_limit),
             overlap=self.overlap,
         )
 
 
-class ScheduleChange(_ScheduleFields):
+class ScheduleChange(Body):
     """Fields of a schedule to be changed; what is left out stays. One of `cron`, `every` and `at` takes their place."""
 
     task: Task | None = None
@@ -111,11 +93,11 @@ class ScheduleChange(_ScheduleFields):
     catch_up: CatchUp | None = None
     catch_up_limit: Limit | None = None
     overlap: Overlap | None = None
-    session_id: str | None = Field(None, pattern=SESSION_ID)
-    version: str | None = Field(None, min_length=1, max_length=200)
+    session_id: Session | None = None
+    version: Version | None = None
     limits: Limits | None = None
-    priority: int | None = Field(None, ge=-100, le=100)
-    tags: list[Tag] | None = Field(None, max_length=MOST_TAGS)
+    priority: Priority | None = None
+    tags: Tags | None = None
     metadata: Metadata | None = None
 
     def terms_of(self, found: ScheduleRecord) -> ScheduleTerms:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Sequence
 
 from turnwise.base.clock import Thread
@@ -57,7 +56,6 @@ class IdlePoll:
         self._clock = store.clock
         self._stopping = self._clock.event()
         self._thread: Thread | None = None
-        self._lock = threading.Lock()
         self._serving: list[Thread] = []
         self.incurable = False
 

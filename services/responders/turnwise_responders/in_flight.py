@@ -70,7 +70,7 @@ class InFlight:
             del self._works[cancellation]
 
     def cut(self) -> int:
-        """Cancelled all that is worked on now, so that it is released; how much that was."""
+        """Cancel all answers in hand, so that their asks are released, and return how many they are."""
         with self._lock:
             works = list(self._works)
         for work in works:

@@ -78,7 +78,8 @@ class Responders:
         self._streaming = Streaming(bus, self.watched, self._clock)
         self._in_flight = InFlight(record, bus, self._watch_announced)
         self._observers = observers
-        self._dispatcher = Dispatcher(bus)
+        self._version = app.version if settings.pinned else None
+        self._dispatcher = Dispatcher(bus, version=self._version)
         self._mover = (
             Mover(
                 app=app,
@@ -95,7 +96,6 @@ class Responders:
         self._queues = frozenset(queues)
         self._paused = paused
         self.hearing = Hearing(self._clock, settings.deaf_seconds)
-        self._version = app.version if settings.pinned else None
         self._stopping = self._clock.event()
         self._draining = False
         self._drain_seconds = settings.drain_seconds
@@ -166,7 +166,7 @@ class Responders:
         return self._incarnation.current() is not None
 
     def answer(self, permit: AskEnvelope) -> bool:
-        """Claim one ask of the permit's queue, usually the one it names, and answer it; whether one was claimed."""
+        """Claim an ask of the permit's queue, usually the one it names, and answer it. Return whether there was one."""
         if permit.queue not in self._queues:
             # Work may be kept apart by queues, so no one outside decides which of them this process serves.
             logger.warning(
@@ -187,7 +187,7 @@ class Responders:
         return self._holdings.count()
 
     def serve(self, queue: str) -> bool:
-        """Claim one ask of the queue and answer it, and the asks of its run that follow; whether one was claimed."""
+        """Claim an ask of the queue and answer it and those of its run that follow. Return whether one was claimed."""
         worker = self._incarnation.current()
         if worker is None or not self._takes(queue):
             return False
@@ -226,7 +226,7 @@ class Responders:
             type=type(error).__name__, message=f"the ask cannot be answered: {error}", place=claim.ask.path
         )
         if self._until_back(claim, lambda: self._record.reply(claim, Reply(kind="error", error=kept))):
-            self._dispatcher.wake(claim.run.id)
+            self._dispatcher.wake(claim.run)
 
     def _answer(self, claim: Claim, carrier: RunCarrier) -> Claim | None:
         """Answer what was claimed, or defer it, or release it."""
@@ -289,7 +289,7 @@ class Responders:
             self._dispatcher.moved(moved)
             self._observers.moved(moved)
         if not moves:
-            self._dispatcher.wake(claim.run.id)
+            self._dispatcher.wake(claim.run)
         return moves[0].claim if moves else None
 
     def _drop(self, claim: Claim, release: Release) -> bool | None:
@@ -300,11 +300,11 @@ class Responders:
         given, doubt = (release.reason, release.usage, release.calls), release.in_doubt
         held = self._until_back(claim, lambda: self._record.release(claim, *given, work=release.work, in_doubt=doubt))
         if held:
-            self._dispatcher.wake(claim.run.id)
+            self._dispatcher.wake(claim.run)
             if release.reason == Cause.DRAINED.value:  # others are there for it
                 self._dispatcher.publish(permit(claim.ask))
         elif held is False:
-            error = CodedError(code="cancelled", message=f"cut short: {release.reason}", place=claim.ask.path)
+            error = CodedError(code="cancelled", message=f"cancelled: {release.reason}", place=claim.ask.path)
             late = Reply(kind="error", error=error, usage=release.usage, calls=release.calls)
             self._until_back(claim, lambda: self._record.reply(claim, late))
         return held

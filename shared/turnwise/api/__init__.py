@@ -1,1 +1,1 @@
-"""The answers of the HTTP API as typed models: the gateway builds them, and the clients return them."""
+"""The HTTP API as typed models: answers, which the gateway builds and the clients return, and bodies of requests."""

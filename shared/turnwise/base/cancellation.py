@@ -137,10 +137,10 @@ class Cancellation:
 
 
 _WHY = {
-    Cause.KILLED: "the call was cut short: its run was ended",
-    Cause.DEADLINE: "the call was cut short: its run's time is over",
-    Cause.LOST: "the call was cut short: its work was given to another worker",
-    Cause.DRAINED: "the call was cut short: its process has to end, another one makes it again",
+    Cause.KILLED: "the call was cancelled: its run was ended",
+    Cause.DEADLINE: "the call was cancelled: its run's time is over",
+    Cause.LOST: "the call was cancelled: its work was given to another worker",
+    Cause.DRAINED: "the call was cancelled: its process has to end, another one makes it again",
 }
 
 

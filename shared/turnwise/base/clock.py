@@ -28,7 +28,7 @@ class Event(Protocol):
         ...
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is raised, at most `timeout` seconds; whether it is."""
+        """Wait until it is raised, at most `timeout` seconds, and return whether it is."""
         ...
 
 

@@ -11,6 +11,9 @@ from struct import Struct
 
 from turnwise.base.contextual import Bound
 
+# Ids of sessions, which clients choose: letters, digits and a few signs, as they are a part of paths and queries, and
+# never dots alone.
+SESSION_ID = r"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"
 # Who makes the ids of this context instead; the simulator repeats a schedule id by id.
 _source: ContextVar[Callable[[], str] | None] = ContextVar("turnwise_id_source", default=None)
 _lock = threading.Lock()

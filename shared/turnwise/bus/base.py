@@ -16,7 +16,7 @@ class Subscription(Protocol):
     address: str
 
     def wait_ready(self, timeout: float) -> bool:
-        """Wait until notices arrive here, at most `timeout` seconds; whether they do."""
+        """Wait until notices arrive here, at most `timeout` seconds, and return whether they do."""
         ...
 
     def close(self) -> None:

@@ -139,7 +139,10 @@ class Consumption:
         self._bus._wake_consumers()
 
     def stop(self, timeout: float | None = None) -> bool:
-        """Take no more messages, wait at most `timeout` seconds for each running handler; whether all ended."""
+        """Take no more messages, and wait at most `timeout` seconds for each running handler.
+
+        Return whether all ended.
+        """
         self.ask_to_stop()
         for thread in self._threads:
             if thread is not threading.current_thread():

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from turnwise.cli.refusal import told
 from turnwise.errors import TurnwiseError
 from turnwise.observability.logs import tell_fault
 
@@ -38,7 +39,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except TurnwiseError as error:
-            raise self._told(error, str(error)) from error
+            raise self._told(error, told(error, self.get_command(ctx, ctx.invoked_subcommand or ""))) from error
         except ModuleNotFoundError as error:
             extra = _EXTRAS.get((error.name or "").partition(".")[0])
             if extra is None:

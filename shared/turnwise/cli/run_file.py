@@ -12,8 +12,9 @@ import typer
 
 from turnwise.api.events import EventView
 from turnwise.api.runs import RunView
+from turnwise.cli.output_file import check_output
+from turnwise.cli.output_file import written as opened
 from turnwise.cli.text.messages import Json, as_json
-from turnwise.errors import ConfigurationError
 from turnwise.transcripts.entry import RunTitle
 from turnwise.transcripts.from_events import entries_of
 from turnwise.transcripts.page.html import TranscriptPage
@@ -31,6 +32,7 @@ def write_log(client: Client, run_id: str, form: str, output: Path | None) -> No
 
     Raises `ConfigurationError` if `output` cannot be written.
     """
+    check_output(output)
     run = client.run(run_id)
     title = RunTitle(task=run.task, run=run.id, state="" if run.finished_at else run.status)
     pieces = written(_form(client, run_id, form, output), title, entries_of(_events_so_far(client, run)))
@@ -38,11 +40,8 @@ def write_log(client: Client, run_id: str, form: str, output: Path | None) -> No
         for piece in pieces:
             typer.echo(piece, nl=False)
         return
-    try:
-        with output.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(pieces)
-    except OSError as error:
-        raise ConfigurationError(f"the log cannot be written to {str(output)!r}: {error}; name another file") from error
+    with opened(output) as file:
+        file.writelines(pieces)
 
 
 def _form(client: Client, run_id: str, name: str, output: Path | None) -> TranscriptForm:

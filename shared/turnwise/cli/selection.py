@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+RunStatus = Literal["queued", "running", "waiting", "completed", "failed", "cancelled"]
 StatusOption = Annotated[
-    str | None, typer.Option("--status", help="Only runs of that status.", autocompletion=complete_status)
+    RunStatus | None, typer.Option("--status", help="Only runs of that status.", autocompletion=complete_status)
 ]
 TaskOption = Annotated[str | None, typer.Option("--task", help="Only runs of that task.", autocompletion=complete_task)]
 TagOption = Annotated[str | None, typer.Option("--tag", help="Only runs with that tag.")]

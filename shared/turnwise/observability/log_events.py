@@ -25,7 +25,7 @@ class LogEvent:
     fields: tuple[str, ...] = ()
 
 
-_GROUPS: dict[str, tuple[LogEvent, ...]] = {
+BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
     "Runs": (
         LogEvent("run_accepted", _I, "A run is on record.", ("session", "forked_from")),
         LogEvent(
@@ -97,6 +97,10 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
             ("batch", "model", "calls"),
         ),
         LogEvent("provider_batch_unreachable", _W, "A provider did not answer for a batch.", ("batch", "model")),
+        LogEvent(
+            "provider_files_left", _W, "A provider did not delete files of a batch, which hold prompts or answers.",
+            ("model", "files"),
+        ),
         LogEvent("provider_batches_not_seen", _W, "The database was away when batches were looked at."),
         LogEvent("provider_batches_crashed", _E, "A look at batches met an error of its own; it continues."),
         LogEvent("ask_released", _I, "A claimed ask was released without an answer.", ("reason", "path")),
@@ -169,11 +173,11 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("requests_not_counted", _W, "The storage of request rates was away; requests pass uncounted."),
         LogEvent("watch_not_told", _D, "Workers were not told which runs are watched; they are told again."),
         LogEvent("announcing_failed", _E, "The same met an error of its own; with its traceback."),
-        LogEvent("cancel_notice_failed", _W, "Workers were not told of a cancellation; they look by themselves."),
     ),
     "The broker": (
         LogEvent("publish_failed", _W, "No worker was told of an ask; a sweep will do it."),
         LogEvent("wake_failed", _W, "No coordinator was told of a run; a sweep will find it.", ("runs",)),
+        LogEvent("cancel_notice_failed", _W, "Workers were not told of a cancellation; they look by themselves."),
         LogEvent("notify_failed", _W, "Those who watch a run were not told of its progress."),
         LogEvent("message_returned", _W, "A queue was missing; it is declared again.", ("exchange", "routing_key")),
         LogEvent("queue_paused", _W, "Remote control paused a queue in one process.", ("queue",)),
@@ -234,5 +238,4 @@ _GROUPS: dict[str, tuple[LogEvent, ...]] = {
     ),
 }  # fmt: skip
 
-BY_GROUP = _GROUPS
-CATALOGUE: dict[str, LogEvent] = {event.action: event for events in _GROUPS.values() for event in events}
+CATALOGUE: dict[str, LogEvent] = {event.action: event for events in BY_GROUP.values() for event in events}

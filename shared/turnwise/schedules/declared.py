@@ -8,10 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
 
-from turnwise.base.json_value import given
 from turnwise.errors import InvalidScheduleError
 from turnwise.schedules.catching_up import MOST_CAUGHT_UP, CatchUpPolicy
 from turnwise.schedules.timing import Timing
@@ -24,15 +22,12 @@ OVERLAPS: tuple[Overlap, ...] = ("skip", "queue", "cancel", "allow")
 SCHEDULE_NAME = r"^(?!sch_)[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
 # The key of a run's metadata that tells of its schedule and tick, so no schedule has it.
 ORIGIN = "schedule"
-# Tags of a schedule's runs beside the one that names the schedule.
-MOST_TAGS = 19
 _NAME = re.compile(SCHEDULE_NAME)
-_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredSchedule:
-    """A schedule of a tenant. `run` is what its runs are submitted with; raises `InvalidScheduleError`."""
+    """A schedule of a tenant. `run` is what its runs are submitted with, checked. Raises `InvalidScheduleError`."""
 
     tenant: str
     name: str
@@ -43,10 +38,10 @@ class DeclaredSchedule:
     run: dict[str, Any]
 
     def __post_init__(self) -> None:
-        for fault in (*self._faults_of_terms(), *self._faults_of_run()):
+        for fault in self._faults():
             raise InvalidScheduleError(f"the schedule {self.name[:100]!r}: {fault}")
 
-    def _faults_of_terms(self) -> list[str]:
+    def _faults(self) -> list[str]:
         if not _NAME.match(self.name) or self.name.endswith("\n"):
             return ["its name is not valid; expected at most 80 letters, digits and ._- that begin with a letter or "
                     "digit, and not with sch_"]  # fmt: skip
@@ -58,31 +53,10 @@ class DeclaredSchedule:
             return [f"overlap is {self.overlap!r}; expected {', '.join(OVERLAPS)}"]
         return []
 
-    def _faults_of_run(self) -> list[str]:
-        run = self.run
-        if not isinstance(run["message"], str) or not run["message"].strip():
-            return ["it has no message; say what the task is to work on"]
-        tags = run["tags"]
-        if len(tags) > MOST_TAGS or not all(isinstance(tag, str) and 0 < len(tag) <= 100 for tag in tags):
-            return [f"tags are {tags!r}; expected at most {MOST_TAGS} texts of at most 100 characters"]
-        if ORIGIN in run["metadata"]:
-            return [f"its metadata has the key {ORIGIN!r}, which tells of the schedule; choose another key"]
-        session = run.get("session_id")
-        if session is not None and not _SESSION.fullmatch(session):
-            return [f"session_id is {session!r}; expected letters, digits and ._:@-, at most 128"]
-        if not -100 <= run["priority"] <= 100:
-            return [f"priority is {run['priority']}; expected -100 to 100"]
-        try:
-            json.dumps(run, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            return [f"it cannot be kept as JSON: {error}"]
-        return []
-
 
 def declared(
     *,
     task: str,
-    message: str,
     name: str | None,
     tenant: str,
     cron: str | None,
@@ -114,31 +88,8 @@ def declared(
         timing=timing,
         catch_up=CatchUpPolicy(kind=catch_up, limit=catch_up_limit),
         overlap=overlap,
-        run={"message": message, **run},
+        run=run,
     )
-
-
-def run_terms(
-    *,
-    session_id: str | None = None,
-    version: str | None = None,
-    priority: int = 0,
-    tags: Sequence[str] = (),
-    metadata: dict[str, Any] | None = None,
-    max_cost: Decimal | str | None = None,
-    max_tokens: int | None = None,
-    turns: int | None = None,
-    deadline: float | None = None,
-    on_limit: str | None = None,
-) -> dict[str, Any]:
-    """The settings of runs of a schedule, beside task and message; raises `InvalidScheduleError`."""
-    try:
-        cost = None if max_cost is None else format(Decimal(max_cost), "f")
-    except (InvalidOperation, TypeError, ValueError) as error:
-        raise InvalidScheduleError(f'max_cost is {max_cost!r}; expected US dollars, for instance "0.50"') from error
-    limits = given(max_cost=cost, max_tokens=max_tokens, turns=turns, deadline=deadline, on_limit=on_limit)
-    chosen = given(session_id=session_id, version=version)
-    return {**chosen, "priority": priority, "tags": list(tags), "metadata": metadata or {}, "limits": limits}
 
 
 def seconds_of(moment: datetime | None, timezone: str) -> float | None:

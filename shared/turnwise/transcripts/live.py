@@ -62,7 +62,7 @@ class LiveAnswer:
                 self._shown.append(visible(written))
 
     def broken(self, why: str = "this answer does not count") -> None:
-        """The call failed, or its answer was refused; whether the model is asked again is for others to say."""
+        """The call failed, or its answer was refused; others say whether the model is asked again."""
         if self._kind is not None:
             self._note(why)
         shared_terminal.end(self, self._screen)

@@ -30,7 +30,10 @@ from turnwise import (
     TaskConfig,
     ToolMessage,
 )
+from turnwise.base.sync_async import Steps
 from turnwise.errors import ConfigurationError, UnknownArgumentError
+from turnwise.models.budget.call import ModelCall
+from turnwise.models.budget.gate import Gate, Hold, through
 from turnwise.record.runs.records import AgentRecord
 from turnwise.serving.attempts.served_agent import over_template
 
@@ -336,6 +339,27 @@ def test_an_agent_says_what_it_has_used() -> None:
     assert (agent.total_llm_token_usage, agent.total_llm_token_cost) == (24, 0.5)
     agent.add_usage(LLMTokenUsage(prompt_tokens=1, cost=None))
     assert (agent.total_llm_token_usage, agent.total_llm_token_cost) == (25, 0.0)
+
+
+def test_what_a_handler_has_used_of_a_model_counts_for_its_agent_and_its_run() -> None:
+    class Counted(Gate):
+        """The gate of a run that keeps what is counted."""
+
+        def __init__(self) -> None:
+            self.found: list[LLMTokenUsage] = []
+
+        def reserving(self, call: ModelCall) -> Steps[Hold]:
+            raise AssertionError("nothing is called through it")
+
+        def count(self, usage: LLMTokenUsage) -> None:
+            self.found.append(usage)
+
+    agent, gate = ChatAgent(ChatAgentConfig(llm=MockLMConfig())), Counted()
+    spent = LLMTokenUsage(prompt_tokens=7, cost=Decimal("0.25"), calls=1)
+    with through(gate):
+        agent.count_usage(spent, "an embedder")
+
+    assert (gate.found, agent.usage, agent.other_model) == ([spent], spent, "an embedder")
 
 
 def test_tools_that_a_text_attempts_are_named() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import socket
 import sys
@@ -10,12 +11,12 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
-from tests.support.cli import Terminal, terminal
+from tests.support.cli import Terminal, migrated, terminal
 
 from turnwise.errors import AlreadyServedError
 from turnwise.record.database.file_lock import EmbeddedLock
 
-__all__ = ["terminal"]
+__all__ = ["migrated", "terminal"]
 
 DEMO_APP = "turnwise.demo.app:app"
 
@@ -68,7 +69,7 @@ def test_a_name_that_is_no_application_is_told(terminal: Terminal) -> None:
 def test_a_bad_setting_is_named_with_its_variable(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNWISE_MAX_TURNS", "many")
 
-    assert terminal.refused("up", "--app", DEMO_APP).startswith("TURNWISE_MAX_TURNS: ")
+    assert terminal.refused("up", "--app", DEMO_APP).startswith("TURNWISE_MAX_TURNS is ")
 
 
 def test_an_unknown_log_level_is_told(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,11 +180,53 @@ def test_an_unreachable_gateway_is_told_with_what_to_start(
 
     error = terminal.refused(*command, "--url", url)
 
-    assert error == f"no gateway answers at {url}; start one with `turnwise up`"
+    assert error == f"no gateway answers at {url} (Connection refused); start one with `turnwise up`"
+
+
+@pytest.mark.parametrize("command", [["submit", "triage", "hello"], ["runs"], ["mcp"]])
+def test_an_address_that_is_none_is_told_with_where_it_was_given(
+    terminal: Terminal, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = "expected http://HOST:PORT or https://HOST:PORT"
+    assert terminal.refused(*command, "--url", "") == f"--url is ''; {expected}"
+
+    monkeypatch.setenv("TURNWISE_URL", "foo")
+    assert terminal.refused(*command) == f"TURNWISE_URL is 'foo'; {expected}"
 
 
 def test_a_limit_that_is_no_amount_is_bad_usage(terminal: Terminal) -> None:
     assert "is not an amount in US dollars" in terminal.run("submit", "triage", "hello", "--max-cost", "cheap", code=2)
+
+
+def test_a_status_that_no_run_has_is_bad_usage(terminal: Terminal) -> None:
+    for command in ("runs", "cancel", "retry"):
+        told = terminal.run(command, "--status", "foo", code=2)
+        assert "--status" in told and "waiting" in told
+
+
+# --- commands that do one thing -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["export", "run_x"], "run_x"),
+        (["replay", "run_x", "--app", DEMO_APP], "run_x"),
+        (["purge", "--older-than", "1d", "--database", "sqlite:///none/there.db"], "there"),
+    ],
+)
+def test_a_command_that_does_one_thing_says_its_error_as_a_sentence(
+    migrated: Terminal, command: list[str], told: str
+) -> None:
+    error = migrated.run(*command, code=2)
+
+    assert error.startswith("turnwise: ") and told in error
+
+
+def test_a_migration_logs_its_error_as_a_service_does(terminal: Terminal) -> None:
+    error = terminal.run("migrate", "--database", "sqlite:///none/there.db", code=2)
+
+    assert json.loads(error)["action"] == "start_failed"
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -198,6 +241,12 @@ def test_a_bad_line_of_tickets_is_told_with_its_number(terminal: Terminal) -> No
 
 def test_a_missing_file_of_tickets_is_told(terminal: Terminal) -> None:
     assert "none.jsonl cannot be read" in terminal.refused("demo", "--input", "none.jsonl")
+
+
+def test_an_export_into_a_missing_folder_is_told(migrated: Terminal) -> None:
+    error = migrated.refused("export", "run_x", "-o", "none/run.json")
+
+    assert "there is no folder" in error
 
 
 def test_a_bad_script_is_told_with_its_line(terminal: Terminal) -> None:

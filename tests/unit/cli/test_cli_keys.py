@@ -36,6 +36,12 @@ def test_the_first_key_is_printed_alone_so_that_a_script_can_keep_it(migrated: T
     assert found(migrated, secret)
 
 
+def test_without_any_a_sentence_says_so(migrated: Terminal) -> None:
+    assert migrated.printed("keys", "list", code=0) == ""
+    assert json.loads(migrated.printed("keys", "list", "--json", code=0)) == []
+    assert "There are no keys; make one with `turnwise keys create`." in migrated.whole("keys", "list")
+
+
 def test_keys_are_made_listed_rotated_and_taken_back(migrated: Terminal) -> None:
     first = created(migrated, "--tenant", "acme", "--name", "shop", "--scope", "admin", "--scope", "runs:read")
     second = json.loads(migrated.run("keys", "rotate", first["id"], "--overlap-hours", "1", "--json"))

@@ -38,6 +38,12 @@ def test_limits_are_set_listed_and_what_is_left_out_is_taken_back(migrated: Term
     assert told.splitlines() == ["acme: day_max_tokens 9", "rival: requests_per_minute 0, max_unfinished_runs 3"]
 
 
+def test_without_any_a_sentence_says_so(migrated: Terminal) -> None:
+    assert migrated.printed("tenants", "list", code=0) == ""
+    assert json.loads(migrated.printed("tenants", "list", "--json", code=0)) == []
+    assert "No tenant has limits of its own" in migrated.whole("tenants", "list")
+
+
 def test_more_tenants_than_a_page_are_listed(migrated: Terminal) -> None:
     names = [f"tenant-{number:03}" for number in range(205)]
     database = Database(f"sqlite:///{migrated.folder / 'turnwise.db'}")

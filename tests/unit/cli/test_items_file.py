@@ -42,7 +42,14 @@ def test_parts_have_what_a_gateway_takes(tmp_path: Path) -> None:
         ('{"id": "a"}\n', r"line 1: it has no message"),
         ('"a"\n"  "\n', r"line 2: it has no message"),
         ("[1]\n", r'line 1: expected \{"message": "\.\.\."\} or a JSON string'),
-        ('{"message": "a", "id": 1}\n', r"line 1: its id is no text"),
+        ('{"message": "a", "id": 1}\n', r"line 1: id: Input should be a valid string; nothing was submitted"),
+        ('"a"\n{"message": "b", "priority": 999}\n', r"line 2: priority: Input should be less than or equal to 100"),
+        (
+            '{"message": "a", "limits": {"max_cost": 0.5}}\n',
+            r"line 1: limits.max_cost: expected US dollars as a decimal",
+        ),
+        ('{"message": "a", "limits": {"cost": "0.5"}}\n', r"line 1: limits.cost: there is no such field"),
+        ('{"message": "a", "metadata": {"b": NaN}}\n', r"line 1: metadata: NaN and infinite numbers are not JSON"),
         ('{"message": "a", "id": "x"}\n"b"\n{"message": "c", "id": "x"}\n', r"line 3: the id 'x' is that of line 1"),
         (b'"\xff"\n', r"line 1: it is not JSON \(bytes that are no UTF-8\)"),
         ("[" * 100_000 + "\n", r"line 1: it is not JSON"),
@@ -53,6 +60,14 @@ def test_parts_have_what_a_gateway_takes(tmp_path: Path) -> None:
 def test_a_line_that_is_no_item_is_named(tmp_path: Path, content: str | bytes, told: str) -> None:
     with pytest.raises(InvalidRequestError, match=told):
         checked(written(tmp_path, content))
+
+
+def test_an_item_that_waits_at_its_limit_is_none_for_a_batch_with_a_budget(tmp_path: Path) -> None:
+    path = written(tmp_path, '"a"\n{"message": "b", "limits": {"on_limit": "wait"}}\n')
+
+    assert checked(path).count == 2
+    with pytest.raises(InvalidRequestError, match=r"line 2: limits.on_limit is wait, .*; nothing was submitted"):
+        checked(path, budgeted=True)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

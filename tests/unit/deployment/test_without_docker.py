@@ -199,7 +199,7 @@ DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); prin
 def play(
     services: Mapping[str, Service], programs: Mapping[str, Program], until: str, times: int = 1
 ) -> tuple[bool, list[str]]:
-    """Run a fleet until lines of the form `until` were told, then stop it; whether all ended well, and all lines."""
+    """Run a fleet until lines like `until` were told, then stop it. Return whether all ended well, and all lines."""
     told = Told()
 
     async def run() -> bool:

@@ -25,7 +25,13 @@ def test_code_links_names_and_questions_have_none(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['"""What is kept."""', 'def f():\n    """Whether it is."""', "x = 1  # nobody reads it\n", '"""It\n\ncan not."""'],
+    [
+        '"""What is kept."""',
+        '"""Delete old rows; how many."""',
+        'def f():\n    """Whether it is."""',
+        "x = 1  # nobody reads it\n",
+        '"""It\n\ncan not."""',
+    ],
 )
 def test_docstrings_and_comments_are_looked_at(text: str) -> None:
     assert len(list(in_module("module.py", text))) == 1

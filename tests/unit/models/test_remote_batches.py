@@ -11,10 +11,11 @@ import pytest
 from pydantic import SecretStr
 
 from turnwise.errors import ModelRequestError, ModelUnavailableError
-from turnwise.models.openai.batches import RemoteBatches
+from turnwise.models.openai.batches import RemoteBatch, RemoteBatches
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.openai.connections import client_over
 
+Answers = Callable[[str], httpx2.Response]
 CONFIG = OpenAIGPTConfig(api_base="https://provider.example/v1", api_key=SecretStr("a key"))
 
 
@@ -23,7 +24,7 @@ def file(id: str, name: str, created_at: int = 1_000_000) -> dict[str, object]:
     return {"id": id, "filename": name, **whole}
 
 
-def batches(asked: list[str], answers: Callable[[str], httpx2.Response]) -> RemoteBatches:
+def batches(asked: list[str], answers: Answers) -> RemoteBatches:
     def answer(request: httpx2.Request) -> httpx2.Response:
         asked.append(f"{request.method} {request.url.path.removeprefix('/v1')}")
         return answers(asked[-1])
@@ -75,3 +76,55 @@ def test_a_provider_that_lists_no_files_is_left_alone() -> None:
     asked: list[str] = []
     batches(asked, lambda to: httpx2.Response(404)).clear("b", made_at=0.0)
     assert asked == ["GET /files"]
+
+
+def left(caplog: pytest.LogCaptureFixture) -> list[list[str]]:
+    """The files that each line of the log names as left at the provider."""
+    return [line.files for line in caplog.records if getattr(line, "action", "") == "provider_files_left"]  # type: ignore[attr-defined]
+
+
+def unreachable(to: str) -> httpx2.Response:
+    raise httpx2.ConnectError("no route")
+
+
+def late(to: str) -> httpx2.Response:
+    raise httpx2.ReadTimeout("no answer")
+
+
+@pytest.mark.parametrize("refused", [lambda _: httpx2.Response(401), lambda _: httpx2.Response(500), unreachable, late])
+def test_files_that_could_not_be_deleted_are_logged_together(
+    caplog: pytest.LogCaptureFixture, refused: Answers
+) -> None:
+    remote = RemoteBatch(id="r", file_id="f1", status="completed", files=("f2", "f3"))
+
+    def answers(to: str) -> httpx2.Response:
+        return httpx2.Response(404) if to == "DELETE /files/f2" else refused(to)
+
+    asked: list[str] = []
+    batches(asked, answers).forget(remote)
+    assert asked == ["DELETE /files/f1", "DELETE /files/f2", "DELETE /files/f3"]
+    assert left(caplog) == [["f1", "f3"]]
+
+
+def test_files_that_are_not_there_are_no_news(caplog: pytest.LogCaptureFixture) -> None:
+    remote = RemoteBatch(id="r", file_id="f1", status="completed", files=("f2",))
+    batches([], lambda to: httpx2.Response(404)).forget(remote)
+    assert left(caplog) == []
+
+
+@pytest.mark.parametrize(("status", "lines"), [(404, []), (401, [[]]), (500, [[]])])
+def test_a_provider_that_refuses_to_list_its_files_is_logged(
+    caplog: pytest.LogCaptureFixture, status: int, lines: list[list[str]]
+) -> None:
+    batches([], lambda to: httpx2.Response(status)).clear("b", made_at=0.0)
+    assert left(caplog) == lines
+    assert all("b.jsonl" in line.getMessage() for line in caplog.records)
+
+
+def test_a_listed_file_that_stays_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def answers(to: str) -> httpx2.Response:
+        listed = {"object": "list", "has_more": False, "data": [file("mine", "b.jsonl")]}
+        return httpx2.Response(200, json=listed) if to == "GET /files" else httpx2.Response(403)
+
+    batches([], answers).clear("b", made_at=1_000_000.0)
+    assert left(caplog) == [["mine"]]

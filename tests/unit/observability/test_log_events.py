@@ -24,7 +24,7 @@ CHOSEN = {
         "run_accepted", "run_ended", "run_failed", "run_retried", "limit_reached", "call_retried", "ask_deferred",
         "ask_released", "ask_parked", "ask_resolved", "lease_taken_over",
     },
-    "dispatcher.py": {"publish_failed", "wake_failed"},
+    "dispatcher.py": {"publish_failed", "wake_failed", "cancel_notice_failed"},
 }  # fmt: skip
 _LEVELS = {"exception": "ERROR"}
 

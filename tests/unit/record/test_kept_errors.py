@@ -33,8 +33,8 @@ _KEPT: list[tuple[RunError, str]] = [
         '{"type":"OutcomeUnknown","code":"unknown_outcome","message":"who knows","place":"desk","tool":""}',
     ),
     (
-        CodedError(code="cancelled", message="cut short: lost", place="desk"),
-        '{"code":"cancelled","message":"cut short: lost","place":"desk"}',
+        CodedError(code="cancelled", message="cancelled: lost", place="desk"),
+        '{"code":"cancelled","message":"cancelled: lost","place":"desk"}',
     ),
     (
         RefusedCall(type="LimitReachedError", message="no", limit="cost", scope="run"),

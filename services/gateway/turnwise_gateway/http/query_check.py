@@ -20,7 +20,7 @@ async def known_query(request: Request) -> None:
     if known and unknown:
         message = f"there is no such parameter here, but {', '.join(sorted(known))}"
         raise RequestValidationError(
-            [{"type": "extra_forbidden", "loc": ("query", name), "msg": message, "input": name} for name in unknown]
+            [{"type": "unknown_parameter", "loc": ("query", name), "msg": message, "input": name} for name in unknown]
         )
 
 

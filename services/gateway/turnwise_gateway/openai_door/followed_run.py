@@ -21,7 +21,6 @@ from turnwise_gateway.gateway import Gateway
 from turnwise_gateway.openai_door.errors import DoorFault, fault_of
 from turnwise_gateway.openai_door.shown_text import ShownText
 from turnwise_gateway.openai_door.waiting_run import question_of
-from turnwise_gateway.routes.runs import tell_cancelled
 
 logger = logging.getLogger(__name__)
 
@@ -142,7 +141,7 @@ class FollowedRun:
 
     def _cancel(self) -> None:
         try:
-            tell_cancelled(self.gateway, self.gateway.record.request_cancel(self.run.id))
+            self.gateway.dispatcher.cancelled(self.gateway.record.request_cancel(self.run.id))
         except ConflictError:  # it has ended meanwhile
             return
         except TurnwiseError as error:

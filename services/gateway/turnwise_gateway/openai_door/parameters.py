@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from turnwise_gateway.bodies import Body
+from turnwise.api.body import Body
 
 # The code of the error for a parameter, or a value of one, that has no effect here.
 UNSUPPORTED = "unsupported_parameter"

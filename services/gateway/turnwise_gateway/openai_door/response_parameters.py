@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from turnwise.api.body import Body
 from turnwise.messages.given_history import GivenMessage
-from turnwise_gateway.bodies import Body
 from turnwise_gateway.openai_door.conversation import GivenConversation, conversation_of, joined
 from turnwise_gateway.openai_door.parameters import (
     AS_LIST,

@@ -24,7 +24,7 @@ from turnwise_gateway.openai_door.run_options import RunOptions
 from turnwise_gateway.openai_door.shown_text import ShownText
 from turnwise_gateway.openai_door.waiting_run import exchange, waiting_in_conversation, waiting_in_session
 from turnwise_gateway.routes.answers import take_answer
-from turnwise_gateway.routes.runs import new_run, submit_with_move, submit_without_move, wake
+from turnwise_gateway.routes.runs import new_run, submit_with_move, submit_without_move
 
 _ID = re.compile(r"(?:resp|chatcmpl)_([A-Za-z0-9_]{1,60})_\d{1,10}")
 
@@ -110,7 +110,7 @@ async def opened(
 
 def _answer(gateway: Gateway, run: RunRecord, text: str) -> None:
     take_answer(gateway, run.id, text, None)
-    wake(gateway, run)
+    gateway.dispatcher.wake(run)
 
 
 async def _submitted(

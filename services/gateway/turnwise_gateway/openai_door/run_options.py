@@ -9,8 +9,9 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
+from turnwise.base.ids import SESSION_ID
 from turnwise.errors import InvalidRequestError
-from turnwise_gateway.bodies import SESSION_ID, Submission
+from turnwise_gateway.bodies import Submission
 from turnwise_gateway.http.idempotency import KEY
 from turnwise_gateway.openai_door.parameters import CommonParameters
 
@@ -86,7 +87,7 @@ def _session(request: Request, metadata: dict[str, str]) -> str | None:
             f"the header {_SESSION} says session {header!r}, and metadata.session_id {entry!r}; send one of them"
         )
     found = header or entry
-    if found and not re.match(SESSION_ID, found):
+    if found and not re.fullmatch(SESSION_ID, found):
         raise InvalidRequestError(
             f"{found[:200]!r} cannot be a session; use letters, digits and ._:@-, at most 128 characters"
         )

@@ -18,7 +18,7 @@ from turnwise_gateway.access.scopes import WRITES
 from turnwise_gateway.bodies import HumanText
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.routes.runs import known_form, wake
+from turnwise_gateway.routes.runs import known_form
 from turnwise_gateway.views import run_view
 
 router = APIRouter(prefix="/v1", tags=["humans"])
@@ -29,7 +29,7 @@ def answer_question(run_id: str, body: HumanText, gateway: Here) -> RunView:
     """Answer a question of the run; the first answer counts, the second one gets 409 `already_answered`."""
     take_answer(gateway, known_form(run_id), body.text, body.question)
     now = gateway.situation(run_id)
-    wake(gateway, now.run)
+    gateway.dispatcher.wake(now.run)
     return run_view(now)
 
 

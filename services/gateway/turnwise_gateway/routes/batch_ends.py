@@ -19,8 +19,6 @@ from turnwise_gateway.batch_views import batch_view
 from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.routes.batches import BatchId, feed
-from turnwise_gateway.routes.forks_and_retries import go_on_with
-from turnwise_gateway.routes.runs import tell_cancelled
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"])
 
@@ -32,7 +30,7 @@ def cancel_batch(batch_id: BatchId, gateway: Here, caller: Who) -> BatchView:
         gateway.record.batches.cancel_batch(batch_id)
     for run_id in gateway.record.batches.unfinished_of_batch(batch_id):
         with suppress(ConflictError, RepeatedRequestError):  # it has ended meanwhile, or was asked before
-            tell_cancelled(gateway, gateway.record.for_part(run_id).request_cancel(run_id))
+            gateway.dispatcher.cancelled(gateway.record.for_part(run_id).request_cancel(run_id))
     feed(gateway, caller, batch_id)
     return batch_view(gateway.record.batches.batch_progress(batch_id))
 
@@ -93,7 +91,8 @@ def _refuses(gateway: Gateway, item: BatchItem, body: BatchRetry, found: _Found)
     """Have the item's run continue; note what becomes of it otherwise."""
     run_id = item.begun or ""
     try:
-        go_on_with(gateway, *gateway.record.for_part(run_id).retry(run_id, traceparent=current_traceparent()))
+        again = gateway.record.for_part(run_id).retry(run_id, traceparent=current_traceparent())
+        gateway.dispatcher.continue_run(*again)
     except RepeatedRequestError:  # this request has changed it, and was cut off later or sent again
         return False
     except EnvironmentFault:

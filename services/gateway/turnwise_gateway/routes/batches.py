@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, BackgroundTasks, Path, Query, Request
 from fastapi.responses import StreamingResponse
 
+from turnwise.api.batch_item import BatchItemBody
 from turnwise.api.batches import BatchResultView, BatchView
 from turnwise.api.pages import Page
 from turnwise.base.ids import new_id
@@ -20,7 +21,7 @@ from turnwise.record.runs.records import NewRun
 from turnwise.record.runs.wait_facts import LIMIT_CODES
 from turnwise.serving.batch_feeder import BatchFeeder
 from turnwise_gateway.access.scopes import READS, WRITES
-from turnwise_gateway.batch_bodies import BatchItemBody, BatchPart, OpenedBatch, SubmittedBatch
+from turnwise_gateway.batch_bodies import BatchPart, OpenedBatch, SubmittedBatch
 from turnwise_gateway.batch_views import batch_view, item_view
 from turnwise_gateway.bodies import Submission
 from turnwise_gateway.gateway import Gateway, Here, Who
@@ -50,14 +51,14 @@ def submit_batch(
     for run in accepted:
         gateway.observers.run_accepted(run, time.monotonic() - request.scope[ARRIVED])
     # The client need not wait until coordinators are told of each.
-    afterwards.add_task(feeder_of(gateway).tell, accepted)
+    afterwards.add_task(gateway.dispatcher.wake_all, accepted)
     return batch_view(gateway.record.batches.batch_progress(accepted[0].batch_id or ""), accepted)
 
 
 def _new(gateway: Gateway, no: int, body: Submission, caller: str) -> NewRun:
     try:
         webhook = None if body.webhook is None else new_webhook(gateway, body.webhook, caller)
-        if isinstance(body.webhook, str) or (body.webhook is not None and body.webhook.secret is None):
+        if body.webhook is not None and body.webhook.secret is None:
             raise InvalidWebhookError("the webhook has no secret; give one, as the answer to a batch shows none")
         return replace(new_run(gateway, body, new_id("run")), webhook=webhook)
     except (InvalidRequestError, UnknownTaskError) as error:
@@ -86,13 +87,12 @@ def open_batch(body: OpenedBatch, gateway: Here) -> BatchView:
 
 def feeder_of(gateway: Gateway) -> BatchFeeder:
     """Return the feeder of the tenant's batches."""
-    return BatchFeeder(gateway.record.batches, gateway.bus, gateway.observers, pinned=gateway.settings.pinned)
+    return BatchFeeder(gateway.record.batches, gateway.dispatcher, gateway.observers)
 
 
 def feed(gateway: Gateway, caller: Who, batch_id: str) -> None:
     """Begin the items that there is room for; what is not begun here, a sweep begins."""
-    own = caller.limits.max_unfinished_runs
-    most = gateway.settings.tenant_max_unfinished_runs if own is None else own
+    most = caller.limits.most_unfinished_runs(gateway.settings.tenant_max_unfinished_runs)
     with suppress(DatabaseUnavailableError):  # what the request was about is on record
         feeder_of(gateway).feed(batch_id, most)
 
@@ -146,8 +146,8 @@ def _item(gateway: Gateway, batch: BatchRecord, no: int, body: BatchItemBody) ->
     )
     try:
         run = new_run(gateway, given, "")
-        if batch.budgeted and run.on_limit == "wait":
-            raise InvalidRequestError("limits.on_limit is wait, but a run of a batch with a budget ends at its limit")
+        if batch.budgeted:
+            body.check_budgeted()
     except (InvalidRequestError, UnknownTaskError) as error:
         raise type(error)(f"body.items.{no}: {error}; no item was added") from error
     return NewItem(key=body.id, run=replace(run, on_limit="end") if batch.budgeted else run)

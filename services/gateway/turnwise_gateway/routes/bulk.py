@@ -23,8 +23,7 @@ from turnwise_gateway.access.scopes import WRITES
 from turnwise_gateway.bodies import BulkCancel, BulkRetry, RunSelection
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.routes.forks_and_retries import go_on_with
-from turnwise_gateway.routes.runs import seconds_of, tell_cancelled
+from turnwise_gateway.routes.runs import seconds_of
 from turnwise_gateway.views import when
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
@@ -43,7 +42,7 @@ def cancel_runs(body: BulkCancel, gateway: Here) -> BulkView:
         raise InvalidRequestError(f"runs with the status {body.filter.status} have ended; there is nothing to cancel")
 
     def cancel(record: TenantRole, run_id: str) -> None:
-        tell_cancelled(gateway, record.request_cancel(run_id))
+        gateway.dispatcher.cancelled(record.request_cancel(run_id))
 
     return _each(gateway, body, UNFINISHED, cancel)
 
@@ -62,7 +61,7 @@ def retry_runs(body: BulkRetry, gateway: Here) -> BulkView:
 
     def retry(record: TenantRole, run_id: str) -> None:
         found, ask = record.retry(run_id, limits, traceparent=current_traceparent())
-        go_on_with(gateway, found, ask)
+        gateway.dispatcher.continue_run(found, ask)
 
     return _each(gateway, body, (RunStatus.FAILED,), retry)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from functools import partial
 from typing import Annotated
 
@@ -10,17 +9,16 @@ from fastapi import APIRouter, Body, Response
 
 from turnwise.api.runs import RunView
 from turnwise.base.ids import new_id
-from turnwise.errors import BrokerUnavailableError, ConfigurationError, InvalidRequestError, UnknownPriceError
+from turnwise.errors import ConfigurationError, InvalidRequestError, UnknownPriceError
 from turnwise.messages.wire import encode_document
 from turnwise.models.providers import refuse_address
 from turnwise.observability.telemetry.context import current_traceparent, link_current_to
 from turnwise.processes.new_runs import chosen_version
 from turnwise.processes.spending import spending_of
 from turnwise.record.past.retrying import RetryLimits
-from turnwise.record.runs.records import AskRecord, NewFork, RunRecord
+from turnwise.record.runs.records import NewFork, RunRecord
 from turnwise.record.tenants.caller import Caller
 from turnwise.serving.attempts.other_models import without_price
-from turnwise.serving.moves.permits import permit
 from turnwise.tasks.entry import document_of
 from turnwise_gateway.access.scopes import WRITES
 from turnwise_gateway.bodies import Fork, Retry
@@ -28,10 +26,8 @@ from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.root_path import public
 from turnwise_gateway.routes.answers import as_document
-from turnwise_gateway.routes.runs import IdempotencyKey, known_form, wake
+from turnwise_gateway.routes.runs import IdempotencyKey, known_form
 from turnwise_gateway.views import run_view
-
-logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/v1/runs/{run_id}", tags=["runs"])
 
@@ -46,7 +42,7 @@ def retry_run(run_id: str, gateway: Here, body: Annotated[Retry, Body()] = Retry
     limits = RetryLimits(max_cost=given.max_cost, max_tokens=given.max_tokens, deadline=given.deadline)
     run, ask = gateway.record.retry(known_form(run_id), limits, traceparent=current_traceparent())
     link_current_to(run.traceparent)
-    go_on_with(gateway, run, ask)
+    gateway.dispatcher.continue_run(run, ask)
     return run_view(gateway.situation(run.id))
 
 
@@ -64,7 +60,7 @@ def fork_run(
     _require_price(gateway, origin, new, caller)
     run, ask, _ = gateway.record.fork(run_id, new, None if body.message is None else partial(as_document, body.message))
     link_current_to(origin.traceparent)
-    go_on_with(gateway, run, ask)
+    gateway.dispatcher.continue_run(run, ask)
     response.headers["Location"] = public(f"/v1/runs/{run.id}")
     return run_view(gateway.situation(run.id))
 
@@ -123,22 +119,4 @@ def _require_price(gateway: Gateway, origin: RunRecord, new: NewFork, caller: Ca
         raise UnknownPriceError(
             f"the model {model!r} has no known price for {', '.join(agents)}, and a limit of cost applies to the fork; "
             'take a model with a known price, or the limit away (limits.max_cost: "0")'
-        )
-
-
-def go_on_with(gateway: Gateway, run: RunRecord, ask: AskRecord | None) -> None:
-    """Wake who is to continue with the run; a sweep would find it."""
-    if ask is None or ask.queue is None:
-        wake(gateway, run)
-    else:
-        go_on(gateway, ask)
-
-
-def go_on(gateway: Gateway, ask: AskRecord) -> None:
-    """Publish a permit for an ask; a sweep would find it."""
-    try:
-        gateway.bus.publish_ask(permit(ask))
-    except BrokerUnavailableError as error:
-        logger.warning(
-            "Nobody was told of %s, a sweep will find it: %s", ask.id, error, extra={"action": "publish_failed"}
         )

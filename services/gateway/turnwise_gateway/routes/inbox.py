@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Query
@@ -12,23 +11,20 @@ from turnwise.api.details import ErrorDetail
 from turnwise.api.inbox import HolderView, InboxCountView, Item, ParkedView, QuestionView
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunView
-from turnwise.errors import ApplicationError, BrokerUnavailableError, InvalidRequestError, NotFoundError
+from turnwise.errors import ApplicationError, InvalidRequestError, NotFoundError
 from turnwise.observability.telemetry.context import current_traceparent, link_current_to
 from turnwise.record.asks.inbox_place import InboxPlace
 from turnwise.record.asks.parked_reason import LastHolder, parked_reason
 from turnwise.record.runs.outcomes import Resolution
 from turnwise.record.runs.records import AskRecord
 from turnwise.serving.attempts.served_calls import as_result
-from turnwise.serving.moves.permits import permit
 from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.bodies import Resolved
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.readable_json import readable
-from turnwise_gateway.routes.runs import Cursor, known_form, wake
+from turnwise_gateway.routes.runs import Cursor, known_form
 from turnwise_gateway.views import run_view, when
-
-logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/v1/inbox", tags=["humans"])
 
@@ -81,10 +77,7 @@ def resolve(item_id: str, body: Resolved, gateway: Here) -> RunView:
     ask = gateway.record.resolve(run_id, item_id, said)
     link_current_to(ask.traceparent)
     now = gateway.situation(run_id)
-    if body.outcome == "fail":
-        wake(gateway, now.run)
-    elif not gateway.settings.pinned or now.run.version == gateway.app.version:
-        _publish(gateway, ask)  # else a sweep of the run's own version tells a worker
+    gateway.dispatcher.continue_run(now.run, None if body.outcome == "fail" else ask)
     return run_view(now)
 
 
@@ -107,15 +100,6 @@ def _check_result(gateway: Gateway, ask: AskRecord, result: Any) -> None:
         return
     if not may_return_nothing(agent, tool):
         raise InvalidRequestError(f"the handler of {tool!r} always returns something; send that as the result")
-
-
-def _publish(gateway: Gateway, ask: AskRecord) -> None:
-    try:
-        gateway.bus.publish_ask(permit(ask))
-    except BrokerUnavailableError as error:
-        logger.warning(
-            "No worker was told of %s, a sweep will do it: %s", ask.id, error, extra={"action": "publish_failed"}
-        )
 
 
 def _question(gateway: Gateway, ask: AskRecord) -> QuestionView:

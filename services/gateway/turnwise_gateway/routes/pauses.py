@@ -53,7 +53,7 @@ def end_pause(kind: PauseKind, name: str, gateway: Operated) -> PauseView:
     if not _NAME.fullmatch(name):
         raise NotFoundError(f"there is no {kind} {name!r}")
     ended = gateway.record.resume(kind, name)
-    tell_let_go(gateway.record, gateway.bus, pinned=gateway.settings.pinned)
+    tell_let_go(gateway.record, gateway.dispatcher)
     return _view(ended)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import time
 from dataclasses import replace
@@ -16,8 +15,7 @@ from turnwise.api.pages import Page
 from turnwise.api.runs import RunView, RunWithTree, Status
 from turnwise.base.ids import new_id
 from turnwise.base.waits import HumanWait
-from turnwise.bus.envelope import CancelNotice
-from turnwise.errors import BrokerUnavailableError, InvalidRequestError, NotFoundError
+from turnwise.errors import InvalidRequestError, NotFoundError
 from turnwise.messages.given_history import with_history
 from turnwise.messages.wire import encode_document
 from turnwise.observability.telemetry.context import current_traceparent
@@ -26,7 +24,6 @@ from turnwise.record.runs.records import NewRun, RunFilter, RunRecord
 from turnwise.record.runs.wait_facts import LIMIT_CODES, Situation
 from turnwise.record.states import RunStatus
 from turnwise.record.tenants.caller import RUNS_WRITE
-from turnwise.serving.moves.permits import permit
 from turnwise.tasks.entry import document_of
 from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.bodies import RunChange, Submission
@@ -37,8 +34,6 @@ from turnwise_gateway.http.request_metrics import ARRIVED
 from turnwise_gateway.http.root_path import public
 from turnwise_gateway.views import fresh, run_view, run_with_tree
 from turnwise_gateway.webhooks import new_webhook, told
-
-logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
 
@@ -105,9 +100,9 @@ async def submit(
 
 def submit_with_move(gateway: Gateway, new: NewRun) -> RunRecord:
     """Keep the run, with its first move where this process may make it."""
-    run, created, moved = gateway.first_moves.submit(gateway.record, new, gateway.bus, gateway.observers)
+    run, created, moved = gateway.first_moves.submit(gateway.record, new, gateway.dispatcher, gateway.observers)
     if created and moved is None:
-        wake(gateway, run)
+        gateway.dispatcher.wake(run)
     return run
 
 
@@ -115,7 +110,7 @@ def submit_without_move(gateway: Gateway, new: NewRun) -> RunRecord:
     """Leave the first move to a coordinator: meanwhile workers hear that the run is watched."""
     run, created = gateway.record.submit(new)
     if created:
-        wake(gateway, run)
+        gateway.dispatcher.wake(run)
     return run
 
 
@@ -146,19 +141,6 @@ def new_run(gateway: Gateway, body: Submission, run_id: str, key: str | None = N
         body_hash=body.digest() if key else None,
         traceparent=current_traceparent(),
     )
-
-
-def wake(gateway: Gateway, run: RunRecord) -> None:
-    """Tell a coordinator; what was committed is kept even if no one can be told now."""
-    try:
-        if gateway.settings.pinned:
-            gateway.bus.wake(run.id, run.version)
-        else:
-            gateway.bus.wake(run.id)
-    except BrokerUnavailableError as error:
-        logger.warning(
-            "Nobody was told of run %s, a sweep will find it: %s", run.id, error, extra={"action": "wake_failed"}
-        )
 
 
 async def _wait(gateway: Gateway, request: Request, run: RunRecord, seconds: float) -> None:
@@ -248,12 +230,7 @@ def change_run(run_id: str, body: RunChange, gateway: Here) -> RunView:
         raise InvalidRequestError("no limit is given; send limits.max_cost, limits.max_tokens or both")
     run, ask = gateway.record.change_limits(known_form(run_id), max_cost=limits.max_cost, max_tokens=limits.max_tokens)
     if ask is not None:
-        try:
-            gateway.bus.publish_ask(permit(ask))
-        except BrokerUnavailableError as error:
-            logger.warning(
-                "No worker was told of %s, a sweep will do it: %s", run.id, error, extra={"action": "publish_failed"}
-            )
+        gateway.dispatcher.continue_run(run, ask)
     return run_view(gateway.situation(run.id))
 
 
@@ -261,16 +238,5 @@ def change_run(run_id: str, body: RunChange, gateway: Here) -> RunView:
 def cancel_run(run_id: str, gateway: Here) -> RunView:
     """End the run and its sub-tasks; it says `cancelled` once that is done. An answer still being made is discarded."""
     run = gateway.record.request_cancel(known_form(run_id))
-    tell_cancelled(gateway, run)
+    gateway.dispatcher.cancelled(run)
     return run_view(gateway.situation(run.id))
-
-
-def tell_cancelled(gateway: Gateway, run: RunRecord) -> None:
-    """Tell a coordinator and the workers that the run is to end."""
-    wake(gateway, run)
-    try:
-        gateway.bus.notify(CancelNotice(run=run.id))
-    except BrokerUnavailableError as error:
-        logger.warning(
-            "Workers were not told to stop for %s: %s", run.id, error, extra={"action": "cancel_notice_failed"}
-        )

@@ -21,7 +21,6 @@ from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.request_metrics import ARRIVED
 from turnwise_gateway.http.root_path import public
-from turnwise_gateway.routes.runs import wake
 from turnwise_gateway.schedule_bodies import NewScheduleBody, ScheduleChange, SchedulePauseRequest
 from turnwise_gateway.schedule_views import schedule_view, tick_view
 from turnwise_gateway.views import fresh, run_view
@@ -119,7 +118,7 @@ def trigger_schedule(schedule: str, gateway: Here, caller: Who, request: Request
 
     _, run = gateway.record.schedules.trigger_schedule(_ref(schedule), make_run, caller.name)
     gateway.observers.run_accepted(run, time.monotonic() - request.scope[ARRIVED])
-    wake(gateway, run)
+    gateway.dispatcher.wake(run)
     response.headers["Location"] = public(f"/v1/runs/{run.id}")
     return run_view(fresh(run))
 

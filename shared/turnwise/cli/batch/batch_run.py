@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
+import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import typer
 
 from turnwise.cli.batch.items_file import Item, ItemsFile
 from turnwise.cli.batch.progress import BatchProgressBar
 from turnwise.cli.group import FAILED, STOPPED
+from turnwise.cli.output_file import written
 from turnwise.cli.text.messages import as_json as json_of
 from turnwise.errors import InvalidRequestError
 
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 
 # Seconds between two looks: at first, and at most.
 _FIRST_LOOK, _LAST_LOOK = 0.2, 2.0
+# Where a gateway names an item of the part that it was sent.
+_ITEM = re.compile(r"\bbody\.items\.(\d+)(?:\.([\w.]+))?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,11 @@ class BatchOptions:
     can_wait: float | None
     retry_failed: bool
     anew: bool
+
+    @property
+    def budgeted(self) -> bool:
+        """Return whether the batch has a limit of its own."""
+        return self.max_cost is not None or self.max_tokens is not None
 
 
 class BatchRun:
@@ -89,7 +95,7 @@ class BatchRun:
         """Send what the batch does not have yet, and seal it."""
         with BatchProgressBar("Sending", self._file.count) as bar:
             for part in self._file.parts(batch.total) if batch.total < self._file.count else ():
-                batch = self._client.add_batch_items(batch.id, batch.total + 1, list(map(self._patient, part)))
+                batch = self._add(batch, list(map(self._patient, part)))
                 bar.show(batch.total)
         return batch if batch.sealed_at is not None else self._client.seal_batch(batch.id)
 
@@ -120,9 +126,21 @@ class BatchRun:
 
     def write(self, batch: BatchView, output: Path | None) -> None:
         """Write a line of JSON for each item, in the order of the file."""
-        with _written(output) as out:
+        with written(output) as out:
             for result in self._client.all_batch_results(batch.id):
                 out.write(json.dumps(json_of(result), ensure_ascii=False) + "\n")
+
+    def _add(self, batch: BatchView, items: Sequence[Item]) -> BatchView:
+        """Send a part; a refusal, of what only the server can know, names the line of the file."""
+        try:
+            return self._client.add_batch_items(batch.id, batch.total + 1, items)
+        except InvalidRequestError as error:
+            told = _ITEM.sub(lambda found: _place(batch.total + 1 + int(found[1]), found[2]), str(error))
+            raise type(error)(
+                f"{self._file.path}{', ' if told.startswith('line ') else ': '}{told}; {batch.id} stays open with "
+                f"{batch.total} of {self._file.count} items. The same command continues it, and "
+                f"`turnwise batches cancel {batch.id}` ends it"
+            ) from error
 
     def _patient(self, item: Item) -> Item:
         """Return the item with the time that its models' calls may wait, if it has none itself."""
@@ -173,16 +191,5 @@ def _active(batch: BatchView) -> int:
     return batch.counts.queued + batch.counts.running + batch.counts.waiting
 
 
-@contextmanager
-def _written(output: Path | None) -> Iterator[TextIO]:
-    """Return what is written to; a file is there as a whole or not at all."""
-    if output is None:
-        yield sys.stdout
-        return
-    part = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
-        with part.open("w", encoding="utf-8") as out:
-            yield out
-        part.replace(output)
-    finally:
-        part.unlink(missing_ok=True)
+def _place(line: int, field: str | None) -> str:
+    return f"line {line}" if field is None else f"line {line}: {field}"

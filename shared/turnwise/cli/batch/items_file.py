@@ -7,13 +7,19 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
+from turnwise.api.batch_item import BatchItemBody
 from turnwise.errors import InvalidRequestError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Item = dict[str, Any]
 # An item in a file, by the names that the API has for its fields.
-FIELDS = ("message", "id", "limits", "priority", "tags", "metadata")
+FIELDS = tuple(BatchItemBody.model_fields)
 # A part of the file: the gateway takes 1,000 items, and a body of 1 MB unless it is set otherwise.
 _MOST_ITEMS, _MOST_BYTES = 1_000, 500_000
 
@@ -42,12 +48,17 @@ class ItemsFile:
             yield part
 
 
-def checked(path: Path) -> ItemsFile:
-    """Read the whole file; raises `InvalidRequestError`, with the number of the line, for what is not an item."""
+def checked(path: Path, *, budgeted: bool = False) -> ItemsFile:
+    """Read the whole file; raises `InvalidRequestError`, with the number of the line, for what is not an item.
+
+    `budgeted` says that the items are for a batch with limits of its own.
+    """
     digest, ids, count = hashlib.sha256(), dict[str, int](), 0
     for no, line in _lines(path):
         digest.update(line + b"\n")
-        name = _item(path, no, line).get("id")
+        item = _item(path, no, line)
+        _check(path, no, item, budgeted=budgeted)
+        name = item.get("id")
         if name is not None and (other := ids.setdefault(name, no)) != no:
             raise _wrong(path, no, f"the id {name!r} is that of line {other}; ids are unique in a batch")
         count = no
@@ -86,9 +97,27 @@ def _item(path: Path, no: int, line: bytes) -> Item:
         raise _wrong(path, no, f"it has {unknown[0]!r}; an item may have {', '.join(FIELDS)}")
     if not isinstance(item.get("message"), str) or not item["message"].strip():
         raise _wrong(path, no, "it has no message; say what the task is to work on")
-    if not isinstance(item.get("id", ""), str):
-        raise _wrong(path, no, "its id is no text")
     return item
+
+
+def _check(path: Path, no: int, item: Item, *, budgeted: bool) -> None:
+    """Hold the item against the model by which a gateway takes it; raises `InvalidRequestError`."""
+    try:
+        found = BatchItemBody.model_validate(item)
+        if budgeted:
+            found.check_budgeted()
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        raise _wrong(path, no, "; ".join(map(_told, faults))) from error
+    except InvalidRequestError as error:
+        raise _wrong(path, no, str(error)) from error
+
+
+def _told(fault: ErrorDetails) -> str:
+    where = ".".join(map(str, fault["loc"]))
+    if fault["type"] == "extra_forbidden":
+        return f"{where}: there is no such field"
+    return f"{where}: {fault['msg'].removeprefix('Value error, ')}"
 
 
 def _wrong(path: Path, no: int, what: str) -> InvalidRequestError:

@@ -64,12 +64,16 @@ def batch(
 
     Example: turnwise batch triage tickets.jsonl -o results.jsonl --max-cost 5.00
     """
+    from turnwise.api.body import MAX_DEADLINE
     from turnwise.cli.batch.batch_run import BatchOptions, BatchRun, exit_code, sentence
     from turnwise.cli.batch.items_file import checked
     from turnwise.cli.connections import connect
+    from turnwise.cli.output_file import check_output
 
     if anew and not retry_failed:
         raise typer.BadParameter("--anew is for --retry-failed")
+    if can_wait is not None and not can_wait <= MAX_DEADLINE:
+        raise typer.BadParameter(f"--can-wait is {can_wait:g}; expected seconds, at most {MAX_DEADLINE:.0f} (a year)")
     options = BatchOptions(
         name=name or file.stem,
         max_cost=usd(max_cost),
@@ -79,7 +83,8 @@ def batch(
         retry_failed=retry_failed,
         anew=anew,
     )
-    items = checked(file)
+    check_output(output)
+    items = checked(file, budgeted=options.budgeted)
     with connect(url) as client:
         run = BatchRun(client, task, items, options)
         with _told_of_an_interruption():

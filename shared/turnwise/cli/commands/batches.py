@@ -10,8 +10,10 @@ import typer
 from turnwise.cli.options import DEFAULT_URL, JsonOption, UrlOption
 from turnwise.cli.text.messages import as_json as json_of
 
+_Batch = Annotated[str, typer.Argument(metavar="BATCH", help="Its id.")]
+
 group = typer.Typer(
-    help="Look at batches; `turnwise batch` sends a file as one.\n\nExample: turnwise batches list",
+    help="Look at batches, and cancel them; `turnwise batch` sends a file as one.\n\nExample: turnwise batches list",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -48,7 +50,7 @@ def list_batches(
 
 @group.command()
 def show(
-    batch: Annotated[str, typer.Argument(metavar="BATCH", help="Its id.")],
+    batch: _Batch,
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
@@ -66,3 +68,16 @@ def show(
     from turnwise.cli.text.batches import print_batch
 
     print_batch(found)
+
+
+@group.command()
+def cancel(batch: _Batch, as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
+    """Cancel a batch: no further item begins, and the runs that have begun end. What is done stays.
+
+    Example: turnwise batches cancel bat_01j...
+    """
+    from turnwise.cli.connections import connect
+
+    with connect(url) as client:
+        found = client.cancel_batch(batch)
+    typer.echo(json.dumps(json_of(found), ensure_ascii=False, indent=2) if as_json else f"{batch} is asked to end.")

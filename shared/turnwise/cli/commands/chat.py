@@ -19,7 +19,7 @@ from turnwise.base.text import visible
 from turnwise.cli.chat_screen import ChatScreen
 from turnwise.cli.follow import exit_code
 from turnwise.cli.options import DEFAULT_URL
-from turnwise.errors import ConfigurationError, ConflictError
+from turnwise.errors import ConfigurationError, ConflictError, UnknownTaskError
 from turnwise.messages.signals import USER_QUIT_STRINGS
 
 if TYPE_CHECKING:
@@ -47,9 +47,12 @@ class Chat:
         `session`. 0 if all runs completed or the human left, 3 if a limit ended one, 130 after Ctrl-C during an
         answer, else 1.
         """
-        keeps = self._keeps_conversation()
+        tasks = self.client.tasks()
+        keeps = any(known.name == self.task and known.keeps_conversation for known in tasks)
         session = self.session or (new_id("chat") if keeps else None)
         run, said = self._waiting_run(), message
+        if run is None:
+            self._require_task([known.name for known in tasks])
         once = self.run is not None or not keeps
         for turn in count():
             if run is None:
@@ -101,9 +104,11 @@ class Chat:
         url = "" if self.url == DEFAULT_URL else f" --url {shlex.quote(self.url)}"
         return f"turnwise chat {shlex.quote(self.task)} {option} {shlex.quote(value)}{url}"
 
-    def _keeps_conversation(self) -> bool:
-        # An unknown task is refused when it is submitted, with the names of those that there are.
-        return any(known.name == self.task and known.keeps_conversation for known in self.client.tasks())
+    def _require_task(self, names: list[str]) -> None:
+        """Refuse a task that a submission would be refused for, before a message is asked for."""
+        if self.task not in names:
+            known = ", ".join(sorted(set(names))) or "none"
+            raise UnknownTaskError(f"the gateway knows no task {self.task!r}; there are: {known}")
 
     def _waiting_run(self) -> RunView | None:
         """The run to continue with, if there is one."""

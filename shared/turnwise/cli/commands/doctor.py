@@ -61,7 +61,12 @@ def _show(found: list[Finding]) -> None:
         table.add_row(Text(redact(each.check)), Text(each.level, style=_STYLES[each.level]), said)
     console.print(table)
     faults, warnings = (sum(1 for each in found if each.level == level) for level in ("fault", "warning"))
-    console.print(f"\n{len(found)} checks, {faults} faults, {warnings} warnings.")
+    counts = (_counted(len(found), "check"), _counted(faults, "fault"), _counted(warnings, "warning"))
+    console.print(f"\n{', '.join(counts)}.")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @contextmanager

@@ -86,8 +86,10 @@ def list_keys(
             after = page[-1].id
     if as_json:
         typer.echo(json.dumps([_as_json(key) for key in found], indent=2))
-        return
-    _print_table(found)
+    elif found:
+        _print_table(found)
+    else:
+        typer.echo("There are no keys; make one with `turnwise keys create`.", err=True)
 
 
 @group.command()

@@ -14,6 +14,7 @@ import typer
 
 from turnwise.cli.connections import open_record
 from turnwise.cli.options import DatabaseOption, JsonOption, RunArgument, seconds
+from turnwise.cli.output_file import check_output, written
 
 if TYPE_CHECKING:
     from turnwise.record.roles.archivist import ArchivistRole
@@ -50,10 +51,10 @@ def purge(
     Example: turnwise purge --older-than 30d --status completed,failed --dry-run
     """
     age, statuses = seconds(older_than), _statuses(status)
-    from turnwise.cli.commands.services import settings_of
+    from turnwise.cli.commands.services import settings_of_command
     from turnwise.record.upkeep.purging import Retention
 
-    with open_record(settings_of(database_url=database).database_url) as store:
+    with open_record(settings_of_command(database_url=database).database_url) as store:
         retention = Retention(older_than=age, statuses=statuses)
         free, kept = store.count_old_runs(retention)
         if not dry_run:
@@ -73,14 +74,16 @@ def export(run: RunArgument, output: _Output = None, database: DatabaseOption = 
 
     Example: turnwise export run_01j... -o run.json
     """
-    from turnwise.cli.commands.services import settings_of
+    from turnwise.cli.commands.services import settings_of_command
 
-    with open_record(settings_of(database_url=database).database_url) as store:
+    check_output(output)
+    with open_record(settings_of_command(database_url=database).database_url) as store:
         text = json.dumps(store.export(run), indent=1) + "\n"
     if output is None:
         typer.echo(text, nl=False)
         return
-    output.write_text(text)
+    with written(output) as file:
+        file.write(text)
     typer.echo(f"{run} is in {output}.", err=True)
 
 
@@ -95,7 +98,7 @@ def _statuses(text: str) -> tuple[str, ...]:
 
 
 def _delete(store: ArchivistRole, retention: Retention, batch: int, expected: int) -> dict[str, int]:
-    """Delete what may be; how many of each status."""
+    """Delete the runs that may be deleted, and return how many there were of each status."""
     deleted: Counter[str] = Counter()
     with _progress(expected) as advance:
         found = store.old_runs(retention, batch)

@@ -50,9 +50,9 @@ def replay(
     """
     if not targets and task is None and since is None:
         raise typer.BadParameter("name runs or files, or choose runs with --task or --since")
-    from turnwise.cli.commands.services import settings_of
+    from turnwise.cli.commands.services import settings_of_command
 
-    settings = settings_of(app=app, database_url=database)
+    settings = settings_of_command(app=app, database_url=database)
     with ExitStack() as stack:
         found = _found(stack, settings.database_url, targets or [], task, since, limit)
         from turnwise.app import load_app

@@ -203,3 +203,14 @@ def settings_of(**overrides: str | None) -> ServiceSettings:
     configure_logging(settings.log_format, settings.log_level)
     tell_uncaught()
     return settings
+
+
+def settings_of_command(**overrides: str | None) -> ServiceSettings:
+    """The settings of a command that does one thing and ends: what it logs is prose, as is what it says itself."""
+    from turnwise.observability.logs import configure_logging
+    from turnwise.processes.settings import load_settings
+
+    configure_logging("console")
+    settings = load_settings(**overrides)
+    configure_logging("console", settings.log_level)
+    return settings

@@ -72,7 +72,10 @@ def list_tenants(as_json: JsonOption = False, database: DatabaseOption = None) -
         found: list[TenantRecord] = []
         while page := store.tenants(found[-1].id if found else None, 200):
             found += page
-    _tell(found, as_json)
+    if found or as_json:
+        _tell(found, as_json)
+    else:
+        typer.echo("No tenant has limits of its own; set some with `turnwise tenants set`.", err=True)
 
 
 def _tell(tenants: list[TenantRecord], as_json: bool) -> None:

@@ -77,6 +77,9 @@ def list_webhooks(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> 
     if as_json:
         typer.echo(_json([json_of(one) for one in found]))
         return
+    if not found:
+        typer.echo("There are no webhooks; make one with `turnwise webhooks create`.", err=True)
+        return
     _print(
         ("id", "url", "events", "state", "pending", "parked"),
         [(one.id, one.url, " ".join(one.events), _state(one), str(one.pending), str(one.parked)) for one in found],
@@ -173,6 +176,9 @@ def deliveries(
         found = client.deliveries(webhook, state=state, limit=limit).items
     if as_json:
         typer.echo(_json([json_of(one) for one in found]))
+        return
+    if not found:
+        typer.echo("There are no deliveries.", err=True)
         return
     _print(("id", "type", "run", "state", "attempts", "last outcome"), [_delivery_row(one) for one in found])
 

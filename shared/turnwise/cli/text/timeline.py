@@ -112,7 +112,7 @@ _WORDS = {
     "released": "released by",
     "parked": "parked by",
     "working": "in work at",
-    "cut": "cut short at",
+    "cut": "cancelled at",
 }
 
 

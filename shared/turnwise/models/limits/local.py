@@ -175,7 +175,7 @@ class _Lane:
             await free.wait()
 
     def _wakes(self, slot: _Slot, wake: Callable[[], object]) -> bool:
-        """Be woken when the slot is granted; whether it is already."""
+        """Ask to be woken when the slot is granted, and return whether it is granted already."""
         with self._lock:
             slot.wake = wake
             return slot.granted

@@ -6,6 +6,7 @@ Each batch has a name of ours in its metadata. So one whose submission was cut o
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ import openai
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.openai.connections import process_connections
 from turnwise.models.openai.errors import told_as_model_errors
+
+logger = logging.getLogger(__name__)
 
 _ENDPOINT: Final = "/v1/chat/completions"
 # The name of ours in a batch's metadata.
@@ -83,7 +86,7 @@ class RemoteBatches:
                 )
             except openai.APIStatusError as error:
                 if error.status_code < _SERVER_ERRORS:
-                    _delete(client, [file.id])
+                    self._delete(client, [file.id])
                 raise
             return _remote(batch)
 
@@ -99,17 +102,25 @@ class RemoteBatches:
 
     def clear(self, name: str, made_at: float) -> None:
         """Delete the files that were uploaded after `made_at` for a batch of that name, of which none was made."""
-        with (
-            self._client() as client,
-            suppress(openai.APIStatusError),
-        ):  # it lists no files, and deletes them in its time
-            found: list[str] = []
-            for file in client.files.list(purpose="batch"):
-                if file.filename == _file_of(name):
-                    found.append(file.id)
-                elif file.created_at < made_at - _SKEW:
-                    break
-            _delete(client, found)
+        found: list[str] = []
+        with self._client() as client:
+            try:
+                for file in client.files.list(purpose="batch"):
+                    if file.filename == _file_of(name):
+                        found.append(file.id)
+                    elif file.created_at < made_at - _SKEW:
+                        break
+            except openai.NotFoundError:  # it lists no files, and deletes them in its time
+                pass
+            except openai.APIStatusError as error:
+                logger.warning(
+                    "The provider of %s did not list its files, so %s may be left there: %s",
+                    self._config.chat_model,
+                    _file_of(name),
+                    error,
+                    extra={"action": "provider_files_left", "model": self._config.chat_model, "files": []},
+                )
+            self._delete(client, found)
 
     def look(self, batch_id: str) -> RemoteBatch | None:
         """The batch as it is now; None if its provider knows none of that id."""
@@ -134,9 +145,28 @@ class RemoteBatches:
                     yield found
 
     def forget(self, batch: RemoteBatch) -> None:
-        """Delete the files of a batch; a provider that refuses that deletes them in its own time."""
+        """Delete the files of a batch; those that are left are logged, and the provider deletes them in its time."""
         with self._connect(self._config) as client:
-            _delete(client, (batch.file_id, *batch.files))
+            self._delete(client, (batch.file_id, *batch.files))
+
+    def _delete(self, client: openai.OpenAI, file_ids: Iterable[str]) -> None:
+        """Delete files; one that is not there is no loss, and those that are left are in one line of the log."""
+        left: dict[str, openai.OpenAIError] = {}
+        for file_id in file_ids:
+            try:
+                client.files.delete(file_id)
+            except openai.NotFoundError:
+                pass
+            except openai.OpenAIError as error:
+                left[file_id] = error
+        if left:
+            logger.warning(
+                "The provider of %s did not delete the files %s, which hold prompts or answers; delete them there: %s",
+                self._config.chat_model,
+                ", ".join(left),
+                next(iter(left.values())),
+                extra={"action": "provider_files_left", "model": self._config.chat_model, "files": list(left)},
+            )
 
     @contextmanager
     def _client(self) -> Iterator[openai.OpenAI]:
@@ -149,12 +179,6 @@ class RemoteBatches:
 
 def _file_of(name: str) -> str:
     return f"{name}.jsonl"
-
-
-def _delete(client: openai.OpenAI, file_ids: Iterable[str]) -> None:
-    for file_id in file_ids:
-        with suppress(openai.OpenAIError):
-            client.files.delete(file_id)
 
 
 def _remote(batch: Any) -> RemoteBatch:

@@ -124,7 +124,7 @@ class Claims(RecordPart):
         return True
 
     def release_unknown(self, worker_id: str, known: Collection[tuple[str, str]]) -> int:
-        """Release what `worker_id` holds but for the `known` asks (run and id); how many.
+        """Release the asks that `worker_id` holds, but for the `known` ones (run and id), and return how many.
 
         For a worker that may have claimed without being told; it must claim nothing meanwhile.
         """

@@ -111,7 +111,7 @@ class ParkedAsks(TenantPart):
             return _parked(transaction, ask_id)[0]
 
     def resolve(self, run_id: str, ask_id: str, resolution: Resolution) -> AskRecord:
-        """Continue with a parked ask as a person says; the ask, as it was.
+        """Continue with a parked ask as a person says, and return the ask as it was before.
 
         Raises `NotFoundError` for an ask that was never parked, `ConflictError` (`already_resolved`) for one that is
         no longer, and `InvalidRequestError` for a result where no handler was called.

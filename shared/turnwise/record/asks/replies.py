@@ -31,7 +31,7 @@ class Replies(RecordPart):
     """Writes replies under the fencing token of their claim."""
 
     def reply(self, claim: Claim, reply: Reply, then: Callable[[RunTransaction], None] | None = None) -> bool:
-        """Write a reply with all that it changes; whether it was accepted.
+        """Write a reply with all that it changes, and return whether it was accepted.
 
         A reply under a token that is no longer current is kept for the books only: its usage is added to the run's,
         nothing else changes. The same claim may reply again after a lost connection and gets the first outcome.

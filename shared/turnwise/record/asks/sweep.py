@@ -157,7 +157,7 @@ class Sweep(OrphanedReservations):
         self._quiet_until = self.clock.monotonic() + self._core.lease_seconds
 
     def expire_leases(self, grace: float = 0.0) -> list[AskRecord]:
-        """Take over what workers hold whose lease ended `grace` seconds ago; the asks that are runnable again.
+        """Take over the asks of workers whose lease ended `grace` seconds ago. Return those that are runnable again.
 
         An ask that has been claimed `max_attempts` times is parked instead: a person has to say how to continue.
         """

@@ -27,7 +27,7 @@ class BatchPurges(RecordPart):
     """Deletes batches that are kept no longer."""
 
     def purge_batches(self, older_than: float) -> int:
-        """Delete some batches that ended `older_than` seconds ago and no longer have runs; how many."""
+        """Delete some batches that ended `older_than` seconds ago and no longer have runs, and return how many."""
         with self._database.begin() as connection:
             old = list(connection.execute(_OLD, {"older_than": older_than}).scalars())
             if old:

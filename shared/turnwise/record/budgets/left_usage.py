@@ -22,7 +22,7 @@ class LeftUsage(RecordPart):
     """Adds to the sums of days what was left out of them."""
 
     def count_left_usage(self) -> int:
-        """Count what runs have used that ended just now and still have it in their rows; of how many runs."""
+        """Count the usage that runs which ended just now still have in their rows, and return the number of runs."""
         with self._database.read() as connection:
             left = connection.scalars(_LEFT).all()
         counted = 0

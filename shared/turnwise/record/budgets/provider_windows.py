@@ -185,7 +185,7 @@ class Bucket:
         return wait if after is not None and after.away else None
 
     def answered(self) -> bool:
-        """The provider answered a call, so everybody may continue; whether it was away for long."""
+        """Let everybody continue, because the provider answered a call. Return whether it was away for long."""
         if self.outage is None:
             return False
         was_long, self.outage = self.outage.long, None

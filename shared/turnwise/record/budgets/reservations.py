@@ -186,7 +186,7 @@ class OrphanedReservations(RecordPart):
     """Settles reservations that are no longer reported on."""
 
     def settle_orphans(self) -> int:
-        """Count reservations whose holder is gone, and whose ask no longer waits, as used; how many calls.
+        """Count reservations whose holder is gone, and whose ask no longer waits, as used. Return the number of calls.
 
         Those of asks that are taken over were settled with it; these are of runs that ended meanwhile.
         """
@@ -252,7 +252,7 @@ def release_reservations(transaction: RunTransaction, ask: AskRecord, token: int
 
 
 def settle_lost(transaction: RunTransaction, ask_id: str, token: int, ask: AskRecord | None = None) -> int:
-    """Count all that a lost holder has reserved as used, and say so in an event; of how many calls.
+    """Count all that a lost holder has reserved as used, and say so in an event. Return the number of calls.
 
     A run that has ended has no more events.
     """

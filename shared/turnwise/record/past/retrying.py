@@ -203,7 +203,7 @@ def _forget(transaction: RunTransaction) -> None:
 
 
 def _reopened(transaction: RunTransaction, past: Past, record: ExportedRecord, traceparent: str | None) -> bool:
-    """Open the awaited ask again, unless it has an answer that can be continued with; whether it was opened."""
+    """Open the awaited ask again, unless the run can continue with its answer. Return whether it was opened."""
     if past.awaiting is None:
         return False
     at = transaction.now

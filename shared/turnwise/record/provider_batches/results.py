@@ -141,7 +141,7 @@ class ProviderBatchResults(RecordPart):
         return "unknown"
 
     def clear_collected(self, providers: Sequence[str]) -> int:
-        """Release what is reserved for calls that no batch will answer, and forget those of no use; how many."""
+        """Release the reservations of calls that no batch will answer, and forget those of no use. Return how many."""
         if not providers:
             return 0
         with self._database.read() as connection:

@@ -82,7 +82,7 @@ def mismatch(key: str, resource: str) -> ConflictError:
 
 
 def forget_old(connection: Connection, limit: int) -> int:
-    """Delete the oldest keys that are kept no longer, at most `limit`; how many they were."""
+    """Delete the oldest keys that are kept no longer, at most `limit`, and return how many they were."""
     old = sa.select(idempotency_keys.c.tenant, idempotency_keys.c.key).where(
         idempotency_keys.c.at <= now() - sa.literal(KEPT_SECONDS, sa.Double)
     )

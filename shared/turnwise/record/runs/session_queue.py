@@ -7,6 +7,7 @@ session's row is locked by both, by who ends a run and by who accepts one, so th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -20,10 +21,18 @@ from turnwise.record.database.schema import documents, runs, sessions
 from turnwise.record.runs.records import Json, NewRun, RunRecord
 from turnwise.record.states import UNFINISHED, RunStatus
 
+
+class RunInLine(NamedTuple):
+    """A run of a session that has not ended, and the version of the application that it was accepted for."""
+
+    id: str
+    version: str
+
+
 _earlier = runs.alias("earlier")
 _words = [word(status) for status in UNFINISHED]
 _IN_LINE = (
-    sa.select(runs.c.id)
+    sa.select(runs.c.id, runs.c.version)
     .where(
         runs.c.session_key == sa.bindparam("session_key"), runs.c.session_key.is_not(None), runs.c.status.in_(_words)
     )
@@ -124,7 +133,8 @@ def run_before(connection: Connection, run: RunRecord) -> str | None:
     if run.session_key is None:
         return None
     lock_session(connection, run)
-    return _neighbour(connection, run, _BEFORE)
+    before = _neighbour(connection, run, _BEFORE)
+    return None if before is None else before.id
 
 
 def lock_session(connection: Connection, run: RunRecord) -> None:
@@ -139,7 +149,7 @@ def begun_after(connection: Connection, run: RunRecord) -> str | None:
     return connection.execute(_BEGUN_AFTER, given).scalar_one_or_none()
 
 
-def run_after(connection: Connection, run: RunRecord) -> str | None:
+def run_after(connection: Connection, run: RunRecord) -> RunInLine | None:
     """The run that waits for the end of `run`; locks the session's row, so that none can slip in behind this look."""
     if run.session_key is None:
         return None
@@ -157,6 +167,7 @@ def earlier_documents(connection: Connection, run: RunRecord, ids: Iterable[str]
     return left | {row[0]: row[1] for row in connection.execute(_EARLIER_DOCUMENTS, given)}
 
 
-def _neighbour(connection: Connection, run: RunRecord, statement: sa.Select[str]) -> str | None:
+def _neighbour(connection: Connection, run: RunRecord, statement: sa.Select[str, str]) -> RunInLine | None:
     given = {"session_key": run.session_key, "session_no": run.session_no}
-    return connection.execute(statement, given).scalar_one_or_none()
+    found = connection.execute(statement, given).one_or_none()
+    return None if found is None else RunInLine(*found)

@@ -38,7 +38,7 @@ class Submissions(TenantPart):
     """The submission of the tenant's runs."""
 
     def submit(self, new: NewRun, first_move: FirstMove | None = None) -> tuple[RunRecord, bool]:
-        """Keep a run and its first event; the run as it was accepted, and whether it is new.
+        """Keep a run and its first event. Return the run as it was accepted, and whether it is new.
 
         `first_move` makes the move of a new run in the same transaction.
 

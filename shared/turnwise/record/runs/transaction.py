@@ -49,7 +49,7 @@ from turnwise.record.runs.records import (
 )
 from turnwise.record.runs.run_changes import Changes
 from turnwise.record.runs.run_lock import RunLock
-from turnwise.record.runs.session_queue import run_after, run_before
+from turnwise.record.runs.session_queue import RunInLine, run_after, run_before
 from turnwise.record.runs.transaction_statements import ASK_AND_REPLY, FORGET_BEGUN
 from turnwise.record.runs.writes import Writes
 from turnwise.record.states import AskStatus, RunStatus, passed
@@ -200,7 +200,7 @@ class RunTransaction:
         """The run of the session that has to end before this one may begin; None if it is this one's turn."""
         return run_before(self.connection, self.run)
 
-    def run_after(self) -> str | None:
+    def run_after(self) -> RunInLine | None:
         """The run of the session that waits for this one's end."""
         return run_after(self.connection, self.run)
 

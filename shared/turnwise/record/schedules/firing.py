@@ -281,7 +281,7 @@ class _Look:
         )
 
     def _move_on(self, due: float | None, *, left: bool) -> bool:
-        """Write when the next tick is due, and when to look again; whether that is now."""
+        """Write when the next tick is due, and when to look again, and return whether that is now."""
         look_at = self._schedule.fires_at(due)
         if left:
             look_at = self._at + _PATIENCE if look_at is None else min(look_at, self._at + _PATIENCE)

@@ -46,13 +46,13 @@ class AuditRetention(RecordPart):
     """The deletion of what is kept no longer."""
 
     def forget_old_audit(self, older_than: float, limit: int) -> int:
-        """Delete rows older than that many seconds, the oldest first and at most `limit`; how many they were."""
+        """Delete rows older than that many seconds, the oldest first and at most `limit`. Return how many they were."""
         old = sa.select(audit.c.id).where(audit.c.at <= now() - sa.literal(older_than, sa.Double))
         first = old.order_by(audit.c.at).limit(limit)
         with self._database.begin() as connection:
             return connection.execute(sa.delete(audit).where(audit.c.id.in_(first))).rowcount
 
     def forget_old_requests(self, limit: int) -> int:
-        """Delete idempotency keys that are kept no longer, at most `limit`; how many they were."""
+        """Delete idempotency keys that are kept no longer, at most `limit`, and return how many they were."""
         with self._database.begin() as connection:
             return forget_old(connection, limit)

@@ -41,5 +41,9 @@ class TenantLimits:
     requests_per_minute: int | None = None
     max_unfinished_runs: int | None = None
 
+    def most_unfinished_runs(self, setting: int | None) -> int | None:
+        """Return the tenant's own limit of unfinished runs, else the installation's `setting`."""
+        return setting if self.max_unfinished_runs is None else self.max_unfinished_runs
+
 
 NO_OWN_LIMITS = TenantLimits()

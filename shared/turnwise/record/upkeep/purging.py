@@ -140,7 +140,7 @@ class Purges(OldRuns):
         return True
 
     def forget_old_budgets(self) -> int:
-        """Delete the budgets of days and months that ended a week ago, and the sums for them; how many rows."""
+        """Delete the budgets of days and months that ended a week ago, and their sums. Return the number of rows."""
         forgotten = 0
         with self._database.begin() as connection:
             past = datetime.fromtimestamp(self._database.now(connection), UTC) - timedelta(days=KEPT_DAYS)

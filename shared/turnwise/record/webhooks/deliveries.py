@@ -68,7 +68,7 @@ class Deliveries(ReceiverChanges):
             return delivery
 
     def replay_parked(self, webhook_id: str) -> int:
-        """Have all that was given up of a receiver sent again; how many. Raises as `test_webhook` does."""
+        """Have all parked deliveries of a receiver sent again, and return how many. Raises as `test_webhook` does."""
         with self._database.begin() as connection:
             self._active(connection, webhook_id)
             again = sa.update(table).where(table.c.webhook_id == webhook_id, table.c.state == "parked").values(_AGAIN)

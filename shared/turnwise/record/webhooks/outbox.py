@@ -132,7 +132,7 @@ class Outbox(RecordPart):
         return noted
 
     def forget_deliveries(self, age: float, limit: int) -> int:
-        """Delete deliveries that were delivered or parked so many seconds ago, at most `limit`; how many.
+        """Delete deliveries that were delivered or parked so many seconds ago, at most `limit`, and return how many.
 
         And those that were due so long ago: their receiver was taken away while the event was written.
         """

@@ -52,13 +52,6 @@ class Receivers(RecordPart):
         with self._database.read() as connection:
             return self._known_webhook(connection, webhook_id)
 
-    def webhook_of_run(self, run_id: str) -> WebhookRecord | None:
-        """The receiver that a run was submitted with."""
-        statement = _WITH_COUNTS.where(webhooks.c.run_id == run_id, *self._reach.where(webhooks.c.tenant))
-        with self._database.read() as connection:
-            row = connection.execute(statement).first()
-        return None if row is None else _webhook(row)
-
     def _known_webhook(self, connection: Connection, webhook_id: str, *, lock: bool = False) -> WebhookRecord:
         statement = _WITH_COUNTS.where(webhooks.c.id == webhook_id, *self._reach.where(webhooks.c.tenant))
         row = connection.execute(statement.with_for_update(of=webhooks) if lock else statement).first()

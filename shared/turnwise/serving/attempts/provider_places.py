@@ -80,7 +80,7 @@ class ServedProviders:
         self.know(provider)
 
     def answered(self, provider: Provider) -> bool:
-        """Note that a call was answered, however it was made; whether the record is to be told of it."""
+        """Note that a call was answered, however it was made, and return whether the record is to be told of it."""
         with self._lock:
             self._answered[provider] = self.store.clock.monotonic()
             failing = provider in self._failing

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from turnwise.bus.base import Bus
 from turnwise.errors import ConflictError, EnvironmentFault, QuotaExceededError
 from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.runs.records import NewRun, RunRecord
@@ -45,9 +44,9 @@ class FirstMoves:
         self._plain: dict[str, bool] = {}
 
     def submit(
-        self, record: TenantRole, new: NewRun, bus: Bus, observers: Observers
+        self, record: TenantRole, new: NewRun, dispatcher: Dispatcher, observers: Observers
     ) -> tuple[RunRecord, bool, Moved | None]:
-        """Keep a run; the run as it was accepted, whether it is new, and its first move if that was made.
+        """Keep a run. Return it as it was accepted, whether it is new, and its first move if that was made.
 
         Raises what `TenantRole.submit` raises.
         """
@@ -56,10 +55,10 @@ class FirstMoves:
         with self._slot() as free:
             if not free:
                 return *record.submit(new), None
-            return self._submit(record, new, bus, observers)
+            return self._submit(record, new, dispatcher, observers)
 
     def _submit(
-        self, record: TenantRole, new: NewRun, bus: Bus, observers: Observers
+        self, record: TenantRole, new: NewRun, dispatcher: Dispatcher, observers: Observers
     ) -> tuple[RunRecord, bool, Moved | None]:
         mover, moved = replace(self._mover, observers=observers), None
 
@@ -79,7 +78,7 @@ class FirstMoves:
                 return *record.submit(new), None
             if moved is not None:
                 seconds = record.clock.monotonic() - began
-                Dispatcher(bus).moved(moved)
+                dispatcher.moved(moved)
                 observers.moved(moved, seconds)
         return run, created, moved
 

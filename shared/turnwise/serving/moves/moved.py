@@ -8,6 +8,7 @@ from turnwise.bus.envelope import AskEnvelope
 from turnwise.bus.routing import COORDINATOR_QUEUE
 from turnwise.machine.actions import Trace
 from turnwise.record.runs.records import Claim, RunRecord
+from turnwise.record.runs.session_queue import RunInLine
 
 
 class Moved(NamedTuple):
@@ -25,7 +26,7 @@ class Moved(NamedTuple):
     trace: tuple[Trace, ...] = ()
     began: bool = False
     ended: bool = False
-    next_run: str | None = None
+    next_run: RunInLine | None = None
     at: float = 0.0
     late: float | None = None
     queue: str = COORDINATOR_QUEUE

@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 
 from turnwise.base.waits import PauseWait
-from turnwise.bus.base import Bus
 from turnwise.errors import EnvironmentFault
 from turnwise.record.asks.pauses import EndedPauses, pause_of_new
 from turnwise.record.runs.transaction import RunTransaction
-from turnwise.serving.moves.permits import permit
+from turnwise.serving.dispatcher import Dispatcher
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +30,7 @@ def hold_if_paused(tx: RunTransaction) -> bool:
     return True
 
 
-def tell_let_go(record: EndedPauses, bus: Bus, *, pinned: bool) -> None:
+def tell_let_go(record: EndedPauses, dispatcher: Dispatcher) -> None:
     """Wake the runs, and publish permits for the asks, that ended pauses no longer hold.
 
     It stops after some batches, so that neither a request nor a sweep takes long, and at the first message that the
@@ -42,9 +41,7 @@ def tell_let_go(record: EndedPauses, bus: Bus, *, pinned: bool) -> None:
             freed = record.let_go()
             if freed is None:
                 return
-            for run in freed.runs:
-                bus.wake(run.id, run.version if pinned else None)
-            for ask in freed.asks:
-                bus.publish_ask(permit(ask))
+            if not (dispatcher.wake_all(freed.runs) and dispatcher.publish_all(freed.asks)):
+                return
     except EnvironmentFault as error:
         logger.warning("Sweeps tell the rest of what is no longer paused: %s", error, extra={"action": "wake_failed"})

@@ -96,7 +96,7 @@ class _Routes:
 
 
 async def _hung_up(http: Request, seconds: float) -> bool:
-    """Wait, as a slow model would; whether the client has closed the connection meanwhile."""
+    """Wait, as a slow model would, and return whether the client has closed the connection meanwhile."""
     try:
         # After the body of the request, all that can come is its end.
         await asyncio.wait_for(http.receive(), seconds)

@@ -10,7 +10,7 @@ function tone(node, ended) {
 }
 
 function Node({ node, ended, isSelected, isActive, onSelect }) {
-  const state = node.status ?? (ended ? "cut short" : "open");
+  const state = node.status ?? (ended ? "cancelled" : "open");
   return html`<button type="button" class="task-tree-node ${isActive ? "marked" : ""}" tabindex="-1" aria-pressed=${isSelected ? "true" : "false"} onClick=${() => onSelect(isSelected ? null : node)}
       style=${{ paddingInlineStart: `${8 + Math.min(node.depth, 8) * 14}px` }} title="${node.path}: ${state}">
     <span class="task-tree-sign ${tone(node, ended)}" aria-hidden="true" />

@@ -1,0 +1,100 @@
+"""The settings of a schedule's runs: the gateway takes them, and `App.schedule` holds code to the same bounds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from turnwise.api.body import Body, Limits, Tag, said
+from turnwise.base.ids import SESSION_ID
+from turnwise.base.json_value import Json, given
+from turnwise.errors import InvalidScheduleError
+from turnwise.schedules.declared import ORIGIN
+
+# Tags of a schedule's runs beside the one that names the schedule.
+_MOST_TAGS = 19
+
+
+def _without_origin(value: dict[str, Any]) -> dict[str, Any]:
+    if ORIGIN in value:
+        raise PydanticCustomError("taken", f"the key {ORIGIN!r} tells of the schedule; choose another key")
+    return value
+
+
+Message = Annotated[str, AfterValidator(said)]
+Session = Annotated[str, Field(pattern=SESSION_ID)]
+Version = Annotated[str, Field(min_length=1, max_length=200)]
+Priority = Annotated[int, Field(ge=-100, le=100)]
+Tags = Annotated[list[Tag], Field(max_length=_MOST_TAGS)]
+Metadata = Annotated[dict[str, Any], AfterValidator(_without_origin)]
+
+
+class ScheduleRun(Body):
+    """The settings that the runs of a schedule are submitted with, beside the task."""
+
+    message: Message = Field(examples=["Write the report of the day."])
+    session_id: Session | None = None
+    version: Version | None = None
+    limits: Limits = Limits()
+    priority: Priority = 0
+    tags: Tags = Field([])
+    metadata: Metadata = Field({}, description="Anything of the client's own; its runs have it, too.")
+
+    def run(self) -> Json:
+        """The settings as the record keeps them."""
+        return self.model_dump(mode="json", include=set(ScheduleRun.model_fields), exclude_none=True)
+
+
+def declared_run(
+    schedule: str,
+    *,
+    message: str,
+    session_id: str | None = None,
+    priority: int = 0,
+    tags: Sequence[str] = (),
+    metadata: dict[str, Any] | None = None,
+    max_cost: Decimal | str | None = None,
+    max_tokens: int | None = None,
+    turns: int | None = None,
+    deadline: float | None = None,
+    on_limit: str | None = None,
+) -> Json:
+    """The settings of the runs of a schedule that code declares; raises `InvalidScheduleError`, which names it."""
+    cost = None if max_cost is None else _decimal_string(max_cost)
+    limits = given(max_cost=cost, max_tokens=max_tokens, turns=turns, deadline=deadline, on_limit=on_limit)
+    fields = given(session_id=session_id, metadata=metadata)
+    try:
+        json.dumps(metadata, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidScheduleError(
+            f"the schedule {schedule[:100]!r}: metadata cannot be kept as JSON: {error}"
+        ) from error
+    try:
+        return ScheduleRun.model_validate(
+            {"message": message, **fields, "limits": limits, "priority": priority, "tags": list(tags)}
+        ).run()
+    except ValidationError as error:
+        faults = "; ".join(_told(fault) for fault in error.errors())
+        raise InvalidScheduleError(f"the schedule {schedule[:100]!r}: {faults}") from error
+
+
+def _decimal_string(amount: Decimal | str) -> str:
+    """The amount without an exponent, as JSON has it; what is no number stays as it is, to be refused."""
+    try:
+        return format(Decimal(amount), "f")
+    except (InvalidOperation, TypeError, ValueError):
+        return str(amount)
+
+
+def _told(fault: ErrorDetails) -> str:
+    name = ".".join(str(part) for part in fault["loc"] if part != "limits")  # in code each limit is a parameter
+    if fault["type"] == "string_pattern_mismatch":
+        expected = "expected letters, digits and ._:@-, at most 128, the first a letter or digit"
+    else:
+        expected = fault["msg"].removeprefix("Value error, ")
+    return f"{name} is {repr(fault['input'])[:100]}: {expected}"

@@ -1,0 +1,105 @@
+"""Schedules in code have the bounds of those that requests make."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from turnwise import App
+from turnwise.errors import InvalidScheduleError
+from turnwise_gateway.schedule_bodies import NewScheduleBody, ScheduleChange
+
+# Of the settings of its runs, as code gives them: one that is refused, and the name of it.
+REFUSED: list[tuple[str, Any]] = [
+    ("message", " "),
+    ("max_tokens", -1),
+    ("max_tokens", 0),
+    ("max_tokens", 2**53),
+    ("max_tokens", "5"),
+    ("turns", 0),
+    ("turns", 1_000_001),
+    ("turns", True),
+    ("deadline", -5),
+    ("deadline", float("nan")),
+    ("deadline", 366 * 86_400 + 1),
+    ("max_cost", "NaN"),
+    ("max_cost", "-1"),
+    ("max_cost", "a lot"),
+    ("on_limit", "stop"),
+    ("session_id", ""),
+    ("session_id", "a b"),
+    ("session_id", "a\n"),
+    ("session_id", "a" * 129),
+    ("priority", 101),
+    ("tags", [""]),
+    ("tags", ["a\nb"]),
+    ("tags", ["a"] * 20),
+    ("metadata", {"schedule": "mine"}),
+]
+_LIMITS = ("max_tokens", "turns", "deadline", "max_cost", "on_limit")
+
+
+def _app(**run: Any) -> App:
+    app = App("tests", version="1")
+    app.schedule("report", name="nightly", every=60, **{"message": "Write it.", **run})
+    return app
+
+
+def _body(name: str, value: Any) -> dict[str, Any]:
+    """The same for a request."""
+    fields: dict[str, Any] = {"message": "Write it."}
+    return {**fields, "limits": {name: value}} if name in _LIMITS else {**fields, name: value}
+
+
+@pytest.mark.parametrize(("name", "value"), REFUSED)
+def test_what_a_request_may_not_say_of_the_runs_of_a_schedule_code_may_not_either(name: str, value: Any) -> None:
+    with pytest.raises(InvalidScheduleError, match=rf"^the schedule 'nightly': {name}(\.\d+)? is "):
+        _app(**{name: value})
+    with pytest.raises(ValidationError):
+        NewScheduleBody.model_validate({"name": "nightly", "task": "report", "every": 60, **_body(name, value)})
+    with pytest.raises(ValidationError):
+        ScheduleChange.model_validate(_body(name, value))
+
+
+def test_every_fault_is_told_with_what_was_found_and_what_is_expected() -> None:
+    with pytest.raises(InvalidScheduleError) as refused:
+        _app(max_tokens=-1, session_id="a b")
+
+    assert str(refused.value) == (
+        "the schedule 'nightly': session_id is 'a b': expected letters, digits and ._:@-, at most 128, the first a "
+        "letter or digit; max_tokens is -1: Input should be greater than 0"
+    )
+
+
+@pytest.mark.parametrize("value", [Decimal("NaN"), Decimal("Infinity"), Decimal(-1), "1e400", float("nan")])
+def test_an_amount_that_is_none_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidScheduleError, match=r"max_cost is .*: expected US dollars as a decimal string"):
+        _app(max_cost=value)
+
+
+@pytest.mark.parametrize("value", [{"at": object()}, {"n": float("inf")}])
+def test_metadata_that_is_no_json_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidScheduleError, match=r"^the schedule 'nightly': metadata cannot be kept as JSON: "):
+        _app(metadata=value)
+
+
+@pytest.mark.parametrize("value", ["0.5", Decimal("0.5")])
+def test_the_settings_of_runs_are_kept_as_those_of_a_request_are(value: Any) -> None:
+    limits: dict[str, Any] = {"max_tokens": 9, "turns": 3, "deadline": 60, "on_limit": "end"}
+    run: dict[str, Any] = {"session_id": "reports", "priority": 5, "tags": ["a"], "metadata": {"of": "me"}}
+
+    (declared,) = _app(max_cost=value, **limits, **{**run, "tags": ("a",)}).schedules
+    fields = {"name": "nightly", "task": "report", "message": "Write it.", "every": 60, **run}
+    body = NewScheduleBody.model_validate({**fields, "limits": {"max_cost": "0.5", **limits}})
+
+    assert declared.run == body.terms().run
+    assert declared.run == {"message": "Write it.", **run, "limits": {"max_cost": "0.5", **limits}}
+
+
+def test_a_schedule_without_settings_leaves_its_runs_to_the_defaults() -> None:
+    (declared,) = _app().schedules
+
+    assert declared.run == {"message": "Write it.", "priority": 0, "tags": [], "metadata": {}, "limits": {}}
