@@ -191,13 +191,41 @@ def test_an_item_that_is_begun_anew_gets_another_run_and_both_count(store: Store
     store.coordinator.feed_batch(batch.id)
     assert counts(record, batch.id) == {"limited": 1}
 
-    record.batches.resume_batch(batch.id, [1])
+    assert record.batches.restart_items(batch.id, {1: run.id}) == [1]
     [other] = store.coordinator.feed_batch(batch.id).runs
 
     assert other.id != run.id
     assert (other.message, other.tags) == (run.message, run.tags)
     assert len(record.runs(RunFilter(batch=batch.id))[0]) == 2
     assert counts(record, batch.id) == {"queued": 1}
+
+
+def test_an_item_begins_anew_only_instead_of_the_run_that_was_seen_and_once_that_has_ended(store: Store) -> None:
+    record = store.tenant(a_tenant())
+    batch = sealed(record, 2)
+    first, second = store.coordinator.feed_batch(batch.id).runs
+    end(store, first, "completed", "MAX_COST")
+    seen = {1: first.id, 2: second.id}
+
+    assert record.batches.restart_items(batch.id, seen) == [1]
+    assert record.batches.restart_items(batch.id, seen) == []  # it has not begun yet
+    [other] = store.coordinator.feed_batch(batch.id).runs
+    end(store, other, "completed", "MAX_COST")
+    assert record.batches.restart_items(batch.id, seen) == []  # it has another run
+
+    assert [item.begun for item in record.batches.batch_items(batch.id)] == [other.id, second.id]
+
+
+def test_due_batches_are_looked_at_in_turn(store: Store) -> None:
+    record = store.tenant(a_tenant())
+    mine = {sealed(record, 1).id for _ in range(60)}
+    found: list[str] = []
+
+    while not mine <= set(found):
+        page = [batch for batch, _ in store.coordinator.due_batches(after=found[-1] if found else "")]
+        assert len(page) == len(set(page)) == 50
+        assert not set(page) <= set(found)
+        found += page
 
 
 def test_progress_follows_runs_that_are_retried_replaced_and_charged_after_their_end(store: Store) -> None:
@@ -221,7 +249,7 @@ def test_progress_follows_runs_that_are_retried_replaced_and_charged_after_their
     assert counts(record, batch.id) == {"completed": 1, "running": 1, "limited": 1}
     assert used(record, batch.id) == (4, 28, Decimal("1.00"))
 
-    record.batches.resume_batch(batch.id, [3])
+    record.batches.restart_items(batch.id, {3: limited.id})
     assert counts(record, batch.id) == {"not_started": 1, "completed": 1, "running": 1}
     with store.database.begin() as connection:  # the run that was replaced
         connection.exec_driver_sql(f"DELETE FROM runs WHERE id = '{limited.id}'")
@@ -275,6 +303,8 @@ def test_a_cancelled_batch_begins_nothing_and_ends_with_its_runs(store: Store) -
     assert counts(record, batch.id) == {"not_started": 2, "cancelled": 1}
     with pytest.raises(ConflictError, match="was cancelled"):
         record.batches.resume_batch(batch.id)
+    with pytest.raises(ConflictError, match="was cancelled"):
+        record.batches.restart_items(batch.id, {1: run.id})
 
 
 def test_runs_that_are_submitted_together_are_a_batch(store: Store) -> None:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.support.past_parts import Stage, told
+from tests.e2e.waiting import until
+from tests.support.past_parts import TASK, Stage, told
 
 from turnwise import ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig, Task
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, InvalidRequestError
 from turnwise.record.database.columns import word
-from turnwise.record.database.schema import events, replies
+from turnwise.record.database.schema import asks, events, replies, runs
 from turnwise.record.past.private_record import PrivateRecord
-from turnwise.record.runs.records import NewFork
+from turnwise.record.past.retrying import RetryLimits
+from turnwise.record.runs.records import NewFork, NewRun, RunFilter, RunRecord
+from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.serving.replay import replay
@@ -105,6 +110,96 @@ def test_a_fork_may_begin_a_session(store: Store) -> None:
     assert sum(kept.values()) == len(live) > 0
     stage.said = {}
     assert stage.play("go on", session_id=session).status == "completed"
+
+
+def test_of_two_that_begin_a_session_at_the_same_time_a_fork_is_refused(store: Store) -> None:
+    # given
+    stage = Stage(store, lambda: a_team(restart=False))
+    run = stage.play("go")
+    session, tenant = new_id("session"), store.tenant(DEFAULT_TENANT)
+    begun: list[Future[RunRecord]] = []
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def meanwhile(_: RunTransaction) -> None:
+            # The session is there, but not committed.
+            begun.append(pool.submit(stage.fork, run.id, 3, session_id=session, keeps_conversation=True))
+            _until_it_waits(store)
+
+        # when
+        new = NewRun(id=new_id("run"), task=TASK, version=stage.app.version, message={}, session_id=session)
+        first, _ = tenant.submit(new, meanwhile)
+
+        # then
+        with pytest.raises(ConflictError, match="a fork can only begin a new one") as caught:
+            begun[0].result(timeout=30)
+    assert caught.value.code == "session_exists"
+    assert [one.id for one in tenant.runs(RunFilter(session_id=session))[0]] == [first.id]
+    assert stage.submit("next", session_id=session)
+    assert [one.session_no for one in tenant.runs(RunFilter(session_id=session))[0]] == [2, 1]
+
+
+def _until_it_waits(store: Store) -> None:
+    """Return once another transaction waits for this one; where nothing shows that, after a moment."""
+    if not store.database.is_postgres:
+        time.sleep(0.1)
+        return
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+    def waits() -> bool:
+        with store.database.read() as connection:
+            return bool(connection.exec_driver_sql(query).scalar_one())
+
+    until(waits, "the fork to wait for the session")
+
+
+def test_a_fork_has_the_tries_of_an_ask_that_has_not_failed_yet(store: Store) -> None:
+    stage = Stage(store, a_team)
+    run = stage.play("go")
+    asked = next(event for event in store.inspector.events(run.id) if event.type == "turn.asked")
+    with store.database.begin() as connection:
+        failed = sa.update(asks).where(asks.c.run_id == run.id, asks.c.id == asked.ask_id)
+        connection.execute(failed.values(failures={"unavailable": 2}))
+
+    fork = stage.fork(run.id, asked.seq)
+
+    rows = {row["run_id"]: row for row in store.inspector.table("asks") if row["id"] in (asked.ask_id, fork.awaiting)}
+    assert rows[run.id]["failures"] == {"unavailable": 2}
+    assert rows[fork.id]["failures"] is None
+
+
+def test_a_fork_of_a_retried_run_has_the_deadline_that_the_retry_began(store: Store) -> None:
+    # given a run that was retried long after it was accepted
+    stage = Stage(store, a_team)
+    run_id, tenant = stage.submit("go", deadline=60.0), store.tenant(DEFAULT_TENANT)
+    stage.go_on(run_id, 1)
+    with store.database.begin() as connection:
+        long_ago = sa.update(runs).where(runs.c.id == run_id)
+        connection.execute(
+            long_ago.values(created_at=runs.c.created_at - 86_400, deadline_at=runs.c.deadline_at - 86_400)
+        )
+        of_run = sa.update(events).where(events.c.run_id == run_id)
+        connection.execute(of_run.values(at=events.c.at - 86_400))
+    assert stage.waiting(run_id).status_code == "TIMEOUT"
+    tenant.retry(run_id)
+
+    # when
+    fork = stage.fork(run_id, 1)
+
+    # then
+    assert fork.deadline_at is not None
+    assert fork.deadline_at - fork.created_at == pytest.approx(60.0, abs=1e-3)
+
+    # when a retry gives the run another deadline
+    with store.coordinator.locked(run_id) as transaction:
+        transaction.amend(deadline_at=transaction.now - 1)
+    assert stage.waiting(run_id).status_code == "TIMEOUT"
+    tenant.retry(run_id, RetryLimits(deadline=500.0))
+    fork = stage.fork(run_id, 1)
+
+    # then
+    assert fork.deadline_at is not None
+    assert fork.deadline_at - fork.created_at == pytest.approx(500.0, abs=1e-3)
 
 
 def test_what_an_older_program_wrote_is_not_made_up(store: Store) -> None:

@@ -102,6 +102,11 @@ def _fork(run: str) -> NewFork:
     return NewFork(id=new_id("run"), at=1, version="1", idempotency_key="forked", body_hash="h")
 
 
+def _restarted(store: Store, me: str, its: Possessions) -> object:
+    batches = store.tenant(me).batches
+    return batches.restart_items(its.batch, {1: its.asking}), batches.batch(its.batch)
+
+
 def _batch() -> NewBatch:
     return NewBatch(id=new_id("bat"), task="support", concurrency=5, key="own")
 
@@ -168,6 +173,7 @@ CASES: dict[str, Case] = {
     "remove_schedule": lambda store, me, its: store.tenant(me).schedules.remove_schedule(its.schedule),
     "request_cancel": lambda store, me, its: store.tenant(me).request_cancel(its.asking),
     "resolve": lambda store, me, its: store.tenant(me).resolve(its.parked, "ask-1-1", Resolution(outcome="fail")),
+    "restart_items": lambda store, me, its: _restarted(store, me, its),
     "resume_batch": lambda store, me, its: store.tenant(me).batches.resume_batch(its.batch),
     "resume_schedule": lambda store, me, its: store.tenant(me).schedules.resume_schedule(its.schedule),
     "retry": lambda store, me, its: store.tenant(me).retry(its.failed),

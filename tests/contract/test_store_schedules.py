@@ -302,6 +302,38 @@ def test_a_trigger_asks_about_no_overlap_and_later_ticks_ask_about_its_run(store
     assert ticks_of(store, schedule)[0].code == "overlap"
 
 
+def test_a_run_that_has_not_ended_is_not_forgotten_for_later_runs_that_have(store: Store, tenant: str) -> None:
+    schedule = new_schedule(store, tenant, every=HOUR, overlap="skip")
+    let_pass(store, schedule, HOUR + 1)
+    fire(store, schedule)
+    (waiting,) = runs_of(store, schedule)
+    for _ in range(25):
+        _, triggered = store.tenant(tenant).schedules.trigger_schedule(schedule.name, run_of, "key:me")
+        end(store, triggered)
+    let_pass(store, schedule, HOUR)
+    fire(store, schedule)
+
+    newest = ticks_of(store, schedule)[0]
+    assert (newest.outcome, newest.code) == ("skipped", "overlap")
+    assert waiting.id in str(newest.reason)
+
+
+def test_runs_that_were_not_cancelled_yet_are_cancelled_before_others(store: Store, tenant: str) -> None:
+    schedule = new_schedule(store, tenant, every=HOUR, overlap="cancel")
+    started = [
+        store.tenant(tenant).schedules.trigger_schedule(schedule.name, run_of, "key:me")[1].id for _ in range(25)
+    ]
+    let_pass(store, schedule, HOUR + 1)
+
+    cancelled: list[str] = []
+    for _ in range(2):
+        look_now(store, schedule)
+        for fired in fire(store, schedule):
+            cancelled += [run for run in fired.to_cancel if store.coordinator.cancel_for_tick(run)]
+
+    assert cancelled == started
+
+
 def test_names_are_a_tenant_s_own_and_a_schedule_goes_with_its_ticks(
     store: Store, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -382,3 +414,24 @@ def test_old_ticks_of_a_schedule_are_forgotten(store: Store, tenant: str, monkey
 
     assert len(ticks_of(store, schedule)) == 1_000
     assert ticks_of(store, schedule)[0].outcome == "submitted"
+
+
+def test_a_tick_is_kept_while_its_run_has_not_ended(store: Store, tenant: str) -> None:
+    schedule = new_schedule(store, tenant, every=10.0, catch_up="skip", overlap="skip")
+    let_pass(store, schedule, 11)
+    fire(store, schedule)
+    (waiting,) = runs_of(store, schedule)
+    after = ticks_of(store, schedule)[0].due_at
+    with store.database.begin() as connection:
+        rows = [
+            {"schedule_id": schedule.id, "due_at": after + no / 1_000, "at": 0.0, "outcome": "skipped", "ticks": 1}
+            for no in range(1, 1_005)
+        ]
+        connection.execute(sa.insert(schedule_ticks), rows)
+
+    for _ in range(2):
+        let_pass(store, schedule, 10)
+        fire(store, schedule)
+
+    assert ticks_of(store, schedule)[0].outcome == "skipped"
+    assert [run.id for run in runs_of(store, schedule)] == [waiting.id]

@@ -102,6 +102,16 @@ def test_a_full_batch_is_accepted(gateway: Served, client: Client) -> None:
     assert gateway.store.inspector.run(batch.runs[499].id).message["content"] == "message 499"
 
 
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"])
+def test_results_are_read_whatever_characters_they_have(gateway: Served, client: Client, separator: str) -> None:
+    batch = client.submit_batch([one(0), one(1)])
+    texts = [f"first line{separator}second line", "other"]
+    for run, text in zip(batch.runs, texts, strict=True):
+        gateway.finish(run.id, text)
+
+    assert [line.result for line in client.all_batch_results(batch.id, limit=1)] == texts
+
+
 class Deaf(InProcessBus):
     """Takes two messages, and then none."""
 

@@ -61,7 +61,7 @@ def test_the_python_of_the_clients_page_does_what_the_page_says(
 
     assert output is None or printed == output
     if "llm.delta" in text:  # the models of the example do not stream by themselves, but are watched
-        # Pieces may be lost, so no answer has to be there as a whole. Without any, an empty line is before each "taken:".
+        # Pieces may be lost, so no answer has to be there as a whole. Without any, "taken:" is behind an empty line.
         assert re.search(r"\S\ntaken: ", printed), printed
     if "ConflictError" in text:
         assert [line.split(" ")[0] for line in printed.splitlines()] == ["unknown_task", "no_open_question"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import sqlalchemy as sa
 from tests.e2e.waiting import until
 from tests.support.cli import Terminal, terminal
 
@@ -19,6 +20,8 @@ from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
 from turnwise.errors import ApplicationError, ConflictError, InvalidScheduleError, NotFoundError, UnknownTaskError
 from turnwise.processes.settings import ServiceSettings, load_settings
+from turnwise.record.database.database import Database
+from turnwise.record.database.schedule_tables import schedules
 
 __all__ = ["terminal"]
 
@@ -150,6 +153,47 @@ def test_it_is_paused_triggered_and_resumed(client: Client) -> None:
     with pytest.raises(InvalidScheduleError, match="the hour field"):
         client.change_schedule("held", cron="0 25 * * *")
     assert client.schedule("held").cron == "@monthly"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "times"),
+    [
+        ("start_at", "9998-06-01T00:00:00Z", {"every": 31_622_400}),
+        ("start_at", "9999-12-31T23:58:00Z", {"cron": "* * * * *"}),
+        ("end_at", "9999-12-31T23:59:59Z", {"every": 60}),
+        ("at", "9999-12-31T23:59:59-14:00", {}),
+        ("start_at", "0001-01-01T00:00:00+14:00", {"every": 60}),
+    ],
+)
+def test_far_times_are_refused_and_leave_nothing(
+    client: Client, server: EmbeddedServer, field: str, value: str, times: dict[str, Any]
+) -> None:
+    body = {"name": "far", "task": "report", "message": "Write it.", field: value, **times}
+
+    answer = httpx2.post(f"{server.url}/v1/schedules", json=body)
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_schedule")
+    assert f"{field} is {value.replace('Z', '+00:00')}; expected a time in the years" in answer.json()["detail"]
+    assert "far" not in [one.name for one in client.schedules().items]
+
+    client.create_schedule("near", "report", "Write it.", cron="@monthly")
+    change = {field: value, **times}
+    assert httpx2.patch(f"{server.url}/v1/schedules/near", json=change).status_code == 422
+    client.remove_schedule("near")
+
+
+def test_a_schedule_with_far_times_that_was_kept_breaks_no_list(tmp_path: Path) -> None:
+    far = datetime(9998, 6, 1, tzinfo=UTC).timestamp()
+    with EmbeddedServer(_settings(tmp_path), _app()) as server, Client(server.url) as client:
+        client.create_schedule("far", "report", "Write it.", every=366 * 86_400.0)
+        database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
+        with database.begin() as connection:
+            connection.execute(sa.update(schedules).values(start_at=far, due_at=far, look_at=far))
+        database.close()
+
+        (shown,) = client.schedules().items
+
+        assert [at.year for at in shown.next_ticks] == [9998]
 
 
 def test_null_leaves_the_message_as_it_is(client: Client, server: EmbeddedServer) -> None:

@@ -50,6 +50,10 @@ def test_work_shows_in_the_series_of_the_tenant_and_of_the_fleet(tmp_path: Path)
             client.series(since=now - timedelta(days=1), step=1)
         with pytest.raises(InvalidRequestError, match="since must be before until"):
             client.series(since=now, until=now - timedelta(days=1))
+        with pytest.raises(
+            InvalidRequestError, match="until is 9999-12-31T23:59:59Z; expected a time up to the year 2199"
+        ):
+            client.series(until=datetime.max.replace(tzinfo=UTC, microsecond=0))
         with pytest.raises(InvalidRequestError, match="both fleet and tenant"):
             client.series(tenant="default", fleet=True)
 

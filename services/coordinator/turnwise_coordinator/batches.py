@@ -25,6 +25,7 @@ class Batches:
         self._most = settings.tenant_max_unfinished_runs
         self._expiry = settings.batch_expiry or None
         self._feeder = BatchFeeder(record, dispatcher, observers)
+        self._after = ""  # where the next sweep begins
 
     def run_ended(self, run: RunRecord) -> None:
         """Begin the next item of the run's batch, if it has one; a sweep does it if that fails."""
@@ -33,7 +34,8 @@ class Batches:
 
     def sweep(self) -> None:
         """Feed the batches that no one has fed, and end those that are over or expire; raises `EnvironmentFault`."""
-        for batch_id, tenant in self._record.due_batches(self._expiry):
+        for batch_id, tenant in self._record.due_batches(self._expiry, self._after):
+            self._after = batch_id  # also if it cannot be fed: the others can
             try:
                 self._feeder.feed(batch_id, self._most_of(tenant), wait=False)
             except EnvironmentFault:

@@ -68,7 +68,7 @@ class NewScheduleBody(ScheduleRun):
     def terms(self) -> ScheduleTerms:
         """The schedule that the body asks for; raises `InvalidScheduleError`."""
         timing: dict[str, Any] = {name: getattr(self, name) for name in ("cron", "every", "jitter", "timezone")}
-        timing |= {name: seconds_of(getattr(self, name), self.timezone) for name in ("at", "start_at", "end_at")}
+        timing |= {name: seconds_of(getattr(self, name), self.timezone, name) for name in ("at", "start_at", "end_at")}
         return ScheduleTerms(
             task=self.task,
             run=self.run(),
@@ -130,11 +130,11 @@ class ScheduleChange(Body):
             "jitter": found.jitter if self.jitter is None else self.jitter,
         }
         for name in ("start_at", "end_at"):
-            made[name] = seconds_of(getattr(self, name), timezone) if name in given else getattr(found, name)
+            made[name] = seconds_of(getattr(self, name), timezone, name) if name in given else getattr(found, name)
         of_change = any(name in given and getattr(self, name) is not None for name in _TIMES)
         source: Any = self if of_change else found
         made |= {"cron": source.cron, "every": source.every}
-        return made | {"at": seconds_of(self.at, timezone) if of_change else found.at}
+        return made | {"at": seconds_of(self.at, timezone, "at") if of_change else found.at}
 
 
 class SchedulePauseRequest(Body):

@@ -30,10 +30,15 @@ from turnwise.serving.wait_reason import why_waiting
 from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.http.root_path import public
 
+# The first and the last second that a `datetime` can hold, in UTC.
+_FIRST_SECOND = datetime.min.replace(tzinfo=UTC).timestamp()
+_LAST_SECOND = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
+
 
 def when(at: float) -> datetime:
-    """Seconds since the epoch as a time."""
-    return datetime.fromtimestamp(at, UTC)
+    """Seconds since the epoch as a time; the nearest that there is for one outside the years 1 to 9999."""
+    # A time near the end of 9999 may lie behind it in UTC, or once it is rounded to a float.
+    return datetime.fromtimestamp(min(max(at, _FIRST_SECOND), _LAST_SECOND), UTC)
 
 
 def when_known(at: float | None) -> datetime | None:

@@ -30,6 +30,9 @@ _BY_STATUS: dict[int, type[TurnwiseError]] = {
     503: EnvironmentFault,
 }
 
+# A proxy answers with these while the gateways behind it restart.
+_OF_PROXIES = (502, 503, 504)
+
 
 def error_of(response: httpx2.Response) -> TurnwiseError:
     """The error for a response of 400 or above, by its code; its text is the problem's `detail`."""
@@ -38,6 +41,11 @@ def error_of(response: httpx2.Response) -> TurnwiseError:
     except ValueError:
         body = None
     if not isinstance(body, dict) or "code" not in body:
+        if response.status_code in _OF_PROXIES:
+            return GatewayUnavailableError(
+                f"{response.request.url} answered {response.status_code} without a problem document: a proxy is there, "
+                "and no gateway behind it answers at the moment"
+            )
         return TurnwiseError(
             f"{response.request.url} answered {response.status_code} and no problem document; is it a gateway?"
         )

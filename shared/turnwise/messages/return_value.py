@@ -17,13 +17,13 @@ _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 def value_of_type(result: ChatDocument, wanted: Any) -> Any:
     """The value of type `wanted` in the result, None if there is none.
 
-    In order: the text itself for `str`; the handler's value; every tool of a class for `list[Tool]`, the first one for
-    a class; an object of another pydantic model, or a list or dict of a type, read from the handler's value or from
-    JSON in the text; a number or flag parsed from the text; a field of a tool. A result that says neither yes nor no
-    is no to `bool`. `X | None` is wanted as X.
+    In order: the text itself for `str`, unless it is blank; the handler's value; every tool of a class for
+    `list[Tool]`, the first one for a class; an object of another pydantic model, or a list or dict of a type, read from
+    the handler's value or from JSON in the text; a number or flag parsed from the text; a field of a tool. A result
+    that says neither yes nor no is no to `bool`. `X | None` is wanted as X.
     """
     wanted = _without_none(wanted)
-    if wanted is str:
+    if wanted is str and result.content.strip():
         return result.content
     if _is_tool(wanted):
         return _tool(result, wanted)
@@ -62,6 +62,8 @@ def _handlers_value(result: ChatDocument, wanted: Any) -> Any:
     """The value beside the text, if it has the type; None is no value."""
     value = result.content_any
     if value is None or (wanted is int and isinstance(value, bool)):
+        return None
+    if wanted is str and not str(value).strip():  # a blank text, beside itself
         return None
     if isinstance(wanted, type) and get_origin(wanted) is None:
         return value if isinstance(value, wanted) else None

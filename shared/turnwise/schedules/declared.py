@@ -7,12 +7,12 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from turnwise.errors import InvalidScheduleError
 from turnwise.schedules.catching_up import MOST_CAUGHT_UP, CatchUpPolicy
-from turnwise.schedules.timing import Timing
+from turnwise.schedules.timing import LAST_YEAR, LATEST, Timing
 
 # A tick of a schedule whose last run has not ended. allow: it happens all the same. skip: it does not. queue: it
 # waits. cancel: it waits, and the run is cancelled.
@@ -23,6 +23,8 @@ SCHEDULE_NAME = r"^(?!sch_)[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
 # The key of a run's metadata that tells of its schedule and tick, so no schedule has it.
 ORIGIN = "schedule"
 _NAME = re.compile(SCHEDULE_NAME)
+_FIRST_YEAR = 1900
+_EARLIEST = datetime(_FIRST_YEAR, 1, 1, tzinfo=UTC).timestamp()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,10 +77,10 @@ def declared(
     timing = Timing(
         cron=cron,
         every=every.total_seconds() if isinstance(every, timedelta) else every,
-        at=seconds_of(at, timezone),
+        at=seconds_of(at, timezone, "at"),
         timezone=timezone,
-        start_at=seconds_of(start_at, timezone),
-        end_at=seconds_of(end_at, timezone),
+        start_at=seconds_of(start_at, timezone, "start_at"),
+        end_at=seconds_of(end_at, timezone, "end_at"),
         jitter=jitter,
     )
     return DeclaredSchedule(
@@ -92,12 +94,21 @@ def declared(
     )
 
 
-def seconds_of(moment: datetime | None, timezone: str) -> float | None:
-    """Seconds since the epoch; a moment without an offset is one of the wall clock in `timezone`."""
-    if moment is None or moment.tzinfo is not None:
-        return None if moment is None else moment.timestamp()
-    zone = Timing(every=60.0, timezone=timezone).zone
-    return moment.replace(tzinfo=zone).timestamp()
+def seconds_of(moment: datetime | None, timezone: str, name: str) -> float | None:
+    """Seconds since the epoch; a moment without an offset is one of the wall clock in `timezone`.
+
+    Raises `InvalidScheduleError`, which names the moment `name`, for one that no schedule can mean.
+    """
+    if moment is None:
+        return None
+    zone = moment.tzinfo or Timing(every=60.0, timezone=timezone).zone
+    at = moment.replace(tzinfo=zone).timestamp()
+    if not _EARLIEST <= at < LATEST:
+        endless = "; leave it out for a schedule without an end" if name == "end_at" else ""
+        raise InvalidScheduleError(
+            f"{name} is {moment.isoformat()}; expected a time in the years {_FIRST_YEAR} to {LAST_YEAR}{endless}"
+        )
+    return at
 
 
 def digest_of(schedules: Sequence[DeclaredSchedule]) -> str:

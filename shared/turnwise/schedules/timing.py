@@ -16,6 +16,9 @@ from turnwise.schedules.cron import CronLine
 
 # A second: what is due more often is no schedule. A year: what is rarer is a mistake in the unit.
 SHORTEST, LONGEST = 1.0, 366 * 86_400.0
+# No tick is due later: calendars end with the year 9999, and counting up to there takes long.
+LAST_YEAR = 2199
+LATEST = datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp()
 MOST_JITTER = 86_400.0
 
 
@@ -23,9 +26,9 @@ MOST_JITTER = 86_400.0
 class Timing:
     """Exactly one of `cron`, `every` (seconds) and `at`; raises `InvalidScheduleError`.
 
-    Moments are seconds since the epoch. Ticks lie from `start_at` to `end_at`, both included. An interval counts from
-    `start_at`, or from `anchor`, when the schedule was made. Each tick is later than it is due by up to `jitter`
-    seconds, by chance, but always the same for the same tick.
+    Moments are seconds since the epoch. Ticks lie from `start_at` to `end_at`, both included, and before `LATEST`. An
+    interval counts from `start_at`, or from `anchor`, when the schedule was made. Each tick is later than it is due by
+    up to `jitter` seconds, by chance, but always the same for the same tick.
     """
 
     cron: str | None = None
@@ -72,7 +75,11 @@ class Timing:
         """Yield when ticks are due after `moment`, in their order."""
         if self.start_at is not None:
             moment = max(moment, self.start_at - 1e-3)
+        if moment >= LATEST:
+            return
         for due in self._times(moment):
+            if due >= LATEST:
+                return
             if self.end_at is not None and due > self.end_at:
                 return
             if self.start_at is None or due >= self.start_at:

@@ -179,9 +179,14 @@ def a_text_is_given_as_it_is(cast: Cast) -> Task:
     return _valued(cast, "DONE 12 ", config=TaskConfig(recognize_string_signals=False), single_round=True)
 
 
-@scenario("TYPE-1", "...\n=> str ''", return_type=str)
-def a_blank_text_is_an_empty_one(cast: Cast) -> Task:
+@scenario("TYPE-1", "...\n=> nothing", return_type=str)
+def a_blank_text_is_no_value(cast: Cast) -> Task:
     return _valued(cast, "DONE")
+
+
+@scenario("TYPE-1", "...\n=> str 'five'", return_type=str)
+def beside_a_blank_text_a_tools_field_counts(cast: Cast) -> Task:
+    return _valued(cast, tool("kept", number=5, word="five"))
 
 
 @scenario("TYPE-2", "...\n=> dict {'a': 1}", return_type=dict)

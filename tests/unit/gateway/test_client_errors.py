@@ -63,8 +63,17 @@ def test_a_problem_becomes_the_error_of_its_code(status: int, code: str, kind: t
 
 def test_an_answer_that_is_no_problem_document_says_that_this_may_be_no_gateway() -> None:
     with (
-        client_of(lambda _request: httpx2.Response(502, text="<html>")) as client,
-        pytest.raises(TurnwiseError, match=r"502.*is it a gateway"),
+        client_of(lambda _request: httpx2.Response(500, text="<html>")) as client,
+        pytest.raises(TurnwiseError, match=r"500.*is it a gateway"),
+    ):
+        client.tasks()
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_proxy_without_a_gateway_behind_it_is_a_gateway_that_is_away(status: int) -> None:
+    with (
+        client_of(lambda _request: httpx2.Response(status, text="<html>")) as client,
+        pytest.raises(GatewayUnavailableError, match=rf"{status}.*no gateway behind it"),
     ):
         client.tasks()
 
@@ -159,10 +168,13 @@ def test_a_stream_after_the_last_event_of_an_ended_run_is_empty() -> None:
 
 def test_a_gateway_that_restarts_before_the_first_connection_is_waited_for() -> None:
     failures: list[Exception] = [httpx2.RemoteProtocolError("no response"), httpx2.ConnectError("refused")]
+    refusals = [503, 502]  # of a proxy in front of it
 
     def serve(request: httpx2.Request) -> httpx2.Response:
         if failures:
             raise failures.pop(0)
+        if refusals:
+            return httpx2.Response(refusals.pop(), text="<html>")
         if request.url.path.endswith("/events"):
             content = sse({"seq": 1, "type": "run.completed"})
             return httpx2.Response(200, headers={"Content-Type": "text/event-stream"}, content=content)

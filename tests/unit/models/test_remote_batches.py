@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -34,6 +35,22 @@ def batches(asked: list[str], answers: Answers) -> RemoteBatches:
         yield client_over(httpx2.MockTransport(answer), config)
 
     return RemoteBatches(CONFIG, connected)
+
+
+def test_answers_with_separators_of_lines_and_paragraphs_stay_whole() -> None:
+    remote = RemoteBatch(id="r", file_id="f1", status="completed", files=("f2",))
+    texts = ["one\u2028two", "one\u2029two", "one\x85two", "one"]
+    lines = [
+        json.dumps({"custom_id": str(no), "response": {"status_code": 200, "body": {"text": text}}}, ensure_ascii=False)
+        for no, text in enumerate(texts)
+    ]
+
+    content = "\r\n".join(lines) + "\n\n"
+    found = list(batches([], lambda to: httpx2.Response(200, content=content.encode())).results(remote))
+
+    assert [(line.custom_id, line.completion) for line in found] == [
+        (str(no), {"text": text}) for no, text in enumerate(texts)
+    ]
 
 
 def test_the_file_of_a_refused_batch_is_deleted() -> None:

@@ -20,6 +20,8 @@ from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.routes.batches import BatchId, feed
 
+# Codes of runs that no retry continues, however often it is tried.
+_NEVER_CONTINUES = ("not_retryable", "past_unknown")
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"])
 
 
@@ -40,7 +42,7 @@ class _Found:
     """The items of a page that failed, or that a limit ended: what is to become of each."""
 
     failed: list[BatchItem] = field(default_factory=list)
-    anew: list[int] = field(default_factory=list)
+    anew: list[BatchItem] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
 
 
@@ -61,13 +63,11 @@ def retry_batch(
         gateway.record.batches.resume_batch(batch_id, max_cost=body.max_cost, max_tokens=body.max_tokens)
     found = _sorted(gateway, page, anew=body.anew)
     continued = [item for item in found.failed if not _refuses(gateway, item, body, found)]
-    # Also where none begins anew: the batch may have been found to be over before its runs continued.
-    with suppress(RepeatedRequestError):
-        gateway.record.batches.for_part("anew").resume_batch(batch_id, found.anew)
+    restarted = _restarted(gateway, batch_id, found)
     feed(gateway, caller, batch_id)
     return BatchRetryView(
         continued=len(continued),
-        restarted=len(found.anew),
+        restarted=restarted,
         refused=found.refused,
         next_after=page[-1].no if len(page) == body.limit else None,
     )
@@ -80,7 +80,7 @@ def _sorted(gateway: Gateway, page: list[BatchItem], *, anew: bool) -> _Found:
         item, told = limited[now.run.id], now.limit_reached
         of_batch = told is not None and told.scope == "batch"
         if anew or (of_batch and not now.run.calls):
-            found.anew.append(item.no)
+            found.anew.append(item)
         else:
             detail = "a limit ended it, and its models and tools would be asked again; send anew to begin it anew"
             found.refused.append(Refusal(run=now.run.id, code="at_limit", detail=detail))
@@ -98,9 +98,27 @@ def _refuses(gateway: Gateway, item: BatchItem, body: BatchRetry, found: _Found)
     except EnvironmentFault:
         raise
     except TurnwiseError as error:
-        if body.anew and isinstance(error, ConflictError):
-            found.anew.append(item.no)
+        # Not for a run that does not continue now alone: it may be running, because it was retried by itself meanwhile.
+        if body.anew and error.code in _NEVER_CONTINUES:
+            found.anew.append(item)
         else:
             found.refused.append(Refusal(run=run_id, code=error.code, detail=str(error)))
         return True
     return False
+
+
+def _restarted(gateway: Gateway, batch_id: str, found: _Found) -> int:
+    """Begin items anew that are still as they were read, and refuse the others; return how many begin."""
+    replaced = {item.no: item.begun for item in found.anew if item.begun is not None}
+    try:
+        # Also where none begins anew: the batch may have been found to be over before its runs continued.
+        restarted = gateway.record.batches.for_part("anew").restart_items(batch_id, replaced)
+    except RepeatedRequestError:  # this request has begun them anew, and was cut off later or sent again
+        return 0
+    detail = (
+        "it was not begun anew: another request has done so meanwhile, or it was submitted together with the other "
+        "runs of its batch and has to be submitted again; the results of the batch say which run it has now"
+    )
+    for no in sorted(replaced.keys() - set(restarted)):
+        found.refused.append(Refusal(run=replaced[no], code="not_restarted", detail=detail))
+    return len(restarted)

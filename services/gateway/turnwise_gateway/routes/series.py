@@ -11,11 +11,12 @@ from turnwise.api.series import SeriesPoint, SeriesView
 from turnwise.errors import InvalidRequestError
 from turnwise.record.tenants.tenant import TENANT_ID
 from turnwise.record.upkeep.series import SeriesStep
+from turnwise.schedules.timing import LAST_YEAR, LATEST
 from turnwise_gateway.access.scopes import READS
 from turnwise_gateway.gateway import Administered, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.routes.runs import seconds_of
-from turnwise_gateway.views import money, when
+from turnwise_gateway.views import money, rfc3339, when
 
 router = APIRouter(prefix="/v1/series", tags=["fleet"])
 
@@ -44,6 +45,8 @@ def show_series(
     if fleet and tenant is not None:
         raise InvalidRequestError("both fleet and tenant are given; leave one out")
     end = seconds_of(until, "until") or gateway.record.now()
+    if end >= LATEST:
+        raise InvalidRequestError(f"until is {rfc3339(end)}; expected a time up to the year {LAST_YEAR}")
     start = end - _HOUR if since is None else seconds_of(since, "since") or 0.0
     chosen = max(step or _step_for(end - start), gateway.settings.sample_seconds, 1)
     first = int(start // chosen) * chosen

@@ -20,7 +20,7 @@ from turnwise.messages.entity import Entity
 from turnwise.messages.provenance import steers, unpacked, untrusted
 from turnwise.messages.signals import DONE, PASS, SEND_TO
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.messages.tool_parsing import Found, ToolFault, unknown
+from turnwise.messages.tool_parsing import Found, ToolFault, handles, unknown
 from turnwise.messages.tools.orchestration import ONE_AT_A_TIME, AgentDoneTool, FinalResultTool, ForwardTool
 from turnwise.messages.tools.recipient import RecipientTool
 from turnwise.messages.tools.rewind import RewindTool
@@ -175,7 +175,7 @@ def _as_document(
         return value
     if isinstance(value, ToolMessage):
         # A final result is for the tasks, whoever knows it: it is attached.
-        handled = value.request in agent.toolbox.handled and not isinstance(value, FinalResultTool)
+        handled = handles(agent.facts(), value) and not isinstance(value, FinalResultTool)
         same = tool is not None and value.request == tool.request
         # A tool that grew out of what a human typed is under the same filter as what he typed.
         tainted = forbidden(agent, value, doc)

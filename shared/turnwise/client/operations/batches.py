@@ -77,7 +77,8 @@ def batch_results(batch_id: str, *, after: int = 0, limit: int = 500) -> Request
     """Return a page of a batch's items as they are now, in the order of the input; those behind line `after`."""
 
     def read(response: httpx2.Response) -> Page[BatchResultView]:
-        lines = [BatchResultView.model_validate_json(line) for line in response.text.splitlines()]
+        # Not splitlines(): JSON text may hold characters such as U+2028 that it takes for line ends.
+        lines = [BatchResultView.model_validate_json(line) for line in response.text.split("\n") if line]
         return Page(items=lines, next_cursor=str(lines[-1].line) if len(lines) == limit else None)
 
     params = {"after": after, "limit": limit}

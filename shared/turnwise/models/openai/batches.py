@@ -140,7 +140,8 @@ class RemoteBatches:
         for file_id in batch.files:
             with self._client() as client:
                 text = client.files.content(file_id).text
-            for line in text.splitlines():
+            # Not splitlines(): JSON text may hold characters such as U+2028 that it takes for line ends.
+            for line in filter(None, text.split("\n")):
                 if (found := _line(line)) is not None:
                     yield found
 

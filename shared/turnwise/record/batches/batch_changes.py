@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
@@ -19,11 +19,25 @@ from turnwise.record.database.batch_tables import batch_items, batches
 from turnwise.record.database.budget_tables import budgets
 from turnwise.record.database.burst import insert_all
 from turnwise.record.database.columns import now
+from turnwise.record.database.schema import runs
+from turnwise.record.database.status_statements import status_in
 from turnwise.record.runs.part import TenantPart
 from turnwise.record.runs.records import Json
+from turnwise.record.states import FINISHED
 
 _ITEMS = sa.insert(batch_items)
 _OPENED = ("id", "task", "concurrency", "name", "key")
+# Only items that have their input: those of runs that were submitted together have none.
+_RESTART = (
+    sa.update(batch_items)
+    .where(
+        batch_items.c.batch_id == sa.bindparam("of_batch"),
+        batch_items.c.body.is_not(None),
+        sa.exists().where(runs.c.id == batch_items.c.run, status_in(runs.c.status, FINISHED)),
+    )
+    .values(run=None)
+    .returning(batch_items.c.no)
+)
 
 
 class BatchChanges(TenantPart):
@@ -105,9 +119,9 @@ class BatchChanges(TenantPart):
             return read_batch(connection, self._reach, batch_id)
 
     def resume_batch(
-        self, batch_id: str, anew: Sequence[int] = (), *, max_cost: Decimal | None = None, max_tokens: int | None = None
+        self, batch_id: str, *, max_cost: Decimal | None = None, max_tokens: int | None = None
     ) -> BatchRecord:
-        """Let a batch continue with what has not begun, and with the items of the numbers `anew` from their beginning.
+        """Let a batch continue with what has not begun.
 
         The limits, if given, are those of its budget from now on (0: none). Raises `NotFoundError`,
         `ConflictError` (`batch_cancelled`), and `InvalidRequestError` for a limit where it has had none.
@@ -115,22 +129,31 @@ class BatchChanges(TenantPart):
         limits = {"limit_cost": max_cost, "limit_tokens": max_tokens}
         changed = {name: value for name, value in limits.items() if value is not None}
         with self._changing(batch_id, changed) as (connection, batch):
-            if batch.cancelled_at is not None:
-                raise ConflictError(f"the batch {batch_id} was cancelled; open another", "batch_cancelled")
+            _require_not_cancelled(batch)
             if changed and not batch.budgeted:
                 raise InvalidRequestError(
                     f"the batch {batch_id} was opened without a budget, and what it has used was not held against one; "
                     "give the limits when a batch is opened"
                 )
-            if anew:
-                items = (
-                    batch_items.c.batch_id == batch_id,
-                    batch_items.c.no.in_(anew),
-                    batch_items.c.body.is_not(None),
-                )
-                connection.execute(sa.update(batch_items).where(*items).values(run=None))
-            self._change(connection, batch_id, stopped_at=None, stopped_by=None, finished_at=None)
+            self._resume(connection, batch_id)
             return read_batch(connection, self._reach, batch_id)
+
+    def restart_items(self, batch_id: str, replaced: Mapping[int, str]) -> list[int]:
+        """Let a batch continue, with items of it from their beginning; return the numbers of the items that begin anew.
+
+        `replaced` has the run of each item that is to get another one, by the item's number. An item that has another
+        run by now, or whose run has not ended, is left as it is: two requests do not begin it anew twice. Raises
+        `NotFoundError` and `ConflictError` (`batch_cancelled`).
+        """
+        with self._changing(batch_id) as (connection, batch):
+            _require_not_cancelled(batch)
+            restarted: list[int] = []
+            if replaced:
+                # A run is of one item, so these are pairs.
+                seen = (batch_items.c.no.in_(replaced.keys()), batch_items.c.run.in_(replaced.values()))
+                restarted = sorted(connection.execute(_RESTART.where(*seen), {"of_batch": batch_id}).scalars())
+            self._resume(connection, batch_id)
+            return restarted
 
     @contextmanager
     def _changing(self, batch_id: str, budget: Json | None = None) -> Iterator[tuple[Connection, BatchRecord]]:
@@ -145,6 +168,9 @@ class BatchChanges(TenantPart):
                 raise unknown_batch(batch_id)
             self._audited(connection, batch_id)
             yield connection, batch
+
+    def _resume(self, connection: Connection, batch_id: str) -> None:
+        self._change(connection, batch_id, stopped_at=None, stopped_by=None, finished_at=None)
 
     def _change(self, connection: Connection, batch_id: str, **values: Any) -> None:
         connection.execute(sa.update(batches).where(batches.c.id == batch_id).values(values))
@@ -186,6 +212,11 @@ class BatchChanges(TenantPart):
                 f"item {row[0]} of the batch {batch.id} has the id {row[1]!r} already; ids are unique within a batch",
                 "duplicate_item",
             )
+
+
+def _require_not_cancelled(batch: BatchRecord) -> None:
+    if batch.cancelled_at is not None:
+        raise ConflictError(f"the batch {batch.id} was cancelled; open another", "batch_cancelled")
 
 
 def _meaning(body: Json | None) -> Json:

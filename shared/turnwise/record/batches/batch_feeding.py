@@ -56,8 +56,10 @@ _DUE = (
         ),
     )
     .order_by(batches.c.id)
-    .limit(_BATCH)
+    .limit(sa.bindparam("most", type_=sa.Integer))
 )
+_DUE_BEHIND = _DUE.where(batches.c.id > sa.bindparam("after"))
+_DUE_BEFORE = _DUE.where(batches.c.id <= sa.bindparam("after"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -151,8 +153,12 @@ class DueBatches(BatchFeeding):
             closed = closing.values(sealed_at=now(), expired_at=now()).returning(batches.c.id)
             return list(connection.execute(closed, {"older_than": older_than}).scalars())
 
-    def due_batches(self, expiry: float | None = None) -> list[tuple[str, str]]:
-        """Batches that no one feeds although there is room, or that are over: their ids and tenants.
+    def due_batches(self, expiry: float | None = None, after: str = "") -> list[tuple[str, str]]:
+        """The next batches that no one feeds although there is room, or that are over: their ids and tenants.
+
+        They are those behind the batch `after`, and the first ones follow the last. So batches that stay due, because
+        their tenant is at its limit of runs, do not keep their place before all others, if each look begins where the
+        one before has ended.
 
         With `expiry`, those that got no items for so many seconds and were not sealed are closed first.
         """
@@ -161,5 +167,12 @@ class DueBatches(BatchFeeding):
             logger.warning(
                 "The batch %s was not sealed for %.0f s and takes no further items", batch_id, expiry, extra=extra
             )
+        found: list[tuple[str, str]] = []
         with self._database.read() as connection:
-            return [(row[0], row[1]) for row in connection.execute(_DUE.where(*self._reach.where(batches.c.tenant)))]
+            for statement in (_DUE_BEHIND, _DUE_BEFORE) if after else (_DUE_BEHIND,):
+                given = {"after": after, "most": _BATCH - len(found)}
+                rows = connection.execute(statement.where(*self._reach.where(batches.c.tenant)), given)
+                found += [(row[0], row[1]) for row in rows]
+                if len(found) == _BATCH:
+                    break
+        return found

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from turnwise.errors import ConflictError, InvalidRequestError
 from turnwise.record.database.burst import insert_all
 from turnwise.record.database.rows import ASK, RUN, ask_of, run_of
-from turnwise.record.database.schema import asks, events, runs, sessions
+from turnwise.record.database.schema import asks, events, runs
 from turnwise.record.database.status_statements import update_runs
 from turnwise.record.events.run_events import RunForked
 from turnwise.record.past.export import read_run
@@ -35,9 +35,6 @@ from turnwise.record.tenants.admission import lock_admission, require_room
 _EVENT = sa.insert(events)
 _SET = update_runs().where(runs.c.id == sa.bindparam("of_run"))
 _ASK = sa.select(*ASK).where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
-_SESSION = sa.select(sa.literal(1)).where(
-    sessions.c.tenant == sa.bindparam("tenant"), sessions.c.id == sa.bindparam("session_id")
-)
 
 
 class Forks(Submissions):
@@ -96,16 +93,15 @@ class Forks(Submissions):
         return run, ask, True
 
     def _write(self, connection: Connection, fork: _Fork) -> tuple[RunRecord, AskRecord | None] | None:
-        new = fork.new
-        if new.session_id is not None:
-            given = {"tenant": fork.origin.tenant, "session_id": new.session_id}
-            if connection.execute(_SESSION, given).first() is not None:
-                raise ConflictError(
-                    f"there is a session {new.session_id!r} already; a fork can only begin a new one", "session_exists"
-                )
         run = self._insert(connection, fork.row())
         if run is None:
             return None
+        # The place says whether the session is new. A look before the insert would miss a session that another
+        # transaction is about to commit, and the runs of both would work in it at once.
+        if run.session_no not in (None, 1):
+            raise ConflictError(
+                f"there is a session {run.session_id!r} already; a fork can only begin a new one", "session_exists"
+            )
         fork.write_events(connection, run.created_at)
         write_past(connection, fork.record, fork.past, run.id)
         if fork.past.started:
@@ -160,7 +156,6 @@ class _Fork:
     def row(self) -> NewRun:
         """The fork as a new run."""
         new, origin = self.new, self.origin
-        deadline = origin.deadline_at - origin.created_at if origin.deadline_at is not None else None
         return NewRun(
             id=new.id,
             task=origin.task,
@@ -174,7 +169,7 @@ class _Fork:
             max_tokens=origin.max_tokens if new.max_tokens is None else new.max_tokens,
             turns=origin.turns if new.turns is None else new.turns,
             max_turns=origin.max_turns,
-            deadline=deadline if new.deadline is None else new.deadline,
+            deadline=self.record.deadline if new.deadline is None else new.deadline,
             on_limit=new.on_limit or origin.on_limit,
             can_wait=origin.can_wait if new.can_wait is None else new.can_wait,
             idempotency_key=new.idempotency_key,
@@ -264,6 +259,8 @@ class _Fork:
                 "topup_after",
                 "claimed_at",
                 "closed_at",
+                # Failed calls are counted anew, or the first one that fails in the fork would be the last.
+                "failures",
                 "bucket",
                 "bucket_tokens",
                 "parked",

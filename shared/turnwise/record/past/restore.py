@@ -26,6 +26,8 @@ from turnwise.record.past.reconstruction import Past, PastDocuments, Pasts
 from turnwise.record.runs.records import AgentRecord, Json
 from turnwise.record.states import RunStatus
 
+# Events from which a deadline counts.
+_BEGINNINGS = ("run.accepted", "run.forked", "run.retried")
 _LATER = 2**62  # the epoch of rows that were never cut off
 
 
@@ -47,6 +49,15 @@ class ExportedRecord:
             place = (row["of"], row["key"], row["idx"])
             self._rows.setdefault(place, []).append((row["aside"] or _LATER, row))
         self._last = {key: agent.history_epoch for key, agent in self.pasts.all[-1].agents.items()}
+
+    @property
+    def deadline(self) -> float | None:
+        """The seconds that the run was given when it began last, by a retry or at first; None without a deadline."""
+        if self.run["deadline_at"] is None:
+            return None
+        begun_at: float = max(event["at"] for event in self.events if event["type"] in _BEGINNINGS)
+        seconds: float = self.run["deadline_at"] - begun_at
+        return seconds
 
     def at(self, seq: int) -> Past:
         """The run after the last move or reply that ended at `seq` or before."""

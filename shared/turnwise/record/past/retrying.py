@@ -24,8 +24,6 @@ from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus, passed
 from turnwise.record.tenants.admission import lock_admission, require_room
 
-# Events from which a deadline counts.
-_BEGINNINGS = ("run.accepted", "run.forked", "run.retried")
 _RETRYABLE = ("ERROR", "TIMEOUT")
 # Statuses of completed runs that a limit ended: its name, and the option that gives a fork another.
 _LIMITS = {
@@ -112,8 +110,7 @@ class Retries(TenantPart):
             error = transaction.run.error
             again = _reopened(transaction, past, record, traceparent)
             ask = record.ask(past.awaiting) if past.awaiting is not None else None
-            begun_at = max(event["at"] for event in record.events if event["type"] in _BEGINNINGS)
-            _go_on(transaction, past, again, ask, limits or RetryLimits(), begun_at)
+            _go_on(transaction, past, again, ask, limits or RetryLimits(), record.deadline)
             if traceparent is not None:
                 transaction.change(stretch=traceparent)
             place = EventPlace(ask_id=past.awaiting)
@@ -222,12 +219,11 @@ def _reopened(transaction: RunTransaction, past: Past, record: ExportedRecord, t
 
 
 def _go_on(
-    transaction: RunTransaction, past: Past, again: bool, ask: Json | None, limits: RetryLimits, begun_at: float
+    transaction: RunTransaction, past: Past, again: bool, ask: Json | None, limits: RetryLimits, own: float | None
 ) -> None:
+    """Let the run continue; `own` is the deadline that it has by itself, in seconds."""
     run, now = transaction.run, transaction.now
-    deadline = limits.deadline
-    if deadline is None and run.deadline_at is not None:
-        deadline = run.deadline_at - begun_at
+    deadline = own if limits.deadline is None else limits.deadline
     status = RunStatus.RUNNING if past.started else RunStatus.QUEUED
     waiting_for: RunWait | None = None
     if again and ask is not None:

@@ -41,8 +41,8 @@ KEPT_TICKS = 1_000
 MOST_QUEUED = 100
 # Seconds between two looks whether the run that a tick waits for has ended.
 _PATIENCE = 1.0
-# The newest ticks with runs, among which those are that may not have ended.
-_RECENT = 20
+# Unended runs of a schedule that one look reads; those that it cancels are the first ones.
+_UNENDED_AT_ONCE = 20
 
 _NEXT = (
     sa.select(schedules.c.id, schedules.c.tenant, schedules.c.task, schedules.c.run, schedules.c.look_at, now())
@@ -61,16 +61,14 @@ _QUEUED = sa.select(*TICK).where(_of_schedule, _is_queued).order_by(schedule_tic
 _KNOWN = sa.select(schedule_ticks.c.due_at).where(
     _of_schedule, schedule_ticks.c.due_at == sa.bindparam("of_due", type_=sa.Double)
 )
-_recent = (
-    sa.select(schedule_ticks.c.run_id)
-    .where(_of_schedule, schedule_ticks.c.run_id.is_not(None))
-    .order_by(schedule_ticks.c.due_at.desc())
-    .limit(_RECENT)
-)
+# All ticks, however old: a run may wait for a human while many later ones come and end. With the tenant, so that its
+# unfinished runs may be looked through instead, by the index of these. Those that were not cancelled come first.
 _UNENDED = (
     sa.select(runs.c.id, runs.c.cancel_requested_at)
-    .where(runs.c.id.in_(_recent), status_in(runs.c.status, UNFINISHED))
-    .order_by(runs.c.id)
+    .join(schedule_ticks, schedule_ticks.c.run_id == runs.c.id)
+    .where(_of_schedule, runs.c.tenant == sa.bindparam("of_tenant"), status_in(runs.c.status, UNFINISHED))
+    .order_by(runs.c.cancel_requested_at.is_not(None), runs.c.id)
+    .limit(_UNENDED_AT_ONCE)
 )
 _MOVE_ON = (
     sa.update(schedules)
@@ -85,7 +83,11 @@ _oldest_kept = (
     .offset(KEPT_TICKS)
     .scalar_subquery()
 )
-_FORGET = sa.delete(schedule_ticks).where(_of_schedule, schedule_ticks.c.due_at <= _oldest_kept, sa.not_(_is_queued))
+_has_unended = sa.exists().where(runs.c.id == schedule_ticks.c.run_id, status_in(runs.c.status, UNFINISHED))
+# A tick is known for as long as its run has not ended, or the run would no longer keep later ticks back.
+_FORGET = sa.delete(schedule_ticks).where(
+    _of_schedule, schedule_ticks.c.due_at <= _oldest_kept, sa.not_(_is_queued), sa.not_(_has_unended)
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,8 +173,9 @@ class _Look:
     ) -> None:
         self._connection, self._schedule, self._at, self._submit = connection, schedule, at, submit
         given = {"of_schedule": schedule.id}
+        unended = given | {"of_tenant": schedule.tenant}
         self._queued = [tick_of(row) for row in connection.execute(_QUEUED, given)]
-        self._unended = connection.execute(_UNENDED, given).all()
+        self._unended = connection.execute(_UNENDED, unended).all()
         self._run: RunRecord | None = None
 
     def fired(self, make_run: RunMaker) -> Fired:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from turnwise.agents.asked import asked_handlers, said
+from turnwise.agents.asked import asked_handlers, asked_model, said
 from turnwise.agents.global_state import KEPT, GlobalStateKept
 from turnwise.agents.human.terminal import UNATTENDED
 from turnwise.agents.retries import RETRIES
@@ -126,7 +126,7 @@ class Attempt:
                         agent.llm = self.served.model = GivenAnswer(ask.given)
                     elif self.collecting is not None and (batched := self.collecting.answered()) is not None:
                         agent.llm = self.served.model = batched
-                    return agent.llm_response(message), None
+                    return run_sync(asked_model(agent, message, current_call())), None
                 if ask.given is not None:
                     return answer_as_handlers(agent, ask.given, message), None
                 return run_sync(asked_handlers(agent, message)), None
