@@ -52,7 +52,11 @@ def test_ids_that_tell_calls_apart_stay(ids: tuple[str | None, ...]) -> None:
 
 @pytest.mark.parametrize("said", ['{"request": "ask", "q": "hi", "recipient": "Bob"}', '{"request": "forward"}'])
 def test_a_tool_for_another_agent_is_not_handled_here_whoever_made_it(said: str) -> None:
-    boss = ChatAgent(ChatAgentConfig(name="Boss", llm=MockLMConfig(response_fn=lambda text: said if text == "go" else f"DONE {text}")))
+    boss = ChatAgent(
+        ChatAgentConfig(
+            name="Boss", llm=MockLMConfig(response_fn=lambda text: said if text == "go" else f"DONE {text}")
+        )
+    )
     boss.enable_message([Ask, Forward])
     bob = ChatAgent(ChatAgentConfig(name="Bob", llm=MockLMConfig()))
     bob.enable_message(Ask)
