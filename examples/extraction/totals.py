@@ -11,7 +11,7 @@ from pathlib import Path
 
 def main(path: Path) -> None:
     due: defaultdict[str, Decimal] = defaultdict(Decimal)
-    for line in path.read_text().splitlines():
+    for line in filter(None, path.read_text().split("\n")):
         item = json.loads(line)
         if item["status"] == "completed" and item["tools"]:
             (invoice,) = item["tools"]

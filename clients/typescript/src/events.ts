@@ -25,7 +25,7 @@ export interface EventsOptions {
   after?: number;
   /** Stream answers of models as well whose settings leave that open. */
   text?: boolean;
-  /** Seconds for which the gateway may be away; 60 if left out. */
+  /** Seconds for which the gateway may be away, or refuse with 429; 60 if left out. */
   patience?: number;
   signal?: AbortSignal;
 }
@@ -63,6 +63,7 @@ export async function* readEvents(
     return now.finished_at !== null && now.last_event <= seq;
   };
   for (;;) {
+    let asked = 0;
     try {
       for await (const item of oneConnection(connection, run, seq, text, signal, connected)) {
         pause = FIRST_PAUSE;
@@ -74,11 +75,13 @@ export async function* readEvents(
       // Closed without the last event: the gateway is stopping, or there is none after the number given.
       if (await isOver()) return;
     } catch (error) {
-      const passing = !(error instanceof ProblemError) || error.status >= 500;
+      const refusal = error instanceof ProblemError ? error : undefined;
+      const passing = refusal === undefined || refusal.status >= 500 || refusal.status === 429;
+      if (refusal?.status === 429) asked = 1_000 * (refusal.retryAfter ?? 0);
       failingSince ??= Date.now();
-      if (signal?.aborted || !passing || Date.now() - failingSince >= 1_000 * patience) throw error;
+      if (signal?.aborted || !passing || Date.now() + asked - failingSince >= 1_000 * patience) throw error;
     }
-    await slept(pause, signal);
+    await slept(Math.max(pause, asked), signal);
     pause = longer(pause);
   }
 }

@@ -8,6 +8,8 @@ export class ProblemError extends Error {
   readonly status: number;
   readonly code: string;
   readonly problem: Problem | undefined;
+  /** Seconds after which the gateway asks to be tried again, where it names them. */
+  readonly retryAfter: number | undefined;
 
   constructor(response: Response, body: unknown) {
     const problem = isProblem(body) ? body : undefined;
@@ -15,6 +17,7 @@ export class ProblemError extends Error {
     this.status = response.status;
     this.code = problem?.code ?? "error";
     this.problem = problem;
+    this.retryAfter = retryAfter(response);
   }
 }
 
@@ -35,6 +38,12 @@ export async function answered<T>(exchange: Promise<Exchange<T>>): Promise<NonNu
 export async function problemOf(response: Response): Promise<ProblemError> {
   const body: unknown = await response.json().catch(() => undefined);
   return new ProblemError(response, body);
+}
+
+/** Return the seconds after which the gateway asks to be tried again. */
+export function retryAfter(response: Response): number | undefined {
+  const given = response.headers.get("Retry-After");
+  return given !== null && /^\d+$/.test(given) ? Number(given) : undefined;
 }
 
 function isProblem(body: unknown): body is Problem {

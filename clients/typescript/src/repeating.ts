@@ -1,5 +1,7 @@
 /** Sending a request again when its outcome is unknown, so that it is done once. */
 
+import { retryAfter } from "./problems.js";
+
 type Send = (request: Request) => Promise<Response>;
 
 const KEY = "Idempotency-Key";
@@ -26,7 +28,7 @@ export function repeating(send: Send, retries: number): Send {
         const response = await send(sent);
         if (left === 0 || !PASSING.includes(response.status)) return response;
         await response.body?.cancel();
-        await slept(Math.max(pause, Math.min(asked(response), LONGEST_PAUSE)), request.signal);
+        await slept(Math.max(pause, Math.min(1_000 * (retryAfter(response) ?? 0), LONGEST_PAUSE)), request.signal);
       } catch (error) {
         if (left === 0 || request.signal.aborted) throw error;
         await slept(pause, request.signal);
@@ -54,10 +56,4 @@ export function slept(milliseconds: number, signal?: AbortSignal): Promise<void>
     if (signal?.aborted) end();
     else signal?.addEventListener("abort", end, { once: true });
   });
-}
-
-/** Return the milliseconds after which the gateway asks to be tried again. */
-function asked(response: Response): number {
-  const seconds = Number(response.headers.get("Retry-After") ?? 0);
-  return Number.isFinite(seconds) ? 1_000 * seconds : 0;
 }

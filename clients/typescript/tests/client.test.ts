@@ -72,6 +72,24 @@ test("a gateway that is away before the first connection is waited for", async (
   assert.equal((await read(restarting.events(run.id))).at(-1)?.type, "run.completed");
 });
 
+test("a proxy without a gateway, and a refusal for too many requests, are waited for", async () => {
+  const headers = { "Retry-After": "1" };
+  const refusals = [new Response("<html>", { status: 502 }), new Response("{}", { status: 429, headers })];
+  const refused = createTurnwise(url, {
+    key,
+    fetch: async (request) => (request.url.endsWith("/events") ? refusals.shift() : undefined) ?? fetch(request),
+  });
+  const run = await submitted("shout it/out", "good night");
+
+  const began = Date.now();
+  assert.equal((await read(refused.events(run.id))).at(-1)?.type, "run.completed");
+  assert.ok(Date.now() - began >= 1_000);
+
+  refusals.push(new Response("{}", { status: 429, headers: { "Retry-After": "60" } }));
+  const busy = (error: unknown): boolean => error instanceof ProblemError && error.status === 429;
+  await assert.rejects(read(refused.events(run.id, { patience: 30 })), busy);
+});
+
 test("a submission whose answer is lost is one run", async () => {
   let sent = 0;
   const losing = createTurnwise(url, {

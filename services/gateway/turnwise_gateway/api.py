@@ -32,6 +32,7 @@ from turnwise_gateway.access.refusals import RefusedChanges
 from turnwise_gateway.access.scopes import check_declared
 from turnwise_gateway.console import console, docs_page
 from turnwise_gateway.gateway import WholeGateway, check_keys_taken
+from turnwise_gateway.host_look_ups import HostLookUps
 from turnwise_gateway.http.access_log import AccessLog
 from turnwise_gateway.http.body_limit import BodyLimit
 from turnwise_gateway.http.description import describe
@@ -130,6 +131,7 @@ def create_api(
         watch=Watch(bus),
         admission=Admission(known_by),
         webhook_rules=AddressRules(tuple(settings.webhook_allowed_networks), settings.webhook_allow_http),
+        host_look_ups=HostLookUps(),
     )
 
     api = FastAPI(

@@ -27,6 +27,7 @@ from turnwise.serving.webhooks.addresses import AddressRules
 from turnwise_gateway.access.open_requests import Admission
 from turnwise_gateway.access.refusals import deed_in
 from turnwise_gateway.access.scopes import caller_of, is_operator, require_operator
+from turnwise_gateway.host_look_ups import HostLookUps
 from turnwise_gateway.http.idempotency import METHODS, check_not_done, once_of
 from turnwise_gateway.watching.watch import Watch
 
@@ -66,6 +67,7 @@ class Equipment:
     watch: Watch
     admission: Admission
     webhook_rules: AddressRules
+    host_look_ups: HostLookUps
 
     @property
     def dispatcher(self) -> Dispatcher:

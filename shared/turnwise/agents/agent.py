@@ -22,6 +22,7 @@ from turnwise.base.ids import new_id
 from turnwise.errors import ConfigurationError
 from turnwise.integrations.retrieval.config import VectorStoreConfig
 from turnwise.integrations.retrieval.store import VectorStore
+from turnwise.messages.read_back import read_back
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.tools.orchestration import HANDLED_BY_DEFAULT
 from turnwise.models.base import OpenAIToolCall
@@ -141,7 +142,10 @@ class Agent(Holder):
     def load_state(self, data: dict[str, Any] | None) -> None:
         """Take over a state written by `dump_state`; None begins with a fresh one."""
         kind = self.State
-        self.state = self._fresh_state() if kind is None or data is None else kind.model_validate(data)
+        if kind is None or data is None:
+            self.state = self._fresh_state()
+        else:
+            self.state = read_back(kind, data, serialized=True)
 
     def count_usage(self, usage: LLMTokenUsage, model: str | None = None) -> None:
         """Add what a model call of the program's own used, to the agent's usage and its run's.

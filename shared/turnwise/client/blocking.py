@@ -11,12 +11,11 @@ import httpx2
 from turnwise.api.events import StreamItem
 from turnwise.api.pages import Page
 from turnwise.client.errors import error_of
-from turnwise.client.event_reading import EventReading
+from turnwise.client.event_reading import PASSING, EventReading
 from turnwise.client.exchange import Exchange
 from turnwise.client.operations.runs import run
 from turnwise.client.request import Request
 from turnwise.client.signatures import answer, as_method_of, item
-from turnwise.errors import EnvironmentFault
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -73,7 +72,7 @@ class Blocking:
                 if reading.is_over(self.send(run(reading.run_id))):
                     return
                 pause = reading.next_pause()
-            except (httpx2.TransportError, EnvironmentFault) as error:
+            except PASSING as error:
                 pause = reading.after_failure(error, self.base_url)
             time.sleep(pause)
 

@@ -46,6 +46,12 @@ def error_of(response: httpx2.Response) -> TurnwiseError:
                 f"{response.request.url} answered {response.status_code} without a problem document: a proxy is there, "
                 "and no gateway behind it answers at the moment"
             )
+        if response.status_code == 429:
+            return QuotaExceededError(
+                f"{response.request.url} answered 429 without a problem document: a proxy in front of the gateway "
+                "limits requests; try again later",
+                retry_after=retry_after(response),
+            )
         return TurnwiseError(
             f"{response.request.url} answered {response.status_code} and no problem document; is it a gateway?"
         )

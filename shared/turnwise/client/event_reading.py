@@ -14,8 +14,10 @@ from turnwise.api.runs import RunWithTree
 from turnwise.client.errors import unavailable
 from turnwise.client.exchange import CONNECT_SECONDS, traced
 from turnwise.client.request import path_of
-from turnwise.errors import EnvironmentFault, TurnwiseError
+from turnwise.errors import EnvironmentFault, QuotaExceededError, TurnwiseError
 
+# Failures after which the next connection may succeed; every other error ends the reading.
+PASSING = (httpx2.TransportError, EnvironmentFault, QuotaExceededError)
 _LAST = ("run.completed", "run.failed", "run.cancelled")
 # The gateway says something at least every 15 s, so a longer silence is a dead connection.
 _SILENCE_SECONDS = 45.0
@@ -26,7 +28,8 @@ _ITEM: TypeAdapter[StreamItem] = TypeAdapter(StreamItem)
 class EventReading:
     """Events of one run in order, each once, from the one behind `after`.
 
-    Given up once no connection has succeeded for `patience` seconds, the first one included.
+    Given up once no connection has succeeded for `patience` seconds, the first one included. `Retry-After` of a refusal
+    for too many requests is waited for, unless it ends later than that.
     """
 
     def __init__(self, run_id: str, after: int, patience: float, *, text: bool) -> None:
@@ -77,13 +80,16 @@ class EventReading:
         pause, self._pause = self._pause, min(2 * self._pause, _LONGEST_PAUSE)
         return pause
 
-    def after_failure(self, error: httpx2.TransportError | EnvironmentFault, base_url: str) -> float:
+    def after_failure(
+        self, error: httpx2.TransportError | EnvironmentFault | QuotaExceededError, base_url: str
+    ) -> float:
         """Return the seconds until the next connection; raises `error` once nothing answered for too long."""
         now = time.monotonic()
         if self._failing_since is None:
             self._failing_since = now
-        if now - self._failing_since < self._patience:
-            return self.next_pause()
-        if isinstance(error, EnvironmentFault):
-            raise error
-        raise unavailable(base_url, error) from error
+        asked = (error.retry_after or 0.0) if isinstance(error, QuotaExceededError) else 0.0
+        if now + asked - self._failing_since < self._patience:
+            return max(self.next_pause(), asked)
+        if isinstance(error, httpx2.TransportError):
+            raise unavailable(base_url, error) from error
+        raise error

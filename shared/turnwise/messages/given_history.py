@@ -38,6 +38,11 @@ def history_of(body: Mapping[str, Any]) -> tuple[GivenMessage, ...]:
     return tuple(GivenMessage(**message) for message in body.get(_HISTORY, ()))
 
 
+def conversation_name(body: Mapping[str, Any]) -> str:
+    """The name of the conversation that the first message of a run was given with; empty if it has none."""
+    return str(body.get(_CONVERSATION, ""))
+
+
 def without_history(body: Mapping[str, Any]) -> dict[str, Any]:
     """The first message of a run by itself."""
     return {name: value for name, value in body.items() if name not in (_HISTORY, _CONVERSATION)}

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, SerializeAsAny, TypeAdapter, Validat
 from turnwise.base.json_bounds import MAX_DEPTH, MAX_NUMBER
 from turnwise.base.places import found_at, is_found, place_of
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.read_back import read_back
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.models.file_attachment import FileAttachment
 
@@ -111,14 +112,18 @@ def _is_open(tool: ToolMessage, name: str) -> bool:
 
 
 def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:
-    """The tool written by `encode_tool`; an `UnknownTool` where the registry has no such name."""
+    """The tool written by `encode_tool`; an `UnknownTool` where the registry has no such name.
+
+    Not for tools from outside: what a tool's own validators refuse is refused where a model or a person writes it.
+    """
     kind = data.get("$tool", data.get("request", ""))
     tool_class = ToolMessage if kind is None else registry.get(str(kind))
     if tool_class is None:
         return UnknownTool(**{"request": str(kind), **dict(data)})
     plain = {key: value for key, value in data.items() if key not in ("$tool", "$fields")}
     fields = {**plain, **data.get("$fields", {})}
-    return tool_class.model_validate({key: decode_value(value, registry) for key, value in fields.items()})
+    decoded = {key: decode_value(value, registry) for key, value in fields.items()}
+    return read_back(tool_class, decoded, serialized=False)
 
 
 def encode_value(value: Any, place: str, depth: int = MAX_DEPTH, *, named: bool = False) -> Any:
@@ -206,7 +211,7 @@ def _decode_model(body: Mapping[str, Any], registry: Registry) -> Any:
     if kind is None:
         return fields
     try:
-        return kind.model_validate(fields, by_name=True)
+        return read_back(kind, fields, serialized=True)
     except ValidationError:
         return fields
 

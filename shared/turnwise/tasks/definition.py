@@ -14,13 +14,13 @@ from typing_extensions import TypeVar
 
 from turnwise.agents.attributes.holder import Holder
 from turnwise.agents.chat_agent import ChatAgent
-from turnwise.base.cancellation import Cancellation
 from turnwise.errors import ConfigurationError, UnknownArgumentError
 from turnwise.machine.sequences import compile_sequence
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.tasks.callbacks import TaskCallbacks
 from turnwise.tasks.config import TaskConfig
+from turnwise.tasks.kill_switch import KillSwitch
 from turnwise.tasks.tree import TaskTree, build_tree
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ class TaskDefinition(Holder, Generic[R]):
         self.color_log = True
         self.sub_tasks: list[Task[Any]] = []
         self._restart_as_subtask: list[bool] = []
-        # Of the run that continues, or was the last.
-        self.cancellation = Cancellation()
+        self._kill_switch = KillSwitch()
         if restart:
             self.agent.init_state()
         if system_message:
@@ -144,7 +143,8 @@ class TaskDefinition(Holder, Generic[R]):
 
         The agent keeps its tools and messages (see `ChatAgent.clone`). Sub-tasks are cloned too. They and all agents
         keep their names, by which they are addressed; tasks that share an agent share its clone. Lists, dicts and sets
-        that a program keeps on the task are copied, also those in them; other objects are shared.
+        that a program keeps on the task are copied, also those in them; other objects are shared. Conversations that
+        are held at the same time need a clone each: see `Task.run`.
         """
         return self._cloned(f"{self.name}-{i}", i, {})
 
@@ -163,7 +163,7 @@ class TaskDefinition(Holder, Generic[R]):
         other.callbacks = copy.copy(self.callbacks)
         other.sub_tasks = [sub._cloned(sub.name, i, agents) for sub in self.sub_tasks]
         other._restart_as_subtask = list(self._restart_as_subtask)
-        other.cancellation = Cancellation()
+        other._kill_switch = KillSwitch()
         return other
 
     def reset_all_sub_tasks(self) -> None:

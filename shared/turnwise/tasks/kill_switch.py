@@ -9,6 +9,16 @@ from weakref import WeakSet
 from turnwise.base.cancellation import Cancellation, Cause
 
 
+class KillSwitch:
+    """Holder of the token that `kill` of a task cancels; a task and its views, `task[T]`, share one."""
+
+    __slots__ = ("cancellation",)
+
+    def __init__(self) -> None:
+        # Of the run that continues, or was the last.
+        self.cancellation = Cancellation()
+
+
 class RunningSessions:
     """The runs that are under way in this process, by session id; ended runs leave by themselves."""
 

@@ -19,6 +19,7 @@ from turnwise.messages.entity import Entity, StatusCode
 from turnwise.messages.return_value import value_of_type
 from turnwise.messages.stop_reason import StopReason
 from turnwise.observability.display import current_settings
+from turnwise.tasks.agents_in_use import agents_in_use
 from turnwise.tasks.definition import R
 from turnwise.tasks.entry import first_message
 from turnwise.tasks.human_left import without_leaving
@@ -121,6 +122,9 @@ class Task(TaskRules[R]):
         `return_type`, or None if there is no result. Where a limit ended the run, its result is what was said last, and
         `stop_reason` says so; so does the log. Errors of handlers and models propagate; raises
         `InfiniteLoopException`.
+
+        Raises `ConfigurationError` while another run uses one of the task's agents, unless that run is around this
+        call, as it is for a handler: conversations at the same time need a `clone` each.
         """
         steps = self._running(msg, turns, caller, max_cost, max_tokens, max_time, session_id, allow_restart)
         return self._returned(run_sync(steps), return_type)
@@ -177,9 +181,9 @@ class Task(TaskRules[R]):
         """End the run that this task is part of, with KILL; may be called from any thread.
 
         A model's call, an async handler or a pause that it is in is cancelled. A synchronous handler cannot be: it may
-        look at `cancelled()`.
+        look at `cancelled()`. A run of `task[T]` is one of this task.
         """
-        self.cancellation.cancel(Cause.KILLED)
+        self._kill_switch.cancellation.cancel(Cause.KILLED)
 
     @classmethod
     def kill_session(cls, session_id: str = "") -> None:
@@ -199,35 +203,37 @@ class Task(TaskRules[R]):
     ) -> Steps[ChatDocument | None]:
         if isinstance(msg, ChatDocument) and msg.metadata.recipient not in ("", self.name):
             return None
-        self.stop_reason = None
-        run = self._begun(caller, max_cost, max_tokens, max_time, session_id, allow_restart)
-        run.log = local_log(self)
-        message = first_message(msg, self.agent, afresh=run.afresh, caller=caller is not None)
-        with running(self.name, session_id) as spot, Bound(left, False):
-            move = yield from run.drive(message, turns, said_before=msg is None)
-            human_left = left.get()
-            finish = move.action
-            assert isinstance(finish, Finish)
-            ended(spot, finish, run.purse.used)
-        self.stop_reason = run.stop_reason(finish, turns)
-        if self.stop_reason is not None:
-            tell_stopped(self.name, self.stop_reason)
-        self._view = (run.tree.root, move.state, run.facts())
-        if finish.status is StatusCode.INF_LOOP:
-            raise InfiniteLoopException(loop_message(finish.path, finish.loop))
-        if human_left and finish.result is not None:
-            return without_leaving(finish.result, run.tree.root, move.state, run.facts())
-        return finish.result
+        run = self._prepared(caller, max_cost, max_tokens, max_time, allow_restart)
+        with agents_in_use.hold(run.tree, run.cancellation):
+            self._begin(run, session_id)
+            self.stop_reason = None
+            run.log = local_log(self)
+            message = first_message(msg, self.agent, afresh=run.afresh, caller=caller is not None)
+            with running(self.name, session_id) as spot, Bound(left, False):
+                move = yield from run.drive(message, turns, said_before=msg is None)
+                human_left = left.get()
+                finish = move.action
+                assert isinstance(finish, Finish)
+                ended(spot, finish, run.purse.used)
+            self.stop_reason = run.stop_reason(finish, turns)
+            if self.stop_reason is not None:
+                tell_stopped(self.name, self.stop_reason)
+            self._view = (run.tree.root, move.state, run.facts())
+            if finish.status is StatusCode.INF_LOOP:
+                raise InfiniteLoopException(loop_message(finish.path, finish.loop))
+            if human_left and finish.result is not None:
+                return without_leaving(finish.result, run.tree.root, move.state, run.facts())
+            return finish.result
 
-    def _begun(
+    def _prepared(
         self,
         caller: Task[Any] | None = None,
         max_cost: Decimal | float = 0,
         max_tokens: int = 0,
         max_time: float = 0,
-        session_id: str = "",
         allow_restart: bool = True,
     ) -> LocalRun:
+        """Return a run that has changed nothing yet, as it may be refused."""
         tree = self.tree()
         if caller is not None:
             entries = {id(sub): afresh for sub, afresh in caller.sub_task_entries()}
@@ -236,11 +242,8 @@ class Task(TaskRules[R]):
         if not allow_restart:
             tree.root = replace(tree.root, restart=False, restart_as_subtask=False)
         # A run that another's handler begins ends with that one.
-        parent = caller.cancellation if caller is not None else current_cancellation()
+        parent = caller._kill_switch.cancellation if caller is not None else current_cancellation()
         cancellation = Cancellation(parent=parent, seconds=max_time if max_time > 0 else None)
-        sessions.add(session_id, cancellation)
-        for task in tree.tasks.values():
-            task.cancellation = cancellation
         return LocalRun(
             tree=tree,
             overrides=TaskOverrides(tree.tasks, Task) or None,
@@ -256,6 +259,12 @@ class Task(TaskRules[R]):
                 if getattr(task.log_message, "__func__", None) is not Task.log_message
             ),
         )
+
+    def _begin(self, run: LocalRun, session_id: str = "") -> None:
+        """Let the run be ended from outside, by each of its tasks and by its session."""
+        sessions.add(session_id, run.cancellation)
+        for task in run.tree.tasks.values():
+            task._kill_switch.cancellation = run.cancellation
 
     def _returned(self, result: ChatDocument | None, return_type: Any) -> Any:
         wanted = return_type if return_type is not None else self.default_return_type
@@ -275,7 +284,8 @@ class Task(TaskRules[R]):
 
         `msg` is what `run` takes. Histories continue as they are: see `reset_all_sub_tasks`.
         """
-        run = self._begun(allow_restart=False)
+        run = self._prepared(allow_restart=False)
+        self._begin(run)
         self._stepped = Stepping(run, first_message(msg, self.agent, afresh=False), said_before=msg is None)
         self._view = self._stepped.view
         return self.pending_message

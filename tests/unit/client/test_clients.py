@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -14,7 +15,13 @@ from tests.support.client_views import run_json
 
 from turnwise.api.events import DeltaView, EventView, UnknownNotice
 from turnwise.client import AsyncClient, Client
-from turnwise.errors import ConflictError, DatabaseUnavailableError, GatewayUnavailableError, TurnwiseError
+from turnwise.errors import (
+    ConflictError,
+    DatabaseUnavailableError,
+    GatewayUnavailableError,
+    QuotaExceededError,
+    TurnwiseError,
+)
 
 T = TypeVar("T")
 Handler = Callable[[httpx2.Request], httpx2.Response]
@@ -42,6 +49,7 @@ def awaited(handler: Handler, use: Use, retries: int) -> Any:
 def with_client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     monkeypatch.setattr("turnwise.client.exchange._FIRST_PAUSE", 0.0)
     monkeypatch.setattr("turnwise.client.exchange._LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr("turnwise.client.event_reading._FIRST_PAUSE", 0.0)
     drive: Callable[[Handler, Use, int], Any] = request.param
     return lambda handler, use, retries=0: drive(handler, use, retries)
 
@@ -194,6 +202,40 @@ def test_events_are_read_by_their_kind_over_several_connections(with_client: Cal
     assert [type(one) for one in events] == [EventView, DeltaView, UnknownNotice, EventView]
     assert (events[0].candidate, events[1].text, events[2].model_extra, events[3].seq) == (2, "he", {"x": 1}, 2)
     assert [request.headers.get("last-event-id") for request in gateway.requests] == ["0", None, "1", None]
+
+
+def test_events_go_on_behind_a_proxy_whose_gateways_restart_and_after_too_many_requests(
+    with_client: Callable[..., Any],
+) -> None:
+    stream = {"Content-Type": "text/event-stream"}
+    gateway = Gateway(
+        *(httpx2.Response(status, text="<html>") for status in (502, 503, 504)),
+        refused(429, "too_many_requests", **{"Retry-After": "1"}),
+        httpx2.Response(429, text="<html>"),
+        httpx2.Response(200, headers=stream, content=event(1, "run.completed").encode()),
+        found(finished_at="2026-11-23T00:20:16Z", last_event=1),
+    )
+    times: list[float] = []
+
+    def serve(request: httpx2.Request) -> httpx2.Response:
+        times.append(time.monotonic())
+        return gateway(request)
+
+    events = with_client(serve, lambda client: client.events("run_1"))
+
+    assert [one.seq for one in events] == [1]
+    assert times[4] - times[3] >= 1.0
+
+
+def test_events_are_given_up_at_once_where_retry_after_ends_behind_the_patience(
+    with_client: Callable[..., Any],
+) -> None:
+    gateway = Gateway(refused(429, "too_many_requests", **{"Retry-After": "3600"}))
+
+    with pytest.raises(QuotaExceededError, match="because") as caught:
+        with_client(gateway, lambda client: client.events("run_1", patience=60))
+
+    assert (caught.value.code, caught.value.retry_after) == ("too_many_requests", 3600.0)
 
 
 def test_a_deletion_returns_nothing_and_metrics_are_text(with_client: Callable[..., Any]) -> None:

@@ -14,14 +14,24 @@ def said(*texts: str) -> list[GivenMessage]:
     return [GivenMessage("assistant" if at % 2 else "user", text) for at, text in enumerate(texts)]
 
 
-def test_a_longer_conversation_knows_the_names_of_its_beginnings_latest_first() -> None:
+def test_a_longer_conversation_knows_its_beginnings_and_the_messages_behind_them_latest_first() -> None:
     whole = conversation_of(said("paint it", "Which colour?", "blue", "Light or dark?", "light"), "messages")
-    shorter = [
-        conversation_of(said(*texts), "messages") for texts in (("paint it", "Which colour?", "blue"), ("paint it",))
+    beginnings = [("paint it", "Which colour?", "blue"), ("paint it",)]
+    names = [conversation_of(said(*texts), "messages").name("painter", None) for texts in beginnings]
+
+    behind = whole.behind_beginnings("painter", None)
+
+    assert list(behind) == names
+    assert [[message.content for message in messages] for messages in behind.values()] == [
+        ["Light or dark?"],
+        ["Which colour?", "blue", "Light or dark?"],
     ]
 
-    assert whole.names_of_beginnings("painter", None) == tuple(one.name("painter", None) for one in shorter)
-    assert whole.asked_last == "Light or dark?"
+
+def test_a_message_that_answers_none_of_the_assistants_has_no_beginnings() -> None:
+    twice = [*said("paint it", "Which colour?", "blue"), GivenMessage("user", "are you there?")]
+
+    assert conversation_of(twice, "messages").behind_beginnings("painter", None) == {}
 
 
 @pytest.mark.parametrize(("model", "user"), [("clerk", None), ("painter", "ann")])

@@ -11,7 +11,7 @@ from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.openai_door.errors import DoorFault
 from turnwise_gateway.openai_door.event_stream import DONE, KEEPALIVE, event
 from turnwise_gateway.openai_door.followed_run import DoorAnswer, FollowedRun, TokenSum
-from turnwise_gateway.openai_door.run_of_request import answer_id
+from turnwise_gateway.openai_door.previous_response import answer_id
 
 
 class CachedTokens(BaseModel):

@@ -30,19 +30,20 @@ class GivenConversation:
         """A name of the conversation up to its last message: the same for the same messages to the same model."""
         return _name(model, user, [*self.history, GivenMessage("user", self.message)])
 
-    def names_of_beginnings(self, model: str, user: str | None) -> tuple[str, ...]:
-        """The names that the conversation had when earlier messages of the user were its last, latest first."""
+    def behind_beginnings(self, model: str, user: str | None) -> dict[str, tuple[GivenMessage, ...]]:
+        """The names that the conversation had when earlier messages of the user were its last, latest first.
+
+        Each with the messages behind it, up to the assistant's message that the last one answers. Empty if the last
+        one answers none.
+        """
+        if not self.history or self.history[-1].role != "assistant":
+            return {}
         ends = [
             end
             for end in range(len(self.history) - 1, 0, -1)
             if self.history[end - 1].role == "user" and self.history[end].role == "assistant"
         ]
-        return tuple(_name(model, user, self.history[:end]) for end in ends[:_MOST_BEGINNINGS])
-
-    @property
-    def asked_last(self) -> str:
-        """Return the assistant's message that the last one answers; empty if it answers none."""
-        return self.history[-1].content if self.history and self.history[-1].role == "assistant" else ""
+        return {_name(model, user, self.history[:end]): self.history[end:] for end in ends[:_MOST_BEGINNINGS]}
 
 
 def conversation_of(messages: Sequence[GivenMessage], field: str) -> GivenConversation:

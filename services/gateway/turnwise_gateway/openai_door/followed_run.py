@@ -13,14 +13,15 @@ from typing import NamedTuple
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
+from turnwise.base.waits import HumanWait
 from turnwise.errors import ConflictError, TurnwiseError
 from turnwise.record.runs.records import RunRecord
 from turnwise.record.states import RunStatus
 from turnwise.record.tenants.caller import RUNS_WRITE
 from turnwise_gateway.gateway import Gateway
 from turnwise_gateway.openai_door.errors import DoorFault, fault_of
+from turnwise_gateway.openai_door.exchange import first_question
 from turnwise_gateway.openai_door.shown_text import ShownText
-from turnwise_gateway.openai_door.waiting_run import question_of
 
 logger = logging.getLogger(__name__)
 
@@ -106,14 +107,14 @@ class FollowedRun:
         record = self.gateway.record
         run = record.run(self.run.id)
         usage = TokenSum.of(run).since(self.used_before)
+        # The id of the answer stands for the first question, also if that was answered from elsewhere meanwhile.
+        asks = run.ended or isinstance(run.waiting_for, HumanWait)
+        question = first_question(record, run.id, self.after) if asks else None
+        if question is not None and (question.answered or not run.ended):
+            return DoorAnswer(text=self.shown.without_signals(question.text), cut=False, usage=usage)
         if run.status == RunStatus.COMPLETED:
             return DoorAnswer(text=(run.result or {}).get("content", ""), cut=run.status_code in _CUT, usage=usage)
-        if run.ended:
-            return _failed(run)
-        question = question_of(record, run, self.after)
-        if question is None:
-            return None
-        return DoorAnswer(text=self.shown.without_signals(question), cut=False, usage=usage)
+        return _failed(run) if run.ended else None
 
     def _interrupted(self, *, ended: bool, late: bool) -> DoorFault | None:
         run_id = self.run.id

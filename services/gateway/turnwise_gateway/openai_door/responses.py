@@ -12,7 +12,7 @@ from turnwise_gateway.openai_door.completions import CachedTokens
 from turnwise_gateway.openai_door.errors import DoorFault
 from turnwise_gateway.openai_door.event_stream import KEEPALIVE, event
 from turnwise_gateway.openai_door.followed_run import DoorAnswer, FollowedRun, TokenSum
-from turnwise_gateway.openai_door.run_of_request import answer_id
+from turnwise_gateway.openai_door.previous_response import answer_id
 
 _PART = {"item_id": "", "output_index": 0, "content_index": 0}
 ResponseStatus = Literal["in_progress", "completed", "incomplete", "failed"]

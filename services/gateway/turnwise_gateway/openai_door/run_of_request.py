@@ -2,63 +2,41 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import replace
+from typing import NamedTuple
 
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from turnwise.base.ids import new_id
-from turnwise.errors import ConflictError, NotFoundError
-from turnwise.messages.given_history import GivenMessage, history_of, with_history
-from turnwise.record.roles.tenant import TenantRole
+from turnwise.errors import ConflictError
+from turnwise.messages.given_history import history_of, with_history
 from turnwise.record.runs.records import NewRun, RunRecord
-from turnwise.record.states import RunStatus
 from turnwise_gateway.gateway import Gateway
 from turnwise_gateway.http.idempotency import REPEATED, is_repeated
 from turnwise_gateway.http.request_metrics import ARRIVED
 from turnwise_gateway.openai_door.conversation import GivenConversation
+from turnwise_gateway.openai_door.exchange import questions
 from turnwise_gateway.openai_door.followed_run import FollowedRun, TokenSum
 from turnwise_gateway.openai_door.run_options import RunOptions
 from turnwise_gateway.openai_door.shown_text import ShownText
-from turnwise_gateway.openai_door.waiting_run import exchange, waiting_in_conversation, waiting_in_session
+from turnwise_gateway.openai_door.waiting_run import AnsweredRun, waiting_in_conversation, waiting_in_session
 from turnwise_gateway.routes.answers import take_answer
 from turnwise_gateway.routes.runs import new_run, submit_with_move, submit_without_move
 
-_ID = re.compile(r"(?:resp|chatcmpl)_([A-Za-z0-9_]{1,60})_\d{1,10}")
+_NOTHING = TokenSum(0, 0, 0)
 
 
-def answer_id(kind: str, followed: FollowedRun) -> str:
-    """The id of an answer: it names the run, and the event after which the run worked on it."""
-    return f"{kind}_{followed.run.id.removeprefix('run_')}_{followed.after}"
+class Begun(NamedTuple):
+    """A run that works on a request, the number of the last event before, and what it had used by then."""
+
+    run: RunRecord
+    after: int
+    used_before: TokenSum
 
 
-def run_named(record: TenantRole, answer: str) -> RunRecord:
-    """The run that gave the answer of that id; raises `NotFoundError`."""
-    found = _ID.fullmatch(answer)
-    try:
-        return record.run(f"run_{found[1]}" if found else "")
-    except NotFoundError as error:
-        raise NotFoundError(
-            f"there is no response {answer[:200]!r}; send the id of one that this server has given"
-        ) from error
-
-
-def conversation_after(record: TenantRole, run: RunRecord) -> tuple[GivenMessage, ...]:
-    """The conversation as a run that has ended leaves it: a run without a result leaves it as it was before."""
-    before = history_of(run.message)
-    if run.status != RunStatus.COMPLETED:
-        return before
-    said = [GivenMessage("user", run.message.get("content", ""))]
-    for event in exchange(record, run.id):
-        role = "assistant" if event.type == "human.asked" else "user"
-        said.append(GivenMessage(role, (event.document or {}).get("content", "")))
-    said.append(GivenMessage("assistant", (run.result or {}).get("content", "")))
-    return (*before, *(message for message in said if message.content.strip()))
-
-
-def waiting_for(gateway: Gateway, conversation: GivenConversation, options: RunOptions) -> RunRecord | None:
+def waiting_for(gateway: Gateway, conversation: GivenConversation, options: RunOptions) -> AnsweredRun | None:
     """The run that waits for the message; see `waiting_run`."""
     task = options.submission.task
     if options.session_id is not None:
@@ -72,45 +50,68 @@ async def opened(
     conversation: GivenConversation,
     options: RunOptions,
     *,
-    waiting: RunRecord | None,
+    answers: AnsweredRun | None,
     stream: bool,
     wait: float,
 ) -> FollowedRun:
-    """The run that works on the request from now on: the `waiting` one, which is answered, or a new one.
+    """The run that works on the request from now on: the one that it `answers`, or a new one.
 
     Raises what submitting and answering raise.
     """
-    repeated, after, before = request.scope.get(REPEATED), 0, TokenSum(0, 0, 0)
+    replayed = REPEATED in request.scope or (answers is not None and answers.replays)
     try:
-        if repeated is not None:
-            run = await run_in_threadpool(gateway.record.run, repeated)
-        elif waiting is not None:
-            run, after, before = waiting, waiting.last_seq, TokenSum.of(waiting)
-            await run_in_threadpool(_answer, gateway, waiting, conversation.message)
+        if replayed:
+            begun = await run_in_threadpool(_repeated, gateway, request, conversation, answers)
+        elif answers is not None:
+            begun = await run_in_threadpool(_answer, gateway, answers, conversation.message)
         else:
             run = await _submitted(gateway, request, conversation, options, stream=stream)
+            begun = Begun(run, 0, _NOTHING)
     except ConflictError:
         if not await is_repeated(request):
             raise
         # The same request, sent at the same time, was a moment faster.
-        repeated, after, before = request.scope[REPEATED], 0, TokenSum(0, 0, 0)
-        run = await run_in_threadpool(gateway.record.run, repeated)
+        replayed = True
+        begun = await run_in_threadpool(_repeated, gateway, request, conversation, answers)
     return FollowedRun(
         gateway=gateway,
         request=request,
-        run=run,
-        after=after,
-        used_before=before,
+        run=begun.run,
+        after=begun.after,
+        used_before=begun.used_before,
         cancels=options.cancels,
         wait=wait,
-        shown=_shown(gateway, run),
-        replayed=repeated is not None,
+        shown=_shown(gateway, begun.run),
+        replayed=replayed,
     )
 
 
-def _answer(gateway: Gateway, run: RunRecord, text: str) -> None:
-    take_answer(gateway, run.id, text, None)
+def _repeated(
+    gateway: Gateway, request: Request, conversation: GivenConversation, answers: AnsweredRun | None
+) -> Begun:
+    """The run of a request that was done before, as the request found it: it is shown the same response."""
+    run_id = request.scope.get(REPEATED)
+    if answers is not None and run_id in (None, answers.run.id):
+        return Begun(answers.run, answers.question.seq, _NOTHING)
+    assert isinstance(run_id, str)
+    run = gateway.record.run(run_id)
+    told = [one.seq for one in questions(gateway.record, run_id) if one.was_answered_with(conversation.message)]
+    return Begun(run, told[-1] if told and not _began(run, conversation) else 0, _NOTHING)
+
+
+def _began(run: RunRecord, conversation: GivenConversation) -> bool:
+    """Return whether the run began with the conversation's message; a session may have added to what was before it."""
+    history = history_of(run.message)
+    before = history[max(0, len(history) - len(conversation.history)) :]
+    return before == conversation.history and run.message.get("content") == conversation.message
+
+
+def _answer(gateway: Gateway, answers: AnsweredRun, text: str) -> Begun:
+    run, question = answers.run, answers.question
+    # The question is named: the run may have asked another one meanwhile.
+    take_answer(gateway, run.id, text, question.ask_id)
     gateway.dispatcher.wake(run)
+    return Begun(run, question.seq, TokenSum.of(run))
 
 
 async def _submitted(

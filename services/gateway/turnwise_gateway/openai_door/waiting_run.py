@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
 from turnwise.base.waits import HumanWait
 from turnwise.errors import ConflictError
+from turnwise.messages.given_history import GivenMessage, conversation_name
 from turnwise.messages.signals import DONE
 from turnwise.record.roles.tenant import TenantRole
-from turnwise.record.runs.records import EventRecord, RunFilter, RunRecord
+from turnwise.record.runs.records import RunFilter, RunRecord
 from turnwise.record.states import RunStatus
 from turnwise_gateway.openai_door.conversation import GivenConversation
+from turnwise_gateway.openai_door.exchange import AskedQuestion, questions
 
-_PAGE = 500
-_EXCHANGE = ("human.asked", "human.answered")
-# Runs of the same conversation that wait at the same time; the newest are looked at.
-_MOST = 10
-# Where a task asks without a text of its own.
-_NO_TEXT = "The task waits for an answer."
+# Runs that are read at once.
+_PAGE = 50
 
 
-def waiting_in_session(record: TenantRole, session_id: str, task: str) -> RunRecord | None:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnsweredRun:
+    """A run and the question that a message answers; with `replays` the same message has answered it before."""
+
+    run: RunRecord
+    question: AskedQuestion
+    replays: bool = False
+
+
+def waiting_in_session(record: TenantRole, session_id: str, task: str) -> AnsweredRun | None:
     """The run of the session that waits for its user, None if there is none.
 
     Raises `ConflictError` if it is of another task: no run could begin before it is answered.
     """
-    found, _ = record.runs(RunFilter(session_id=session_id, status=RunStatus.WAITING), None, _MOST)
-    asking = [run for run in found if isinstance(run.waiting_for, HumanWait)]
+    asking = list(_asking(record, RunFilter(session_id=session_id, status=RunStatus.WAITING)))
     own = next((run for run in asking if run.task == task), None)
     if own is None and asking:
         raise ConflictError(
@@ -32,44 +42,72 @@ def waiting_in_session(record: TenantRole, session_id: str, task: str) -> RunRec
             f"to the model {asking[0].task!r}, or cancel the run",
             code="session_waits",
         )
-    return own
+    asked = [] if own is None else list(questions(record, own.id))
+    return AnsweredRun(run=own, question=asked[-1]) if own is not None and asked else None
 
 
 def waiting_in_conversation(
     record: TenantRole, conversation: GivenConversation, task: str, user: str | None
-) -> RunRecord | None:
-    """The run that began with the first messages of the conversation, and whose question the last one answers."""
-    names = conversation.names_of_beginnings(task, user)
-    if not names:
+) -> AnsweredRun | None:
+    """The run that has held the conversation from its first message on, and whose question the last one answers.
+
+    The texts alone tell conversations apart. Of runs that fit, the one whose questions make up most of the assistant's
+    messages is taken, and of equal ones the one that has waited longest.
+    """
+    behind = conversation.behind_beginnings(task, user)
+    if not behind:
         return None
-    filters = RunFilter(status=RunStatus.WAITING, task=task, conversations=names)
-    found, _ = record.runs(filters, None, _MOST)
-    return next((run for run in found if _asked(record, run, conversation.asked_last)), None)
+    filters = RunFilter(status=RunStatus.WAITING, task=task, conversations=tuple(behind))
+    best: tuple[tuple[int, float, str], AnsweredRun] | None = None
+    for run in _asking(record, filters):
+        said = behind[conversation_name(run.message)]
+        asked = _open_question(record, run, said)
+        if asked is None:
+            continue
+        question, length = asked
+        rank = (-length, question.at, run.id)
+        if best is None or rank < best[0]:
+            best = rank, AnsweredRun(run=run, question=question)
+    return None if best is None else best[1]
 
 
-def question_of(record: TenantRole, run: RunRecord, after: int = 0) -> str | None:
-    """The text of the question that the run waits for, of those asked after event `after`; None if it is answered."""
-    if run.status != RunStatus.WAITING or not isinstance(run.waiting_for, HumanWait):
+def _asking(record: TenantRole, filters: RunFilter) -> Iterator[RunRecord]:
+    """The runs that wait for their user, newest first."""
+    cursor: str | None = None
+    while True:
+        found, cursor = record.runs(filters, cursor, _PAGE)
+        yield from (run for run in found if isinstance(run.waiting_for, HumanWait))
+        if cursor is None:
+            return
+
+
+def _open_question(
+    record: TenantRole, run: RunRecord, said: Sequence[GivenMessage]
+) -> tuple[AskedQuestion, int] | None:
+    """The run's open question and the length of all its questions; None unless `said` is what was asked and answered.
+
+    `said` begins and ends with a message of the assistant.
+    """
+    most = len(said) // 2 + 1
+    # A question that was passed on is asked again, or is settled without the user.
+    told = (question for question in questions(record, run.id) if question.answer is not None or not question.answered)
+    asked = list(islice(told, most + 1))
+    if len(said) != 2 * most - 1 or len(asked) != most or asked[-1].answered:
         return None
-    told = exchange(record, run.id, after)
-    if not told or told[-1].type != "human.asked":
-        return None
-    return (told[-1].document or {}).get("content") or _NO_TEXT
+    fits = all(
+        message.role == "assistant" and _shows(message.content, question.text)
+        for message, question in zip(said[::2], asked, strict=True)
+    ) and all(
+        message.role == "user" and question.was_answered_with(message.content)
+        for message, question in zip(said[1::2], asked, strict=False)
+    )
+    return (asked[-1], sum(len(_plain(question.text)) for question in asked)) if fits else None
 
 
-def exchange(record: TenantRole, run_id: str, after: int = 0) -> list[EventRecord]:
-    """The questions to the user of a run, and the answers."""
-    told: list[EventRecord] = []
-    while page := record.events(run_id, after, _PAGE, types=_EXCHANGE):
-        told += page
-        after = page[-1].seq
-    return told
-
-
-def _asked(record: TenantRole, run: RunRecord, said: str) -> bool:
-    """Return whether the run's question ends what its user was shown last; a stream shows more before it."""
-    question = question_of(record, run)
-    return question is not None and _plain(said).endswith(_plain(question))
+def _shows(said: str, question: str) -> bool:
+    """Return whether what the user was shown ends with the question; a stream shows more before it."""
+    whole, end = _plain(said), _plain(question)
+    return whole == end or whole.endswith(f" {end}")
 
 
 def _plain(text: str) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, BackgroundTasks, Path, Query, Request
 from fastapi.responses import StreamingResponse
+from starlette.concurrency import run_in_threadpool
 
 from turnwise.api.batch_item import BatchItemBody
 from turnwise.api.batches import BatchResultView, BatchView
@@ -17,8 +18,10 @@ from turnwise.api.pages import Page
 from turnwise.base.ids import new_id
 from turnwise.errors import DatabaseUnavailableError, InvalidRequestError, InvalidWebhookError, UnknownTaskError
 from turnwise.record.batches.batch_record import BatchRecord, NewBatch, NewItem
-from turnwise.record.runs.records import NewRun
+from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.runs.wait_facts import LIMIT_CODES
+from turnwise.record.tenants.caller import Caller
+from turnwise.record.webhooks.new_webhook import NewWebhook
 from turnwise.serving.batch_feeder import BatchFeeder
 from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.batch_bodies import BatchPart, OpenedBatch, SubmittedBatch
@@ -40,27 +43,52 @@ _CHANGED = problems(400, 404, 409, 413, 415, 422, 503)
 
 
 @router.post("", status_code=202, dependencies=[WRITES], responses=problems(400, 409, 413, 415, 422, 503))
-def submit_batch(
+async def submit_batch(
     body: SubmittedBatch, gateway: Here, caller: Who, request: Request, afterwards: BackgroundTasks
 ) -> BatchView:
     """Accept many runs in one transaction: all of them are kept once this answers 202, else none.
 
     With an `Idempotency-Key`, a repeated request makes no further runs.
     """
-    accepted = gateway.record.submit_all([_new(gateway, no, one, caller.name) for no, one in enumerate(body.runs)])
-    for run in accepted:
-        gateway.observers.run_accepted(run, time.monotonic() - request.scope[ARRIVED])
+    webhooks = [await _webhook(gateway, no, one, caller) for no, one in enumerate(body.runs)]
+    accepted = await run_in_threadpool(_accept, gateway, body, webhooks, request.scope[ARRIVED])
     # The client need not wait until coordinators are told of each.
     afterwards.add_task(gateway.dispatcher.wake_all, accepted)
-    return batch_view(gateway.record.batches.batch_progress(accepted[0].batch_id or ""), accepted)
+    progress = await run_in_threadpool(gateway.record.batches.batch_progress, accepted[0].batch_id or "")
+    return batch_view(progress, accepted)
 
 
-def _new(gateway: Gateway, no: int, body: Submission, caller: str) -> NewRun:
-    try:
-        webhook = None if body.webhook is None else new_webhook(gateway, body.webhook, caller)
-        if body.webhook is not None and body.webhook.secret is None:
+async def _webhook(gateway: Gateway, no: int, body: Submission, caller: Caller) -> NewWebhook | None:
+    if body.webhook is None:
+        return None
+    with _of_run(no):
+        webhook = await new_webhook(gateway, body.webhook, caller)
+        if body.webhook.secret is None:
             raise InvalidWebhookError("the webhook has no secret; give one, as the answer to a batch shows none")
+        return webhook
+
+
+def _accept(
+    gateway: Gateway, body: SubmittedBatch, webhooks: list[NewWebhook | None], arrived: float
+) -> list[RunRecord]:
+    accepted = gateway.record.submit_all(
+        [_new(gateway, no, *one) for no, one in enumerate(zip(body.runs, webhooks, strict=True))]
+    )
+    for run in accepted:
+        gateway.observers.run_accepted(run, time.monotonic() - arrived)
+    return accepted
+
+
+def _new(gateway: Gateway, no: int, body: Submission, webhook: NewWebhook | None) -> NewRun:
+    with _of_run(no):
         return replace(new_run(gateway, body, new_id("run")), webhook=webhook)
+
+
+@contextmanager
+def _of_run(no: int) -> Iterator[None]:
+    """Say in a refusal which run of the batch is refused."""
+    try:
+        yield
     except (InvalidRequestError, UnknownTaskError) as error:
         raise type(error)(f"body.runs.{no}: {error}; no run of the batch was accepted") from error
 

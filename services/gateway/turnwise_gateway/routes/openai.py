@@ -14,8 +14,6 @@ from starlette.responses import Response
 
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, InvalidRequestError, UnknownTaskError
-from turnwise.record.roles.tenant import TenantRole
-from turnwise.record.runs.records import RunFilter, RunRecord
 from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.idempotency import REPEATED, REPLAYED, is_repeated
@@ -25,11 +23,12 @@ from turnwise_gateway.openai_door.conversation import GivenConversation
 from turnwise_gateway.openai_door.errors import DoorFault, documented
 from turnwise_gateway.openai_door.event_stream import DoorStream
 from turnwise_gateway.openai_door.followed_run import DoorAnswer, FollowedRun
+from turnwise_gateway.openai_door.previous_response import PreviousResponse
 from turnwise_gateway.openai_door.response_parameters import ResponseParameters
 from turnwise_gateway.openai_door.responses import DoorResponse, ResponseWriter
-from turnwise_gateway.openai_door.run_of_request import conversation_after, opened, run_named, waiting_for
+from turnwise_gateway.openai_door.run_of_request import opened, waiting_for
 from turnwise_gateway.openai_door.run_options import RunOptions, options_of
-from turnwise_gateway.openai_door.waiting_run import question_of
+from turnwise_gateway.openai_door.waiting_run import AnsweredRun
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -78,9 +77,9 @@ async def create_chat_completion(body: ChatParameters, gateway: Here, request: R
     """Have a task answer a conversation; with `stream`, as server-sent events while it does."""
     conversation = body.conversation()
     options = options_of(body, conversation.message, request)
-    waiting = await _looked_up(_waiting, gateway, request, conversation, options)
+    answers = await _looked_up(_waiting, gateway, request, conversation, options)
     stream = bool(body.stream)
-    followed = await opened(gateway, request, conversation, options, waiting=waiting, stream=stream, wait=wait)
+    followed = await opened(gateway, request, conversation, options, answers=answers, stream=stream, wait=wait)
     if stream:
         usage = body.stream_options is not None and bool(body.stream_options.include_usage)
         return DoorStream(chunks(followed, include_usage=usage), _headers(followed))
@@ -96,14 +95,14 @@ async def create_response(body: ResponseParameters, gateway: Here, request: Requ
     conversation = body.conversation_given()
     options = options_of(body, conversation.message, request)
     if body.previous_response_id is None:
-        waiting = await _looked_up(_waiting, gateway, request, conversation, options)
+        answers = await _looked_up(_waiting, gateway, request, conversation, options)
         options = options.in_session(options.session_id or new_id("session"))
     else:
         given = (gateway, request, body.previous_response_id, conversation, options)
         continued = await _looked_up(_continued, *given)
-        waiting, conversation, options = continued
+        answers, conversation, options = continued
     stream = bool(body.stream)
-    followed = await opened(gateway, request, conversation, options, waiting=waiting, stream=stream, wait=wait)
+    followed = await opened(gateway, request, conversation, options, answers=answers, stream=stream, wait=wait)
     writer = ResponseWriter(followed, body.previous_response_id, body.metadata)
     if stream:
         return DoorStream(writer.events(), _headers(followed))
@@ -135,38 +134,30 @@ def _require_task(gateway: Gateway, name: str) -> None:
 
 def _waiting(
     gateway: Gateway, request: Request, conversation: GivenConversation, options: RunOptions
-) -> RunRecord | None:
+) -> AnsweredRun | None:
     return None if REPEATED in request.scope else waiting_for(gateway, conversation, options)
 
 
 def _continued(
     gateway: Gateway, request: Request, previous: str, conversation: GivenConversation, options: RunOptions
-) -> tuple[RunRecord | None, GivenConversation, RunOptions]:
-    """The run that waits for the message, or the conversation and session that a new one continues."""
-    if REPEATED in request.scope:
-        return None, conversation, options
+) -> tuple[AnsweredRun | None, GivenConversation, RunOptions]:
+    """The question that the message answers, or the conversation and session that a new run continues."""
     record, task = gateway.record, options.submission.task
-    run = run_named(record, previous)
+    response = PreviousResponse.named(record, previous)
+    run = response.run
+    if REPEATED in request.scope:
+        same = response.question if request.scope[REPEATED] == run.id else None
+        return None if same is None else AnsweredRun(run=run, question=same), conversation, options
     if run.task != task or options.session_id not in (None, run.session_id):
         raise InvalidRequestError(
             f"the response {previous} is of model {run.task!r} and session {run.session_id!r}; send these"
         )
-    if question_of(record, run) is not None:
-        return run, conversation, options
-    if not run.ended:
-        raise ConflictError(
-            f"the run {run.id} of the response {previous} has not ended; wait for it, or cancel it",
-            code="response_in_progress",
-        )
-    said = (*conversation_after(record, run), *conversation.history)
-    session_id = run.session_id if run.session_id and _is_newest(record, run) else new_id("session")
+    answers = response.answered_run(record, conversation.message)
+    if answers is not None:
+        return answers, conversation, options
+    said = (*response.conversation(record), *conversation.history)
+    session_id = run.session_id if run.session_id and response.is_newest(record) else new_id("session")
     return None, replace(conversation, history=said), options.in_session(session_id)
-
-
-def _is_newest(record: TenantRole, run: RunRecord) -> bool:
-    """Return whether no later run of the session was accepted: else the response is continued apart from it."""
-    [newest], _ = record.runs(RunFilter(session_id=run.session_id), None, 1)
-    return newest.id == run.id
 
 
 async def _whole(followed: FollowedRun, written: Callable[[DoorAnswer], dict[str, Any]]) -> Response:

@@ -82,12 +82,13 @@ async def submit(
     if watch:
         await gateway.watch.expect(run_id)
     accept = submit_without_move if watch else submit_with_move
-    if body.webhook is None:
-        webhook = None
-    else:
-        webhook = await run_in_threadpool(new_webhook, gateway, body.webhook, caller.name)
-    new = replace(new_run(gateway, body, run_id, idempotency_key), webhook=webhook)
-    run = await run_in_threadpool(accept, gateway, new)
+    new, known = new_run(gateway, body, run_id, idempotency_key), None
+    if body.webhook is not None:
+        # The run may have been accepted already, while its host is no longer found.
+        known = None if idempotency_key is None else await run_in_threadpool(gateway.record.submitted, new)
+        if known is None:
+            new = replace(new, webhook=await new_webhook(gateway, body.webhook, caller))
+    run = await run_in_threadpool(accept, gateway, new) if known is None else known
     gateway.observers.run_accepted(run, time.monotonic() - request.scope[ARRIVED])
     if wait:
         await _wait(gateway, request, run, wait)
@@ -95,7 +96,7 @@ async def submit(
     # Of a run that was just accepted no more is known than it says itself, so nothing is read.
     begun = wait or run.started_at is not None
     view = run_view(await run_in_threadpool(gateway.situation, run.id) if begun else fresh(run))
-    return view.model_copy(update={"webhook": told(webhook)}) if run.id == run_id else view
+    return view.model_copy(update={"webhook": told(new.webhook)}) if run.id == run_id else view
 
 
 def submit_with_move(gateway: Gateway, new: NewRun) -> RunRecord:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
+from starlette.concurrency import run_in_threadpool
 
 from turnwise.api.pages import Page
 from turnwise.api.webhooks import DeliveryStatus, DeliveryView, NewWebhookView, ReplayView, WebhookView
@@ -17,7 +18,7 @@ from turnwise_gateway.gateway import Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.routes.runs import ExistingRun
 from turnwise_gateway.webhook_views import delivery_view, webhook_view, webhook_with_secret
-from turnwise_gateway.webhooks import new_webhook
+from turnwise_gateway.webhooks import new_webhook, origin_of
 
 router = APIRouter(tags=["webhooks"])
 
@@ -29,13 +30,13 @@ _ASKED = problems(404, 409, 422, 503)
 
 
 @router.post("/v1/webhooks", status_code=201, dependencies=[WRITES], responses=problems(400, 409, 413, 415, 422, 503))
-def create_webhook(body: WebhookRequest, gateway: Here, caller: Who) -> NewWebhookView:
+async def create_webhook(body: WebhookRequest, gateway: Here, caller: Who) -> NewWebhookView:
     """Have events of all runs of the tenant sent to a URL, those that happen from now on.
 
     422 `webhook_forbidden` for a host with an address that is not public, `invalid_webhook` for any other fault.
     """
-    new = new_webhook(gateway, body, caller.name)
-    return webhook_with_secret(gateway.record.webhooks.create_webhook(new), new.secret)
+    new = await new_webhook(gateway, body, caller)
+    return webhook_with_secret(await run_in_threadpool(gateway.record.webhooks.create_webhook, new), new.secret)
 
 
 @router.get("/v1/webhooks", dependencies=[READS], responses=problems(422, 503))
@@ -55,11 +56,12 @@ def show_webhook(webhook_id: str, gateway: Here) -> WebhookView:
 
 
 @router.patch("/v1/webhooks/{webhook_id}", dependencies=[WRITES], responses=_CHANGED)
-def change_webhook(webhook_id: str, body: WebhookChange, gateway: Here) -> WebhookView:
+async def change_webhook(webhook_id: str, body: WebhookChange, gateway: Here, caller: Who) -> WebhookView:
     """Change URL, events or description, or disable and enable. What waits for one that is disabled is parked."""
-    changed = gateway.record.webhooks.change_webhook(
+    changed = await run_in_threadpool(
+        gateway.record.webhooks.change_webhook,
         webhook_id,
-        url=None if body.url is None else (body.url, gateway.webhook_rules.check(body.url)),
+        url=None if body.url is None else (body.url, await origin_of(gateway, body.url, caller)),
         events=None if body.events is None else known_types(body.events),
         description=body.description,
         active=body.active,

@@ -64,6 +64,14 @@ class Submissions(TenantPart):
         self._core.after_commit(transaction.run, [accepted(), *transaction.news])
         return run, True
 
+    def submitted(self, new: NewRun) -> RunRecord | None:
+        """Return the run that the idempotency key of `new` has made, None if it has made none.
+
+        Raises `ConflictError` (`idempotency_mismatch`) if the key was used for another request.
+        """
+        with self._database.read() as connection:
+            return self._known(connection, self._tenant, new.idempotency_key, new.body_hash)
+
     def submit_all(self, new: Sequence[NewRun]) -> list[RunRecord]:
         """Keep many runs and their first events, all or none; the runs, in this order. They are a batch of their own.
 
