@@ -183,7 +183,7 @@ def test_another_answer_to_a_question_that_was_answered_is_refused(desk: Served)
 
     error = refused.json()["error"]
     assert (refused.status_code, error["code"], refused.headers["x-should-retry"]) == (409, "already_answered", "false")
-    assert "has already got another answer" in error["message"]
+    assert "has another answer already" in error["message"]
     assert answers_of(desk, run) == ["yes"]
 
 
