@@ -214,7 +214,7 @@ def result_of(wanted: Any, says: str = '{"request": "ask"}') -> Any:
 @pytest.mark.parametrize(
     ("wanted", "says", "expected"),
     [
-        (str, "DONE", ""),
+        (str, "DONE", None),
         (str, "DONE fine", "fine"),
         (int, "DONE 42", 42),
         (int, "DONE many", None),
