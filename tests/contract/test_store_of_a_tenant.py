@@ -152,7 +152,6 @@ CASES: dict[str, Case] = {
     "delete_session": lambda store, me, its: store.tenant(me).delete_session(its.session),
     "document": lambda store, me, its: store.tenant(me).document(its.asking, "doc-2"),
     "events": lambda store, me, its: store.tenant(me).events(its.asking),
-    "events_before": lambda store, me, its: store.tenant(me).events_before(its.asking, 100),
     "events_of": lambda store, me, its: store.tenant(me).events_of(its.asking, ["turn.asked"]),
     "feed_batch": lambda store, me, its: store.tenant(me).batches.feed_batch(its.batch),
     "for_part": lambda store, me, its: _once(store, me).for_part("x").check_not_done(),

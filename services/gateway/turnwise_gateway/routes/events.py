@@ -114,7 +114,7 @@ def show_events(
     if after is not None:
         found = gateway.record.events(run.id, after, limit)
     else:
-        found = gateway.record.events_before(run.id, run.last_seq + 1 if before is None else before, limit)
+        found = gateway.record.events(run.id, limit=limit, before=run.last_seq + 1 if before is None else before)
     last = max([run.last_seq, *(event.seq for event in found[-1:])])
     return EventPage(run=run.id, items=[event_view(event) for event in found], last_event=last)
 

@@ -107,12 +107,20 @@ class RunContents(RecordPart):
     """Reads what hangs on a run."""
 
     def events(
-        self, run_id: str, after: int = 0, limit: int = 500, *, types: Collection[str] | None = None
+        self,
+        run_id: str,
+        after: int = 0,
+        limit: int = 500,
+        *,
+        before: int | None = None,
+        types: Collection[str] | None = None,
     ) -> list[EventRecord]:
         """A run's events with numbers above `after`, in order, each with the document that it names.
 
-        With `types`, those of these types only.
+        With `before`, the last `limit` events with numbers below it; else with `types`, those of these types only.
         """
+        if before is not None:
+            return self._events_before(run_id, before, limit)
         given: dict[str, object] = {"run_id": run_id, "after": after, "most": limit}
         statement = _EVENTS
         if types is not None:
@@ -121,8 +129,7 @@ class RunContents(RecordPart):
             rows = connection.execute(self._own(statement, events.c.run_id), given).all()
         return [EventRecord(**dict(zip(_EVENT_NAMES, row, strict=True))) for row in rows]
 
-    def events_before(self, run_id: str, before: int, limit: int = 500) -> list[EventRecord]:
-        """The last `limit` events of a run with numbers below `before`, in order, each with its document."""
+    def _events_before(self, run_id: str, before: int, limit: int) -> list[EventRecord]:
         given = {"run_id": run_id, "before": before, "most": limit}
         with self._database.read() as connection:
             rows = connection.execute(self._own(_EVENTS_BEFORE, events.c.run_id), given).all()
