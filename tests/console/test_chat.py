@@ -116,7 +116,31 @@ def test_a_question_to_the_human_is_answered_in_place_also_after_the_page_was_le
     page.keyboard.press("Enter")
     over(page, 2)
     assert answers(page)[-1] == "asker\nIt is red now."
+    assert client.inbox() == []
     assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_an_answer_that_comes_too_late_is_no_message_until_it_is_sent_again(opened: Opening, talk: Shop) -> None:
+    page = opened(f"{talk.url}/#/chat/asker")
+    client = talk.client
+    say(page, "Paint the gate.")
+    field = page.get_by_label("Your answer to asker")
+    expect(field).to_be_visible()
+    field.fill("blue")
+    [question] = client.inbox()
+    client.answer(question.run, "red")
+    over(page, 1)
+    # The page knows already that the question is answered. A person who was about to press Enter does not.
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Not sent: the question is answered.")).to_be_visible()
+    expect(page.get_by_label("Your message")).to_have_value("blue")
+    expect(page.locator(".bubble.you")).to_have_text(["Paint the gate.", "red"])
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Your answer to asker")).to_have_value("")
+    expect(page.locator(".bubble.you")).to_have_text(["Paint the gate.", "red", "blue"])
+    page.get_by_role("button", name="Stop").click()
+    over(page, 2)
+    assert client.inbox() == []
 
 
 def test_a_run_is_stopped_and_a_failed_one_retried_or_said_again(opened: Opening, talk: Shop) -> None:
@@ -128,7 +152,7 @@ def test_a_run_is_stopped_and_a_failed_one_retried_or_said_again(opened: Opening
     expect(page.get_by_text("It was stopped")).to_be_visible()
     expect(page.locator(".bubble.said")).to_have_count(0)
     expect(page.get_by_role("button", name="Send")).to_be_visible()
-    [stopped] = client.runs(status="cancelled").items
+    [stopped] = client.runs(status="cancelled", task="clerk").items
     assert stopped.message["content"] == "count to 1000"
 
     fault = ScriptedFault(status=400, message="this model is closed")

@@ -50,11 +50,17 @@ export function Conversation({ task, session, onBegun }) {
   const [focused, setFocused] = useState(0);
   const frame = useRef(null);
   const last = useRef({});
+  const writtenFor = useRef(null); // the question that was open when the text was last changed, or null
   const toEnd = useFollow(frame);
 
   const current = runs.at(-1) ?? null;
   const open = runs.find((run) => !isEnded(run)) ?? null;
   const question = open?.waiting_for?.kind === "human" ? open.waiting_for : null;
+  const asked = question?.question ?? null;
+  const write = (value) => {
+    setText(value);
+    writtenFor.current = asked;
+  };
 
   const attempt = async (action) => {
     setBusy(true);
@@ -98,6 +104,12 @@ export function Conversation({ task, session, onBegun }) {
       last.current = {};
     });
   const send = (said) => {
+    // An answer does not become a message, nor a message an answer, because a question came or went while it was written.
+    if (writtenFor.current !== asked) {
+      writtenFor.current = asked;
+      toast(asked === null ? "Not sent: the question is answered. Send it again as a new message." : "Not sent: there is a new question. Send it again as its answer.", "warning");
+      return undefined;
+    }
     toEnd();
     return question ? answer(said) : begin(said);
   };
@@ -118,7 +130,7 @@ export function Conversation({ task, session, onBegun }) {
     }
   };
   const again = (run) => () => {
-    setText(run.message.content ?? "");
+    write(run.message.content ?? "");
     setFocused((number) => number + 1);
   };
   useKeys(
@@ -143,7 +155,7 @@ export function Conversation({ task, session, onBegun }) {
         ${runs.map((run) => html`<${Exchange} key=${run.id} run=${run} onChange=${put} onAgain=${again(run)} onRetry=${retry(run)} />`)}
       </ol>
     </div>
-    <${Composer} text=${text} onText=${setText} onSend=${send} onStop=${stop} asker=${question ? question.task.split("/").at(-1) : null} running=${open !== null} busy=${busy}
+    <${Composer} text=${text} onText=${write} onSend=${send} onStop=${stop} asker=${question ? question.task.split("/").at(-1) : null} running=${open !== null} busy=${busy}
       problem=${problem} onRetry=${text.trim() ? () => send(text) : undefined} focused=${focused} />
   </section>`;
 }
