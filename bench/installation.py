@@ -22,8 +22,8 @@ from turnwise.messages.wire import encode_document
 from turnwise.processes.bootstrap import Parts, open_parts
 from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
-from turnwise.record.runs.records import NewRun
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import NewRun
 from turnwise.tasks.entry import document_of
 
 _SCRIPT = Path(__file__).parent / "slow_loop.py"

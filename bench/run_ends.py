@@ -14,7 +14,7 @@ from typing import Any, LiteralString, Protocol
 import psycopg
 from psycopg import sql
 
-from turnwise.record.runs.records import RunRecord
+from turnwise.record.values.records import RunRecord
 from turnwise.serving.observer import Observer
 
 _CHANNEL = "bench_run_ended"

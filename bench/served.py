@@ -17,9 +17,9 @@ from turnwise.bus.base import Bus
 from turnwise.messages.wire import encode_document
 from turnwise.record.database import driver
 from turnwise.record.database.schema import runs as runs_table
-from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import NewRun, RunRecord
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.first_moves import FirstMoves
 from turnwise.serving.moves.move import Mover

@@ -14,11 +14,11 @@ from tests.support.schedule_parts import terms
 from tests.support.store_parts import asked_run, new_worker
 from tests.support.webhook_parts import new_webhook
 
-from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import Usage
 from turnwise.record.tenants.caller import SCOPES, Scope
 from turnwise.record.tenants.keys import NewKey
 from turnwise.record.tenants.tenant import TenantLimits
+from turnwise.record.values.outcomes import Reply
+from turnwise.record.values.records import Usage
 
 _DAY = 86_400.0
 _KEYS: tuple[tuple[str, str, tuple[Scope, ...], float | None], ...] = (

@@ -9,9 +9,9 @@ from tests.support.gateway_parts import Served
 from tests.support.kept_values import happen
 from tests.support.store_parts import new_ask, new_worker
 
-from turnwise.record.runs.outcomes import Parking, Receipt
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.outcomes import Parking, Receipt
 
 HOSTILE = """</textarea></script><script>window.taken = "script"</script>
 <img src="http://evil.test/x.png" onerror="window.taken = 'image'"> <svg onload="window.taken = 'svg'"/>

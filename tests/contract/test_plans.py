@@ -13,9 +13,9 @@ from turnwise.record.asks.best_ask import _BY_PLACE, lease_best
 from turnwise.record.batches.batch_progress import _PROGRESS
 from turnwise.record.database.database import Database
 from turnwise.record.database.driver import prepared_for
-from turnwise.record.runs.transaction_statements import ASK_AND_REPLY
-from turnwise.record.runs.writes import _CLOSE
 from turnwise.record.states import AskStatus
+from turnwise.record.transaction.statements import ASK_AND_REPLY
+from turnwise.record.transaction.writes import _CLOSE
 
 _BY_KEY = "Index Scan using asks_pkey on asks"
 

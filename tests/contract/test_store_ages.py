@@ -14,11 +14,11 @@ from tests.support.store_parts import asked_run, new_queue, new_run, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.base.waits import HumanWait, PauseWait
-from turnwise.record.runs.outcomes import Parking
 from turnwise.record.states import AskStatus, RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.record.upkeep import ages, gauges
+from turnwise.record.values.outcomes import Parking
 
 
 def test_the_oldest_unfinished_run_of_a_task_has_an_age_until_it_ends(store: Store) -> None:

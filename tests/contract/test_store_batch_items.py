@@ -15,10 +15,10 @@ from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError, R
 from turnwise.record.batches.batch_record import BatchRecord, BatchStatus, ItemStatus, NewBatch, NewItem
 from turnwise.record.database.batch_tables import batch_sums, batches, replaced_batch_runs
 from turnwise.record.roles.tenant import TenantRole
-from turnwise.record.runs.idempotency import Once
-from turnwise.record.runs.records import RunFilter, RunRecord, Usage
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.transaction.idempotency import Once
+from turnwise.record.values.records import RunFilter, RunRecord, Usage
 
 USAGE = Usage(model="gpt-x", prompt_tokens=7, completion_tokens=2, calls=1, cost=Decimal("0.25"))
 

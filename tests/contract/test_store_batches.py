@@ -8,12 +8,12 @@ from tests.support.store_parts import new_run
 
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, DatabaseUnavailableError, QuotaExceededError, RepeatedRequestError
-from turnwise.record.runs.idempotency import Once
-from turnwise.record.runs.records import NewRun, RunFilter
 from turnwise.record.runs.submission import ids_of_batch
 from turnwise.record.store import Store
 from turnwise.record.tenants.caller import Deed
 from turnwise.record.tenants.reach import OneTenant
+from turnwise.record.transaction.idempotency import Once
+from turnwise.record.values.records import NewRun, RunFilter
 
 
 def a_tenant() -> str:

@@ -15,13 +15,13 @@ from turnwise.base.clock import SystemClock
 from turnwise.base.waits import RetryWait
 from turnwise.record.database.database import Database
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs.kept_errors import CodedError
-from turnwise.record.runs.outcomes import Deferral, FailedCall, Parking, Reply
-from turnwise.record.runs.records import Claim, NewDocument, NewHistory, Usage
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.kept_errors import CodedError
+from turnwise.record.values.outcomes import Deferral, FailedCall, Parking, Reply
+from turnwise.record.values.records import Claim, NewDocument, NewHistory, Usage
 
 
 def _claimed(store: Store, queue: str, worker: str) -> Claim:

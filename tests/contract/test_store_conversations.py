@@ -12,12 +12,12 @@ from tests.support.store_parts import begun_run, new_run, remembered
 
 from turnwise.base.ids import new_id
 from turnwise.record.database.schema import agent_states, histories
-from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import AgentRecord, Json, NewHistory, RunRecord
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.outcomes import Reply
+from turnwise.record.values.records import AgentRecord, Json, NewHistory, RunRecord
 from turnwise.serving.attempts.history_cache import HistoryCache
 
 Change = Callable[[RunTransaction], None]

@@ -20,10 +20,10 @@ from turnwise.record.database.columns import word
 from turnwise.record.database.schema import asks, events, replies, runs
 from turnwise.record.past.private_record import PrivateRecord
 from turnwise.record.past.retrying import RetryLimits
-from turnwise.record.runs.records import NewFork, NewRun, RunFilter, RunRecord
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.records import NewFork, NewRun, RunFilter, RunRecord
 from turnwise.serving.replay import replay
 
 # Answers of the helper, each another.

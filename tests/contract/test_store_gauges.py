@@ -7,10 +7,10 @@ from tests.support.store_parts import asked_run, begun_run, new_queue, new_run, 
 
 from turnwise.base.ids import new_id
 from turnwise.base.waits import HumanWait, SessionWait
-from turnwise.record.runs.outcomes import Parking
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.outcomes import Parking
 
 
 def test_unfinished_runs_are_counted_by_status_and_ended_ones_are_not(store: Store) -> None:

@@ -14,12 +14,12 @@ from turnwise.base.waits import RetryWait
 from turnwise.errors import IllegalTransitionError
 from turnwise.record.events.run_events import RunEnded
 from turnwise.record.roles.tenant import TenantRole
-from turnwise.record.runs.kept_errors import CodedError
-from turnwise.record.runs.outcomes import Deferral, Parking, Reply, Resolution
-from turnwise.record.runs.records import Claim, NewDocument
 from turnwise.record.states import AskStatus, RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.kept_errors import CodedError
+from turnwise.record.values.outcomes import Deferral, Parking, Reply, Resolution
+from turnwise.record.values.records import Claim, NewDocument
 
 Change = Callable[[Store, Claim], object]
 _LATER = Deferral(seconds=0.0, waiting_for=RetryWait())

@@ -33,13 +33,13 @@ from turnwise.record.roles.batches import BatchRole
 from turnwise.record.roles.schedules import ScheduleRole
 from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.roles.webhooks import WebhookRole
-from turnwise.record.runs.idempotency import Once
-from turnwise.record.runs.outcomes import Deferral, Parking, Reply, Resolution
-from turnwise.record.runs.records import NewDocument, NewFork, RunFilter, Usage
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.transaction.idempotency import Once
 from turnwise.record.upkeep.purging import Retention
 from turnwise.record.upkeep.sampling import FLEET
+from turnwise.record.values.outcomes import Deferral, Parking, Reply, Resolution
+from turnwise.record.values.records import NewDocument, NewFork, RunFilter, Usage
 
 SECRET = "the secret of the owner"
 

@@ -22,9 +22,9 @@ from turnwise.models.limits.window import Caps, Room
 from turnwise.models.mock import MockLM, MockLMConfig
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.record.budgets.provider_windows import look
-from turnwise.record.runs.outcomes import Deferral, ProviderDown
-from turnwise.record.runs.records import Claim, ProviderPlace
 from turnwise.record.store import Store
+from turnwise.record.values.outcomes import Deferral, ProviderDown
+from turnwise.record.values.records import Claim, ProviderPlace
 from turnwise.serving.attempts.budget_gate import ServedGate, Spending
 from turnwise.serving.attempts.provider_places import ServedProviders
 from turnwise.serving.attempts.work_times import Work

@@ -10,12 +10,12 @@ from tests.support.store_parts import asked_run, new_queue, new_run
 from turnwise.base.ids import new_id
 from turnwise.base.waits import BudgetWait
 from turnwise.errors import NotFoundError
-from turnwise.record.runs.kept_errors import kept_error
 from turnwise.record.runs.outlines import OutlineFilter
-from turnwise.record.runs.records import Usage
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.reach import EVERY_TENANT, OneTenant
+from turnwise.record.values.kept_errors import kept_error
+from turnwise.record.values.records import Usage
 
 SECRET = "what nobody else may read"
 ANY = OutlineFilter()

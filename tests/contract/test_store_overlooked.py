@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.waits import RetryWait
-from turnwise.record.runs.outcomes import Deferral
 from turnwise.record.store import Store
+from turnwise.record.values.outcomes import Deferral
 
 
 def test_asks_that_may_be_claimed_for_long_are_counted_by_queue(store: Store) -> None:

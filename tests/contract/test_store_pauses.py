@@ -14,11 +14,11 @@ from turnwise.errors import NotFoundError
 from turnwise.models.limits.provider import Provider, ProviderWait, Target
 from turnwise.models.limits.window import Caps
 from turnwise.record.asks.pauses import KINDS, PauseKind
-from turnwise.record.runs.outcomes import Deferral, Reply
-from turnwise.record.runs.records import Claim, RunRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.caller import Deed
 from turnwise.record.tenants.reach import OneTenant
+from turnwise.record.values.outcomes import Deferral, Reply
+from turnwise.record.values.records import Claim, RunRecord
 from turnwise.serving.moves.pausing import hold_if_paused
 from turnwise.serving.wait_reason import why_waiting
 

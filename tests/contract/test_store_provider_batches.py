@@ -16,10 +16,10 @@ from turnwise.models.budget.call import Granted, ModelCall
 from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS
 from turnwise.record.database.provider_batch_tables import collected_asks
 from turnwise.record.provider_batches.batches import ProviderBatch
-from turnwise.record.runs.outcomes import CallUsage, CollectedRequest, Deferral, Reply
-from turnwise.record.runs.records import Claim, Usage
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.values.outcomes import CallUsage, CollectedRequest, Deferral, Reply
+from turnwise.record.values.records import Claim, Usage
 
 ANSWER: dict[str, Any] = {"choices": [{"message": {"content": "hello"}}]}
 USAGE = Usage(prompt_tokens=10, completion_tokens=2, cost=Decimal("0.25"), model="m")

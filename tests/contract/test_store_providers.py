@@ -13,9 +13,9 @@ from turnwise.base.waits import ProviderLimitWait, RetryWait
 from turnwise.errors.rate_limits import Quota, RateLimits
 from turnwise.models.limits.provider import Provider, ProviderWait, Target
 from turnwise.models.limits.window import Caps, Room
-from turnwise.record.runs.outcomes import Deferral, Reply
-from turnwise.record.runs.records import Claim, ProviderPlace
 from turnwise.record.store import Store
+from turnwise.record.values.outcomes import Deferral, Reply
+from turnwise.record.values.records import Claim, ProviderPlace
 
 
 def target(**caps: float) -> Target:

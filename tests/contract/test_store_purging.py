@@ -21,12 +21,12 @@ from turnwise.models.budget.call import Granted, ModelCall
 from turnwise.record.budgets.budgets import ScopeLimits
 from turnwise.record.database import budget_tables, schema
 from turnwise.record.database.columns import Document, Money
-from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import Claim, NewHistory, RunRecord, Usage
 from turnwise.record.states import AskStatus, RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.record.upkeep.purging import Retention
+from turnwise.record.values.outcomes import Reply
+from turnwise.record.values.records import Claim, NewHistory, RunRecord, Usage
 
 NOW = Retention(older_than=0)
 # Tables without rows of one run. A new table belongs here, or its rows have a `run_id`.

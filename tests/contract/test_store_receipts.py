@@ -11,11 +11,11 @@ from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.waits import RetryWait
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
-from turnwise.record.runs.outcomes import Deferral, Parking, Receipt, Reply, Resolution
-from turnwise.record.runs.records import AskRecord, Claim, Json, RunRecord
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.outcomes import Deferral, Parking, Receipt, Reply, Resolution
+from turnwise.record.values.records import AskRecord, Claim, Json, RunRecord
 
 
 def _claimed(store: Store, queue: str, worker: str | None = None) -> Claim:

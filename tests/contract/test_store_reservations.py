@@ -21,10 +21,10 @@ from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS, Key, ScopeLimits, p
 from turnwise.record.budgets.reservations import Stale
 from turnwise.record.database.budget_tables import budgets, reservations
 from turnwise.record.database.database import Database
-from turnwise.record.runs.outcomes import CallUsage, Deferral, Reply
-from turnwise.record.runs.records import Claim, RunRecord, Usage
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.values.outcomes import CallUsage, Deferral, Reply
+from turnwise.record.values.records import Claim, RunRecord, Usage
 
 IN, OUT = Decimal("0.001"), Decimal("0.002")
 

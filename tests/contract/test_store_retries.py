@@ -11,9 +11,9 @@ from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError
 from turnwise.record.past.private_record import PrivateRecord
 from turnwise.record.past.retrying import RetryLimits
-from turnwise.record.runs.outcomes import Reply
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.outcomes import Reply
 from turnwise.serving.replay import replay
 
 

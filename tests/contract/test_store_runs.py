@@ -13,12 +13,12 @@ from tests.support.store_parts import asked_run, new_ask, new_queue, new_run
 
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
-from turnwise.record.runs.fork_origin import ForkOrigin
-from turnwise.record.runs.kept_errors import kept_error
-from turnwise.record.runs.records import NewDocument, NewHistory, RunFilter
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.fork_origin import ForkOrigin
+from turnwise.record.values.kept_errors import kept_error
+from turnwise.record.values.records import NewDocument, NewHistory, RunFilter
 
 
 def test_an_accepted_run_is_queued_with_its_first_event(store: Store) -> None:

@@ -15,12 +15,12 @@ from turnwise.errors import PermissionDeniedError
 from turnwise.record.database.database import Database
 from turnwise.record.database.sample_tables import sampled_usage, samples
 from turnwise.record.database.schema import events, runs
-from turnwise.record.runs.records import Usage
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.reach import EVERY_TENANT, OneTenant
 from turnwise.record.upkeep.sampling import LAG, MOST_SECONDS
 from turnwise.record.upkeep.series import SeriesStep
+from turnwise.record.values.records import Usage
 
 STEP = 10
 Sample = Callable[[], list[SeriesStep]]

@@ -25,11 +25,11 @@ from turnwise.record.database.database import Database
 from turnwise.record.database.file_lock import EmbeddedLock
 from turnwise.record.database.migration import config
 from turnwise.record.database.schema import SCHEMA_VERSION, metadata
-from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import NewHistory
 from turnwise.record.states import AskStatus, RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.outcomes import Reply
+from turnwise.record.values.records import NewHistory
 
 
 def test_migrations_make_the_tables_that_the_code_knows(database: Database) -> None:

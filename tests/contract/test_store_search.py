@@ -12,9 +12,9 @@ from turnwise.base.ids import new_id
 from turnwise.record.database.database import Database
 from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.runs import text_search
-from turnwise.record.runs.records import RunFilter, RunRecord
 from turnwise.record.runs.text_search import MOST_SECONDS
 from turnwise.record.store import Store
+from turnwise.record.values.records import RunFilter, RunRecord
 
 
 @pytest.fixture

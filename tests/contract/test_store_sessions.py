@@ -11,10 +11,10 @@ from tests.support.store_parts import asked_run, begun_run, new_queue, new_run, 
 
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, NotFoundError
-from turnwise.record.runs.records import NewHistory, RunFilter, RunRecord, Usage
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import NewHistory, RunFilter, RunRecord, Usage
 
 
 def _accepted(store: Store, session: str, **changes: object) -> RunRecord:

@@ -12,10 +12,10 @@ from tests.support.webhook_parts import new_webhook
 
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, NotFoundError
-from turnwise.record.runs.records import NewFork, RunRecord
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.upkeep.purging import Retention
+from turnwise.record.values.records import NewFork, RunRecord
 from turnwise.record.webhooks.records import Attempted, DeliveryRecord, DueDelivery
 from turnwise.record.webhooks.secrets import new_secret
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
-from turnwise.record.runs.records import Claim, RunRecord
+from turnwise.record.values.records import Claim, RunRecord
 from turnwise.serving.observer import Observer, Observers
 
 app = App("carrier")

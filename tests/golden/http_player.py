@@ -11,9 +11,9 @@ from turnwise.base.ids import new_id
 from turnwise.cli.text.messages import as_json
 from turnwise.client import Client
 from turnwise.messages.wire import encode_document
-from turnwise.record.runs.records import NewRun
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import NewRun
 from turnwise.tasks.entry import document_of
 
 from . import model

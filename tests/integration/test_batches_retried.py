@@ -11,8 +11,8 @@ from tests.support.kept_values import happen
 
 from turnwise.bus.in_process import InProcessBus
 from turnwise.client import Client
-from turnwise.record.runs.kept_errors import RaisedError
 from turnwise.record.states import RunStatus
+from turnwise.record.values.kept_errors import RaisedError
 from turnwise.serving.moves.move import fail
 
 

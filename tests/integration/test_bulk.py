@@ -16,9 +16,9 @@ from tests.support.store_parts import new_run
 from turnwise.client import Client
 from turnwise.errors import InvalidRequestError
 from turnwise.record.asks.worker_records import WorkerInfo
-from turnwise.record.runs.kept_errors import KeptError, RaisedError
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.kept_errors import KeptError, RaisedError
 from turnwise.serving.moves.move import fail
 
 __all__ = ["terminal"]

@@ -22,10 +22,10 @@ from turnwise.errors import DatabaseUnavailableError, UnwritableError
 from turnwise.processes.settings import load_settings
 from turnwise.record.asks.replies import Replies
 from turnwise.record.database.database import Database
-from turnwise.record.runs.records import Claim, NewDocument
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.records import Claim, NewDocument
 from turnwise.serving.moves.move import Mover
 from turnwise.testing.fake_llm.answer import Answer
 from turnwise.testing.fake_llm.request import ChatRequest

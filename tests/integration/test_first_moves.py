@@ -23,9 +23,9 @@ from turnwise.bus.in_process import InProcessBus
 from turnwise.errors import BrokerUnavailableError
 from turnwise.record.database.database import Database
 from turnwise.record.events.run_events import TaskStarted
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.carrier import Carrier
 from turnwise.serving.moves.first_moves import FirstMoves

@@ -16,8 +16,8 @@ from turnwise.bus.in_process import InProcessBus
 from turnwise.client import Client
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.record.database.schema import asks
-from turnwise.record.runs.outcomes import Parking, Receipt
 from turnwise.record.states import RunStatus
+from turnwise.record.values.outcomes import Parking, Receipt
 
 QUEUE = "agent-desk"
 

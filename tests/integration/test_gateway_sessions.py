@@ -12,7 +12,7 @@ from tests.support.gateway_parts import Served, served
 
 from turnwise.client import Client
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
-from turnwise.record.runs.records import NewHistory, Usage
+from turnwise.record.values.records import NewHistory, Usage
 
 
 @pytest.fixture

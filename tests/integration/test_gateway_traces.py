@@ -14,8 +14,8 @@ from tests.support.telemetry import Memory, SeenSpan, in_memory
 
 from turnwise.base.waits import HumanWait
 from turnwise.client import Client
-from turnwise.record.runs.outcomes import Parking, Receipt
 from turnwise.record.states import RunStatus
+from turnwise.record.values.outcomes import Parking, Receipt
 
 MOVE = "00-" + "c" * 32 + "-" + "7" * 16 + "-01"
 

@@ -13,9 +13,10 @@ from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.record.database.database import Database
-from turnwise.record.runs import known_run, part
-from turnwise.record.runs.frame_stack import FrameStack
 from turnwise.record.store import Store
+from turnwise.record.transaction import part
+from turnwise.record.transaction.frame_stack import FrameStack
+from turnwise.record.values import known_run
 
 __all__ = ["database", "postgres_url"]
 

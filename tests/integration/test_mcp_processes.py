@@ -30,9 +30,9 @@ from turnwise import (
     Task,
 )
 from turnwise.errors import ToolServerUnavailableError
-from turnwise.record.runs.outcomes import Resolution
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.outcomes import Resolution
 from turnwise.serving.attempts.served_calls import as_result
 from turnwise.serving.moves.permits import permit
 

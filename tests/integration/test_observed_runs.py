@@ -27,8 +27,8 @@ from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import encode_document
 from turnwise.processes.bootstrap import open_parts
 from turnwise.processes.settings import load_settings
-from turnwise.record.runs.records import NewRun
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import NewRun
 from turnwise_coordinator.coordinator import Coordinator
 from turnwise_responders.responders import Responders
 

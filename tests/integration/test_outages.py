@@ -18,10 +18,10 @@ from tests.support.store_parts import new_worker
 from turnwise import RetryPolicy, StatusCode, Task
 from turnwise.errors import ModelUnavailableError
 from turnwise.record.database.schema import asks, runs
-from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import Claim
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.outcomes import Reply
+from turnwise.record.values.records import Claim
 from turnwise.serving.moves.permits import permit
 from turnwise.testing.fake_llm.answer import ScriptedFault
 

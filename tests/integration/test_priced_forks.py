@@ -18,9 +18,9 @@ from tests.support.served_parts import Desk
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
 from turnwise.base.ids import new_id
 from turnwise.record.database.database import Database
-from turnwise.record.runs.records import NewFork
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import NewFork
 
 __all__ = ["database", "postgres_url"]
 

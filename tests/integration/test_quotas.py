@@ -18,10 +18,10 @@ from turnwise.api.access import TenantView
 from turnwise.base.ids import new_id
 from turnwise.client import Client
 from turnwise.errors import NotFoundError, PermissionDeniedError, QuotaExceededError
-from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import Usage
 from turnwise.record.tenants.reach import OneTenant
 from turnwise.record.tenants.tenant import TenantLimits
+from turnwise.record.values.outcomes import Reply
+from turnwise.record.values.records import Usage
 
 GOOD = {"task": "desk", "message": "hello"}
 

@@ -21,8 +21,8 @@ from turnwise.record.database.access_schema import api_keys, idempotency_keys
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import asks, documents, events, replies, runs
 from turnwise.record.database.webhook_tables import webhook_deliveries
-from turnwise.record.runs.kept_errors import RaisedError
 from turnwise.record.store import Store
+from turnwise.record.values.kept_errors import RaisedError
 from turnwise.serving.moves.move import fail
 
 __all__ = ["database", "postgres_url"]

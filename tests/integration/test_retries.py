@@ -34,9 +34,9 @@ from turnwise.bus.envelope import Notice, TextNotice
 from turnwise.errors import CallTimeoutError, ModelRateLimitError, ModelRequestError, ModelUnavailableError
 from turnwise.models.base import LLMResponse
 from turnwise.record.database.schema import asks
-from turnwise.record.runs.records import RunRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import RunRecord
 from turnwise.testing.fake_llm.answer import Answer, ScriptedFault
 from turnwise.testing.fake_llm.request import ChatRequest
 from turnwise.testing.fake_llm.server import FakeLLMServer

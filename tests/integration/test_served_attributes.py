@@ -21,8 +21,8 @@ from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, StatusCode, 
 from turnwise.base.ids import new_id
 from turnwise.base.json_bounds import MAX_ATTRIBUTES
 from turnwise.record.database.database import Database
-from turnwise.record.runs.records import RunRecord
 from turnwise.record.store import Store
+from turnwise.record.values.records import RunRecord
 
 __all__ = ["database", "postgres_url"]
 

@@ -15,9 +15,9 @@ from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
 from turnwise.bus.envelope import AskEnvelope, CancelNotice
-from turnwise.record.runs.records import RunRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import RunRecord
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
 # What no test may wait for.

@@ -33,11 +33,11 @@ from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import runs
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import Claim, HistoryRow, RunRecord, Usage
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.outcomes import Reply
+from turnwise.record.values.records import Claim, HistoryRow, RunRecord, Usage
 
 __all__ = ["database", "postgres_url"]
 

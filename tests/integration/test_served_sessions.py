@@ -18,10 +18,10 @@ from turnwise.base.ids import new_id
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope
 from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.database.database import Database
-from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import NewHistory, NewRun
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.outcomes import Reply
+from turnwise.record.values.records import NewHistory, NewRun
 
 __all__ = ["database", "postgres_url"]
 

@@ -29,10 +29,10 @@ from turnwise import (
 from turnwise.base.background_loop import run_in_background
 from turnwise.base.process_end import ProcessKilled
 from turnwise.errors import DatabaseUnavailableError
-from turnwise.record.runs.outcomes import Resolution
-from turnwise.record.runs.records import AskRecord, RunRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.outcomes import Resolution
+from turnwise.record.values.records import AskRecord, RunRecord
 from turnwise.serving.attempts.served_calls import as_result
 from turnwise.serving.moves.permits import permit
 

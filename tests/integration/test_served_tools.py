@@ -13,8 +13,8 @@ from tests.support.databases import fresh_sqlite
 from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, ResultTool, Task, ToolMessage, XMLToolMessage
-from turnwise.record.runs.records import RunRecord
 from turnwise.record.store import Store
+from turnwise.record.values.records import RunRecord
 
 
 class Script(XMLToolMessage):

@@ -19,8 +19,8 @@ from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMe
 from turnwise.observability.logs import configure_logging
 from turnwise.processes.observers import tracing
 from turnwise.processes.observers.tracing import SpanPlace, place_of_attempt, place_of_move
-from turnwise.record.runs.records import AskRecord, ReplyRecord, RunRecord
 from turnwise.record.store import Store
+from turnwise.record.values.records import AskRecord, ReplyRecord, RunRecord
 
 SUBMITTED = "00-" + "a" * 32 + "-" + "1" * 16 + "-01"
 logger = logging.getLogger("desk")

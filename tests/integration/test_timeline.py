@@ -20,9 +20,9 @@ from turnwise.api.timeline import TimelineView
 from turnwise.errors import ModelUnavailableError
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import events
-from turnwise.record.runs.records import NewDocument, NewFork
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import NewDocument, NewFork
 from turnwise.timeline.run_timeline import timeline
 
 

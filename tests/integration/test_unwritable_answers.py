@@ -25,9 +25,9 @@ from turnwise.models.tokens.usage import MOST_TOKENS, LLMTokenUsage, reported
 from turnwise.record.database.database import Database
 from turnwise.record.database.faults import translated
 from turnwise.record.database.schema import asks
-from turnwise.record.runs.records import EventRecord, NewAsk
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.records import EventRecord, NewAsk
 
 __all__ = ["database", "postgres_url"]
 

@@ -27,9 +27,9 @@ from turnwise.client import Client
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import encode_document
 from turnwise.processes.settings import load_settings
-from turnwise.record.runs.records import NewRun
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import NewRun
 from turnwise.serving.observer import Observer
 from turnwise_coordinator.service import CoordinatorProcess
 from turnwise_gateway.watching.watch import Watch

@@ -26,9 +26,9 @@ from turnwise.client import Client
 from turnwise.messages.wire import decode_document, encode_document
 from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
-from turnwise.record.runs.records import NewRun
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import NewRun
 from turnwise.tasks.entry import document_of
 
 from .captured import NAME, run_program

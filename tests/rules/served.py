@@ -21,9 +21,9 @@ from turnwise.base.ids import new_id
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
-from turnwise.record.runs.records import AskRecord, EventRecord, NewDocument, NewRun
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import AskRecord, EventRecord, NewDocument, NewRun
 from turnwise.serving.moves.moved import Moved
 from turnwise.tasks.entry import document_of
 

@@ -14,8 +14,8 @@ from tests.support.databases import fresh_sqlite
 
 from turnwise.machine import after_step, done, step
 from turnwise.record.past.private_record import PrivateRecord
-from turnwise.record.runs.records import RunFilter
 from turnwise.record.store import Store
+from turnwise.record.values.records import RunFilter
 from turnwise.serving.replay import Replayed, replay
 
 _SERVED = [each for each in scenarios() if SERVED not in each.never]

@@ -36,12 +36,13 @@ from turnwise.record.budgets.reservations import count
 from turnwise.record.budgets.usage_tally import usage_rows
 from turnwise.record.database.schema import runs
 from turnwise.record.provider_batches import batches
-from turnwise.record.runs import inbox, transaction
-from turnwise.record.runs.part import RecordPart
+from turnwise.record.runs import inbox
 from turnwise.record.runs.submission import Submissions
-from turnwise.record.runs.transaction import RunTransaction
-from turnwise.record.runs.writes import Writes
 from turnwise.record.states import AskStatus
+from turnwise.record.transaction import run_transaction
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.transaction.writes import Writes
 from turnwise.serving.attempts.served_calls import ServedCalls
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.move import Mover
@@ -189,7 +190,7 @@ def no_cost_of_discarded_replies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def use_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep what a run has used in its row although it is added to the sums of days."""
-    monkeypatch.setattr(transaction, "counted_at_rest", lambda run: (run, usage_rows(run) if run.ended else []))
+    monkeypatch.setattr(run_transaction, "counted_at_rest", lambda run: (run, usage_rows(run) if run.ended else []))
 
 
 def no_reservations(monkeypatch: pytest.MonkeyPatch) -> None:

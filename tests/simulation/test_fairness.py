@@ -20,8 +20,8 @@ from turnwise.bus.routing import COORDINATOR_QUEUE
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import encode_document
 from turnwise.processes.settings import ServiceSettings
-from turnwise.record.runs.records import NewRun
 from turnwise.record.store import Store
+from turnwise.record.values.records import NewRun
 from turnwise.testing import models
 from turnwise.testing.simulator.faults import QUIET
 from turnwise.testing.simulator.fleet import Fleet

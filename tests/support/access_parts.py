@@ -24,12 +24,12 @@ from turnwise.record.batches.batch_record import NewBatch, NewItem
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import asks
 from turnwise.record.database.status_statements import change_asks
-from turnwise.record.runs.outcomes import Parking
 from turnwise.record.states import AskStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.caller import SCOPES, Scope
 from turnwise.record.tenants.keys import KeyRecord, NewKey
 from turnwise.record.tenants.reach import OneTenant
+from turnwise.record.values.outcomes import Parking
 from turnwise_gateway.api import create_api
 
 OWNER, RIVAL, OPERATOR = "acme-1", "rival", "default"

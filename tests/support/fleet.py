@@ -20,10 +20,10 @@ from turnwise.processes.metrics import Metrics
 from turnwise.processes.observers import observers_of
 from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
-from turnwise.record.runs.journal import News
-from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.transaction.journal import News
+from turnwise.record.values.records import NewRun, RunRecord
 from turnwise.serving.observer import Observers
 from turnwise_coordinator.coordinator import Coordinator
 from turnwise_responders.responders import Responders

@@ -24,9 +24,9 @@ from turnwise.processes.observers.metrics import RunMetrics
 from turnwise.processes.observers.notices import RunNotices
 from turnwise.processes.settings import ServiceSettings, load_settings
 from turnwise.record.database.database import Database
-from turnwise.record.runs.records import NewAsk
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.values.records import NewAsk
 from turnwise.serving.observer import Observers
 from turnwise.serving.watches import hear_watches
 from turnwise_gateway.api import create_api

@@ -7,7 +7,7 @@ from typing import Any
 
 from turnwise.base.json_value import Json, JsonValue
 from turnwise.record.events.event import EventPlace
-from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.transaction.run_transaction import RunTransaction
 
 
 @dataclass(frozen=True)

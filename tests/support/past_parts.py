@@ -15,11 +15,11 @@ from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
 from turnwise.record.asks.worker_records import WorkerInfo
-from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import Json, NewDocument, NewFork, NewRun, RunRecord
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.outcomes import Reply
+from turnwise.record.values.records import Json, NewDocument, NewFork, NewRun, RunRecord
 from turnwise.serving.attempts.answering import Answering
 from turnwise.serving.moves.move import Mover
 from turnwise.serving.moves.moved import Moved

@@ -9,11 +9,11 @@ from tests.support.store_parts import new_run
 
 from turnwise.base.ids import new_id
 from turnwise.record.database.schedule_tables import schedule_ticks, schedules
-from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.schedules.firing import Fired
 from turnwise.record.schedules.schedule import ScheduleRecord, ScheduleTerms, TickRecord
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.values.records import NewRun, RunRecord
 from turnwise.schedules.catching_up import CatchUpPolicy
 from turnwise.schedules.timing import Timing
 

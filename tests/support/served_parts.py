@@ -19,9 +19,9 @@ from turnwise.messages.wire import encode_document
 from turnwise.processes.metrics import Metrics
 from turnwise.processes.observers import observers_of
 from turnwise.processes.settings import load_settings
-from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import NewRun, RunRecord
 from turnwise.serving.moves.moved import Moved
 from turnwise.serving.observer import Observer
 from turnwise_coordinator.coordinator import Coordinator

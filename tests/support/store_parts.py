@@ -9,10 +9,10 @@ from tests.support.kept_values import happen
 
 from turnwise.base.ids import new_id
 from turnwise.record.asks.worker_records import WorkerInfo
-from turnwise.record.runs.records import Json, NewAsk, NewRun, RunRecord
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import Json, NewAsk, NewRun, RunRecord
 
 
 def new_run(**changes: Any) -> NewRun:

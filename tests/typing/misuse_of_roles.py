@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from turnwise.record.roles.administrator import AdministratorRole
 from turnwise.record.roles.tenant import TenantRole
-from turnwise.record.runs.core import Core
 from turnwise.record.store import Store
 from turnwise.record.tenants.reach import EVERY_TENANT
+from turnwise.record.transaction.core import Core
 from turnwise_gateway.gateway import Administration, Gateway, OpenGateway, Operation, WholeGateway
 
 

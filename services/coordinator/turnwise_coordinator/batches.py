@@ -7,7 +7,7 @@ import logging
 from turnwise.errors import EnvironmentFault
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.coordinator import CoordinatorRole
-from turnwise.record.runs.records import RunRecord
+from turnwise.record.values.records import RunRecord
 from turnwise.serving.batch_feeder import BatchFeeder
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.observer import Observer

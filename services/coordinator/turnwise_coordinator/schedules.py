@@ -9,9 +9,9 @@ from turnwise.errors import EnvironmentFault
 from turnwise.processes.new_runs import run_of_tick
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.coordinator import CoordinatorRole
-from turnwise.record.runs.records import NewRun
 from turnwise.record.schedules.firing import Fired, ScheduleToLookAt
 from turnwise.record.schedules.schedule import ScheduleRecord
+from turnwise.record.values.records import NewRun
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.observer import Observer
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from turnwise.api.batches import BatchBudgetView, BatchCountsView, BatchedRun, BatchResultView, BatchView
 from turnwise.api.runs import StoppedView, UsageView
 from turnwise.record.batches.batch_record import BatchItem, BatchProgress
-from turnwise.record.runs.records import RunRecord
 from turnwise.record.runs.wait_facts import Situation
+from turnwise.record.values.records import RunRecord
 from turnwise.serving.stop_reason import stop_reason
 from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.views import fresh, money, result_view, when, when_known

@@ -16,10 +16,10 @@ from turnwise.processes.metrics import Metrics
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.administrator import AdministratorRole, OperatorRole
 from turnwise.record.roles.tenant import TenantRole
-from turnwise.record.runs.idempotency import Once
 from turnwise.record.runs.wait_facts import Situation
 from turnwise.record.tenants.caller import Caller, Deed
 from turnwise.record.tenants.reach import EVERY_TENANT, OneTenant, Reach
+from turnwise.record.transaction.idempotency import Once
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.first_moves import FirstMoves
 from turnwise.serving.observer import Observers

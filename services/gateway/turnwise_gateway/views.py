@@ -23,8 +23,8 @@ from turnwise.api.runs import (
 )
 from turnwise.messages.given_history import history_of, without_history
 from turnwise.record.runs.outlines import RunOutline
-from turnwise.record.runs.records import EventRecord, FrameRecord, Json, RunRecord
 from turnwise.record.runs.wait_facts import Situation
+from turnwise.record.values.records import EventRecord, FrameRecord, Json, RunRecord
 from turnwise.serving.stop_reason import stop_reason
 from turnwise.serving.wait_reason import why_waiting
 from turnwise_gateway.http.readable_json import readable

@@ -13,7 +13,7 @@ from turnwise.models.openai.chat import OpenAIGPT
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.provider_batches.batches import ProviderBatch
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs.records import AskRecord
+from turnwise.record.values.records import AskRecord
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.permits import permit
 from turnwise.serving.observer import Observers

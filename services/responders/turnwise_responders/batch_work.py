@@ -12,7 +12,7 @@ from turnwise.models.openai.chat import OpenAIGPT
 from turnwise.record.provider_batches.batches import BatchedCall, ProviderBatch
 from turnwise.record.provider_batches.results import Kept
 from turnwise.record.roles.provider_batches import ProviderBatchRole
-from turnwise.record.runs.records import AskRecord
+from turnwise.record.values.records import AskRecord
 from turnwise.serving.attempts.budget_gate import usage_of
 from turnwise.serving.observer import Observers
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from turnwise.errors import DatabaseUnavailableError
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs.records import Claim
+from turnwise.record.values.records import Claim
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from turnwise.bus.base import Bus, Subscription
 from turnwise.bus.envelope import Announcement, CancelNotice, Notice
 from turnwise.errors import EnvironmentFault
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs.records import Claim
+from turnwise.record.values.records import Claim
 
 logger = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs.outcomes import Receipt
-from turnwise.record.runs.records import Claim
+from turnwise.record.values.outcomes import Receipt
+from turnwise.record.values.records import Claim
 from turnwise.serving.incarnation import Incarnation
 
 UntilBack = Callable[[Claim, Callable[[], bool]], bool | None]

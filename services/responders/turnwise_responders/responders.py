@@ -21,11 +21,11 @@ from turnwise.errors import (
 from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.processes.settings import ServiceSettings
 from turnwise.processes.spending import spending_of
-from turnwise.record.runs.kept_errors import CodedError, RaisedError
-from turnwise.record.runs.outcomes import Deferral, Outcome, Parking, Release, Reply
-from turnwise.record.runs.records import Claim
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.kept_errors import CodedError, RaisedError
+from turnwise.record.values.outcomes import Deferral, Outcome, Parking, Release, Reply
+from turnwise.record.values.records import Claim
 from turnwise.serving.attempts.answering import Answering
 from turnwise.serving.attempts.provider_places import ServedProviders
 from turnwise.serving.bus_watch import Hearing

@@ -12,7 +12,7 @@ from turnwise.base.clock import Clock, Thread
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import TextNotice, TokenNotice
 from turnwise.errors import BrokerUnavailableError
-from turnwise.record.runs.records import Claim
+from turnwise.record.values.records import Claim
 from turnwise_responders.watched_runs import WatchedRuns
 
 logger = logging.getLogger(__name__)

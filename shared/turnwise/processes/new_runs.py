@@ -13,8 +13,8 @@ from turnwise.errors import InvalidRequestError, UnknownTaskError
 from turnwise.messages.wire import encode_document
 from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.processes.settings import ServiceSettings
-from turnwise.record.runs.records import NewRun
 from turnwise.record.schedules.schedule import TAG, ScheduleRecord
+from turnwise.record.values.records import NewRun
 from turnwise.schedules.declared import ORIGIN
 from turnwise.schedules.timing import shown
 from turnwise.tasks.entry import document_of

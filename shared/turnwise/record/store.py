@@ -15,11 +15,11 @@ from turnwise.record.roles.monitor import MonitorRole
 from turnwise.record.roles.process import ProcessRole
 from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs import journal
-from turnwise.record.runs.core import AfterCommit, Core
-from turnwise.record.runs.idempotency import Once
 from turnwise.record.tenants.caller import Deed
 from turnwise.record.tenants.reach import OneTenant, Reach
+from turnwise.record.transaction import journal
+from turnwise.record.transaction.core import AfterCommit, Core
+from turnwise.record.transaction.idempotency import Once
 
 
 class Store:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from turnwise.record.batches.batch_feeding import BatchFeeding
-from turnwise.record.runs.records import RunRecord
+from turnwise.record.values.records import RunRecord
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.observer import Observer
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import AskEnvelope, CancelNotice
 from turnwise.errors import BrokerUnavailableError
-from turnwise.record.runs.records import AskRecord, RunRecord
-from turnwise.record.runs.session_queue import RunInLine
+from turnwise.record.transaction.session_queue import RunInLine
+from turnwise.record.values.records import AskRecord, RunRecord
 from turnwise.serving.moves.moved import Moved
 from turnwise.serving.moves.permits import permit
 

@@ -17,12 +17,12 @@ from turnwise.bus.envelope import Announcement
 from turnwise.errors import EnvironmentFault
 from turnwise.machine.actions import Trace
 from turnwise.record.database.faults import DATABASE_ERRORS
-from turnwise.record.runs.journal import News
-from turnwise.record.runs.outcomes import Deferral, Outcome, Parking, Release, Reply
-from turnwise.record.runs.records import AskRecord, Claim, RunRecord
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.schedules.firing import Fired
+from turnwise.record.transaction.journal import News
+from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.upkeep.purging import OldRun
+from turnwise.record.values.outcomes import Deferral, Outcome, Parking, Release, Reply
+from turnwise.record.values.records import AskRecord, Claim, RunRecord
 from turnwise.record.webhooks.records import WebhookOutcome
 from turnwise.serving.moves.moved import Moved
 

@@ -16,7 +16,7 @@ from turnwise.errors import ConflictError
 from turnwise.record.past.private_record import PrivateRecord
 from turnwise.record.past.reconstruction import DECISIONS, Past
 from turnwise.record.past.restore import ExportedRecord
-from turnwise.record.runs.records import AgentRecord, Json
+from turnwise.record.values.records import AgentRecord, Json
 from turnwise.serving.moves.move import Mover
 
 # In the data of an event: who carried it out, after what, and in what words.

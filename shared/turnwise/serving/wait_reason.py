@@ -34,9 +34,9 @@ from turnwise.base.waits import (
     UpgradeWait,
 )
 from turnwise.record.asks.pauses import PauseRecord
-from turnwise.record.runs.records import AskRecord
 from turnwise.record.runs.wait_facts import COORDINATOR, Situation
 from turnwise.record.states import AskStatus, RunStatus
+from turnwise.record.values.records import AskRecord
 
 # Seconds after which a move that no one makes is worth a remark: sweeps find one after two.
 _SOON = 10.0

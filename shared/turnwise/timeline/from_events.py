@@ -24,8 +24,8 @@ from turnwise.base.waits import (
     UnknownWait,
     wait_of,
 )
-from turnwise.record.runs.records import AskRecord, EventRecord
 from turnwise.record.states import AskStatus
+from turnwise.record.values.records import AskRecord, EventRecord
 from turnwise.timeline.attempt import AGAIN, attempt_of, divided
 from turnwise.timeline.spans import AttemptSpan, Item, Span
 

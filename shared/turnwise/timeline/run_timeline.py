@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from turnwise.api.timeline import TimelineView
 from turnwise.record.runs.event_times import RunTimes
-from turnwise.record.runs.records import EventRecord, RunRecord
+from turnwise.record.values.records import EventRecord, RunRecord
 from turnwise.timeline.from_events import TYPES, Reader
 from turnwise.timeline.spans import Item
 from turnwise.timeline.sums import Sums

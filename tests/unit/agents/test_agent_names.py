@@ -34,7 +34,7 @@ from turnwise.base.sync_async import Steps
 from turnwise.errors import ConfigurationError, UnknownArgumentError
 from turnwise.models.budget.call import ModelCall
 from turnwise.models.budget.gate import Gate, Hold, through
-from turnwise.record.runs.records import AgentRecord
+from turnwise.record.values.records import AgentRecord
 from turnwise.serving.attempts.served_agent import over_template
 
 

@@ -16,8 +16,8 @@ from tests.support.served_parts import Desk
 from turnwise import App, ChatAgent, ChatAgentConfig, GlobalState, MockLMConfig, StatusCode, Task, ToolMessage
 from turnwise.agents.global_state import GlobalStateKept
 from turnwise.errors import AttributeNotSavedError
-from turnwise.record.runs.records import RunRecord
 from turnwise.record.store import Store
+from turnwise.record.values.records import RunRecord
 
 
 class Numbers(GlobalState):

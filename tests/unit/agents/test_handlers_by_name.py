@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from turnwise import ChatAgent, ChatAgentConfig, ChatDocument, MockLMConfig, Task, ToolMessage
-from turnwise.record.runs.records import AgentRecord
+from turnwise.record.values.records import AgentRecord
 from turnwise.serving.attempts.served_agent import over_template
 
 

@@ -12,7 +12,7 @@ import pytest
 from turnwise import ChatAgent, ChatAgentConfig
 from turnwise.agents.attributes.template import Template
 from turnwise.agents.attributes.unread import Unread
-from turnwise.record.runs.records import AgentRecord
+from turnwise.record.values.records import AgentRecord
 from turnwise.serving.attempts.served_agent import ServedAgent, over_template
 
 

@@ -22,10 +22,10 @@ from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall
 from turnwise.record.budgets.budgets import ScopeLimits, own_budget
 from turnwise.record.budgets.reservations import Stale
 from turnwise.record.database.budget_tables import budgets
-from turnwise.record.runs.outcomes import CallUsage, Reply
-from turnwise.record.runs.records import Claim, Usage
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.values.outcomes import CallUsage, Reply
+from turnwise.record.values.records import Claim, Usage
 
 IN, OUT = Decimal("0.001"), Decimal("0.002")
 LIMITS = ScopeLimits(session=(Decimal(2), 2_500), tenant_day=(None, 4_000), tenant_month=(Decimal(4), None))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from turnwise.observability.log_events import BY_GROUP, CATALOGUE, CONTEXT
-from turnwise.record.runs import journal
+from turnwise.record.transaction import journal
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "log-events.md"

@@ -9,8 +9,8 @@ from pathlib import Path
 from tests.support.databases import fresh_sqlite
 
 from turnwise.base.ids import new_id
-from turnwise.record.runs.records import NewRun
 from turnwise.record.store import Store
+from turnwise.record.values.records import NewRun
 
 
 def test_a_closed_database_is_not_kept_alive_by_the_statements_that_are_kept(tmp_path: Path) -> None:

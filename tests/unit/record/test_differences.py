@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwise.record.runs.json_differences import changed, difference
+from turnwise.record.transaction.json_differences import changed, difference
 
 _scalars = st.none() | st.integers() | st.text(max_size=3) | st.floats(allow_nan=False)
 values: st.SearchStrategy[Any] = st.recursive(

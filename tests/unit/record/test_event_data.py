@@ -44,10 +44,10 @@ from turnwise.record.events.usage_events import (
     limit_reached,
     read_limit_reached,
 )
-from turnwise.record.runs.kept_errors import CodedError, KeptError
-from turnwise.record.runs.outcomes import FailedCall
-from turnwise.record.runs.records import Usage
 from turnwise.record.states import RunStatus
+from turnwise.record.values.kept_errors import CodedError, KeptError
+from turnwise.record.values.outcomes import FailedCall
+from turnwise.record.values.records import Usage
 
 _ATTEMPT = AttemptData(worker="wkr_1", attempt=2, claimed_at=1.5)
 _USAGE = Usage(prompt_tokens=3, completion_tokens=2, cost=Decimal("0.5"), model="m", doubt="none told")

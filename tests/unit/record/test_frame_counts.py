@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwise.record.runs.frame_counts import FrameCounts
+from turnwise.record.values.frame_counts import FrameCounts
 
 _KEYS = st.sampled_from("abcdefgh")
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from turnwise.record.runs.kept_errors import CodedError, KeptError, RaisedError, RefusedCall, RunError
+from turnwise.record.values.kept_errors import CodedError, KeptError, RaisedError, RefusedCall, RunError
 
 # As earlier versions wrote them.
 _KEPT: list[tuple[RunError, str]] = [

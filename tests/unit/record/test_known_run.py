@@ -6,10 +6,10 @@ from typing import Any, NoReturn, cast
 import pytest
 
 from turnwise.base.clock import Clock
-from turnwise.record.runs.agent_book import AgentBook
-from turnwise.record.runs.known_run import KnownRun
-from turnwise.record.runs.records import AgentRecord
-from turnwise.record.runs.run_lock import RunLock
+from turnwise.record.transaction.agent_book import AgentBook
+from turnwise.record.transaction.run_lock import RunLock
+from turnwise.record.values.known_run import KnownRun
+from turnwise.record.values.records import AgentRecord
 
 
 class _Hand:

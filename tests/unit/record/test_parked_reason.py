@@ -7,7 +7,7 @@ import json
 import pytest
 
 from turnwise.record.asks.parked_reason import LastHolder, ParkedReason, parked_reason
-from turnwise.record.runs.kept_errors import KeptError
+from turnwise.record.values.kept_errors import KeptError
 
 # As earlier versions wrote them.
 _KEPT: list[tuple[ParkedReason, str]] = [

@@ -8,9 +8,9 @@ import pytest
 
 from turnwise.base.waits import HumanWait
 from turnwise.record.database.rows import AGENT, ASK, RUN, as_row, field_names
-from turnwise.record.runs.kept_errors import KeptError
-from turnwise.record.runs.records import AgentRecord, AskRecord, FrameRecord, ReplyRecord, RunRecord
-from turnwise.record.runs.row_record import RowRecord
+from turnwise.record.values.kept_errors import KeptError
+from turnwise.record.values.records import AgentRecord, AskRecord, FrameRecord, ReplyRecord, RunRecord
+from turnwise.record.values.row_record import RowRecord
 
 
 @pytest.mark.parametrize(("kind", "columns"), [(RunRecord, RUN), (AskRecord, ASK), (AgentRecord, AGENT)])

@@ -14,8 +14,8 @@ from turnwise.errors import DatabaseUnavailableError
 from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.database.database import Database
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs.records import Claim
 from turnwise.record.store import Store
+from turnwise.record.values.records import Claim
 from turnwise.testing import MockLMConfig
 from turnwise_responders.claimed_asks import Holdings
 

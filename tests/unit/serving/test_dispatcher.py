@@ -16,9 +16,9 @@ from turnwise.bus.envelope import AskEnvelope, CancelNotice, Notice
 from turnwise.bus.in_process import InProcessBus
 from turnwise.errors import BrokerUnavailableError
 from turnwise.record.database.database import Database
-from turnwise.record.runs.records import AskRecord, NewRun, RunRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import AskRecord, NewRun, RunRecord
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.moved import Moved
 

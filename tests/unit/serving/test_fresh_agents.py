@@ -13,8 +13,8 @@ from tests.support.databases import fresh_sqlite
 from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, LLMMessage, MockLMConfig, Role, Task, ToolMessage
-from turnwise.record.runs.records import AgentRecord
 from turnwise.record.store import Store
+from turnwise.record.values.records import AgentRecord
 from turnwise.serving.attempts.served_agent import over_template
 
 

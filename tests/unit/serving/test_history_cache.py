@@ -13,10 +13,10 @@ from tests.support.store_parts import begun_run
 from turnwise.base.ids import new_id
 from turnwise.record.database.database import Database
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs.core import Core
-from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import AgentRecord, HistoryRow, NewHistory, RunRecord
 from turnwise.record.store import Store
+from turnwise.record.transaction.core import Core
+from turnwise.record.values.outcomes import Reply
+from turnwise.record.values.records import AgentRecord, HistoryRow, NewHistory, RunRecord
 from turnwise.serving.attempts.history_cache import HistoryCache
 
 Begun = tuple[RunRecord, AgentRecord]

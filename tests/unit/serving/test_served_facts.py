@@ -12,7 +12,7 @@ from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.messages.wire import encode_document
 from turnwise.models.base import OpenAIToolCall
-from turnwise.record.runs.records import AgentRecord
+from turnwise.record.values.records import AgentRecord
 from turnwise.serving.attempts.served_agent import facts_of, over_template
 
 

@@ -15,8 +15,8 @@ from tests.support.served_parts import Desk
 from turnwise import App, ChatAgent, ChatAgentConfig, LLMMessage, LLMResponse, MockLMConfig, Role, Task, ToolMessage
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.mock import MockLM
-from turnwise.record.runs.records import AgentRecord, HistoryRow
 from turnwise.record.store import Store
+from turnwise.record.values.records import AgentRecord, HistoryRow
 
 LONG = "word " * 700  # 1000 tokens
 

@@ -30,9 +30,9 @@ from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import Granted, ModelCall
 from turnwise.processes.metrics import RecordCollector
 from turnwise.record.budgets.budgets import ScopeLimits
-from turnwise.record.runs.records import RunRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT, TenantLimits
+from turnwise.record.values.records import RunRecord
 from turnwise.serving.moves.permits import permit
 
 IN, OUT = Decimal("0.000001"), Decimal("0.000004")

@@ -15,8 +15,8 @@ from tests.support.served_parts import Desk
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task, ToolMessage
 from turnwise.messages.return_value import value_of_type
 from turnwise.messages.wire import decode_document
-from turnwise.record.runs.records import RunRecord
 from turnwise.record.store import Store
+from turnwise.record.values.records import RunRecord
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
 

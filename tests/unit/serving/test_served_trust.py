@@ -28,10 +28,10 @@ from turnwise import (
     ToolMessage,
 )
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import Claim
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.store import Store
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.outcomes import Reply
+from turnwise.record.values.records import Claim
 
 
 class Launch(ToolMessage):

@@ -14,9 +14,9 @@ from tests.support.served_parts import Desk
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.base.ids import new_id
 from turnwise.machine import state as states
-from turnwise.record.runs.records import EventRecord, NewRun, RunRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import EventRecord, NewRun, RunRecord
 from turnwise.serving.wait_reason import why_waiting
 
 

@@ -11,8 +11,8 @@ from tests.support.client_views import present
 from turnwise.api.details import WaitingFor
 from turnwise.base.waits import wait_of
 from turnwise.record.asks.worker_records import WorkerRecord
-from turnwise.record.runs.records import AskRecord, RunRecord
 from turnwise.record.runs.wait_facts import Situation
+from turnwise.record.values.records import AskRecord, RunRecord
 from turnwise.serving.wait_reason import why_waiting
 
 # 2026-11-21 12:00:00 UTC

@@ -22,11 +22,11 @@ from turnwise.base.waits import BudgetWait, DeferralWait, ProviderLimitWait, Ret
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.wire import encode_document
 from turnwise.record.asks.worker_records import WorkerInfo
-from turnwise.record.runs.outcomes import Deferral, Reply
-from turnwise.record.runs.records import Claim, Json, NewDocument, NewRun, RunRecord
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.outcomes import Deferral, Reply
+from turnwise.record.values.records import Claim, Json, NewDocument, NewRun, RunRecord
 from turnwise.serving.attempts.answering import Answering
 from turnwise.serving.moves.move import Mover
 from turnwise.serving.moves.moved import Moved

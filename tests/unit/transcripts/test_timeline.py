@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnwise.record.runs.records import EventRecord
+from turnwise.record.values.records import EventRecord
 from turnwise.timeline.from_events import ENDS, TYPES, Reader
 from turnwise.timeline.sentences import duration, sentence
 from turnwise.timeline.spans import Item

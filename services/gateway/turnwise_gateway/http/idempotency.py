@@ -30,8 +30,8 @@ from turnwise.errors import (
 )
 from turnwise.record.roles.administrator import AdministratorRole
 from turnwise.record.roles.tenant import TenantRole
-from turnwise.record.runs.idempotency import Once
 from turnwise.record.runs.submission import ids_of_batch
+from turnwise.record.transaction.idempotency import Once
 from turnwise_gateway.batch_views import batch_view
 from turnwise_gateway.schedule_views import schedule_view
 from turnwise_gateway.views import run_view

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from turnwise.base.json_bounds import cut, is_too_deep
-from turnwise.record.runs.records import Json
+from turnwise.record.values.records import Json
 
 
 def readable(value: Json) -> Json:

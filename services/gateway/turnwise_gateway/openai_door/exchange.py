@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from turnwise.messages.human import human_answer
 from turnwise.record.roles.tenant import TenantRole
-from turnwise.record.runs.records import EventRecord
+from turnwise.record.values.records import EventRecord
 
 _PAGE = 50
 _TYPES = ("human.asked", "human.answered")

@@ -15,9 +15,9 @@ from starlette.concurrency import run_in_threadpool
 
 from turnwise.base.waits import HumanWait
 from turnwise.errors import ConflictError, TurnwiseError
-from turnwise.record.runs.records import RunRecord
 from turnwise.record.states import RunStatus
 from turnwise.record.tenants.caller import RUNS_WRITE
+from turnwise.record.values.records import RunRecord
 from turnwise_gateway.gateway import Gateway
 from turnwise_gateway.openai_door.errors import DoorFault, fault_of
 from turnwise_gateway.openai_door.exchange import first_question

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from turnwise.errors import ConflictError, NotFoundError
 from turnwise.messages.given_history import GivenMessage, history_of
 from turnwise.record.roles.tenant import TenantRole
-from turnwise.record.runs.records import RunFilter, RunRecord
 from turnwise.record.states import RunStatus
+from turnwise.record.values.records import RunFilter, RunRecord
 from turnwise_gateway.openai_door.exchange import AskedQuestion, first_question, questions
 from turnwise_gateway.openai_door.followed_run import FollowedRun
 from turnwise_gateway.openai_door.waiting_run import AnsweredRun

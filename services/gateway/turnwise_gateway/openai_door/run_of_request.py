@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError
 from turnwise.messages.given_history import history_of, with_history
-from turnwise.record.runs.records import NewRun, RunRecord
+from turnwise.record.values.records import NewRun, RunRecord
 from turnwise_gateway.gateway import Gateway
 from turnwise_gateway.http.idempotency import REPEATED, is_repeated
 from turnwise_gateway.http.request_metrics import ARRIVED

@@ -11,8 +11,8 @@ from turnwise.errors import ConflictError
 from turnwise.messages.given_history import GivenMessage, conversation_name
 from turnwise.messages.signals import DONE
 from turnwise.record.roles.tenant import TenantRole
-from turnwise.record.runs.records import RunFilter, RunRecord
 from turnwise.record.states import RunStatus
+from turnwise.record.values.records import RunFilter, RunRecord
 from turnwise_gateway.openai_door.conversation import GivenConversation
 from turnwise_gateway.openai_door.exchange import AskedQuestion, questions
 

@@ -13,7 +13,7 @@ from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
 from turnwise.observability.telemetry.context import current_traceparent, link_current_to
 from turnwise.record.runs.inbox import HumanQuestion
-from turnwise.record.runs.records import NewDocument
+from turnwise.record.values.records import NewDocument
 from turnwise_gateway.access.scopes import WRITES
 from turnwise_gateway.bodies import HumanText
 from turnwise_gateway.gateway import Gateway, Here

@@ -18,9 +18,9 @@ from turnwise.api.pages import Page
 from turnwise.base.ids import new_id
 from turnwise.errors import DatabaseUnavailableError, InvalidRequestError, InvalidWebhookError, UnknownTaskError
 from turnwise.record.batches.batch_record import BatchRecord, NewBatch, NewItem
-from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.runs.wait_facts import LIMIT_CODES
 from turnwise.record.tenants.caller import Caller
+from turnwise.record.values.records import NewRun, RunRecord
 from turnwise.record.webhooks.new_webhook import NewWebhook
 from turnwise.serving.batch_feeder import BatchFeeder
 from turnwise_gateway.access.scopes import READS, WRITES

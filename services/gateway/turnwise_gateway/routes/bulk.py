@@ -17,8 +17,8 @@ from turnwise.errors import (
 from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.record.past.retrying import RetryLimits
 from turnwise.record.roles.tenant import TenantRole
-from turnwise.record.runs.records import RunFilter
 from turnwise.record.states import FINISHED, UNFINISHED, RunStatus
+from turnwise.record.values.records import RunFilter
 from turnwise_gateway.access.scopes import WRITES
 from turnwise_gateway.bodies import BulkCancel, BulkRetry, RunSelection
 from turnwise_gateway.gateway import Gateway, Here

@@ -16,8 +16,8 @@ from turnwise.observability.telemetry.context import current_traceparent, link_c
 from turnwise.processes.new_runs import chosen_version
 from turnwise.processes.spending import spending_of
 from turnwise.record.past.retrying import RetryLimits
-from turnwise.record.runs.records import NewFork, RunRecord
 from turnwise.record.tenants.caller import Caller
+from turnwise.record.values.records import NewFork, RunRecord
 from turnwise.serving.attempts.other_models import without_price
 from turnwise.tasks.entry import document_of
 from turnwise_gateway.access.scopes import WRITES

@@ -15,8 +15,8 @@ from turnwise.errors import ApplicationError, InvalidRequestError, NotFoundError
 from turnwise.observability.telemetry.context import current_traceparent, link_current_to
 from turnwise.record.asks.inbox_place import InboxPlace
 from turnwise.record.asks.parked_reason import LastHolder, parked_reason
-from turnwise.record.runs.outcomes import Resolution
-from turnwise.record.runs.records import AskRecord
+from turnwise.record.values.outcomes import Resolution
+from turnwise.record.values.records import AskRecord
 from turnwise.serving.attempts.served_calls import as_result
 from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.bodies import Resolved

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
 from turnwise.record.roles.tenant import TenantRole
-from turnwise.record.runs.records import RunRecord
+from turnwise.record.values.records import RunRecord
 from turnwise.timeline.run_timeline import timeline
 from turnwise.transcripts.entry import RunTitle
 from turnwise.transcripts.from_events import EventReader

@@ -20,10 +20,10 @@ from turnwise.messages.given_history import with_history
 from turnwise.messages.wire import encode_document
 from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.processes.new_runs import limits_of_run, version_of_run
-from turnwise.record.runs.records import NewRun, RunFilter, RunRecord
 from turnwise.record.runs.wait_facts import LIMIT_CODES, Situation
 from turnwise.record.states import RunStatus
 from turnwise.record.tenants.caller import RUNS_WRITE
+from turnwise.record.values.records import NewRun, RunFilter, RunRecord
 from turnwise.tasks.entry import document_of
 from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.bodies import RunChange, Submission

@@ -13,9 +13,9 @@ from turnwise.api.runs import RunView
 from turnwise.api.schedules import ScheduleView, TickView
 from turnwise.errors import InvalidRequestError
 from turnwise.processes.new_runs import run_of_tick, version_of_run
-from turnwise.record.runs.records import NewRun
 from turnwise.record.schedules.schedule import ScheduleRecord, ScheduleTerms, TickOutcome
 from turnwise.record.schedules.schedules import unknown_schedule
+from turnwise.record.values.records import NewRun
 from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.problem import problems

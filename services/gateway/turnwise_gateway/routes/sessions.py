@@ -12,8 +12,8 @@ from turnwise.api.runs import UsageView
 from turnwise.api.sessions import AgentView, SessionLinks, SessionTaskView, SessionView
 from turnwise.base.ids import SESSION_ID
 from turnwise.errors import NotFoundError
-from turnwise.record.runs.records import AgentRecord
-from turnwise.record.runs.session_record import SessionRecord
+from turnwise.record.values.records import AgentRecord
+from turnwise.record.values.session_record import SessionRecord
 from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.http.problem import problems

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from turnwise.api.transcript import MessageItem, TaskItem, TaskUsage, TranscriptView
 from turnwise.record.roles.tenant import TenantRole
-from turnwise.record.runs.records import EventRecord, Json, RunRecord
+from turnwise.record.values.records import EventRecord, Json, RunRecord
 from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.views import event_view, money, when
 

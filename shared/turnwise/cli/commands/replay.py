@@ -97,7 +97,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _chosen(store: ArchivistRole, task: str | None, since: datetime | None, limit: int) -> list[str]:
-    from turnwise.record.runs.records import RunFilter
+    from turnwise.record.values.records import RunFilter
 
     after = since.replace(tzinfo=UTC).timestamp() if since is not None else None
     filters, cursor = RunFilter(task=task, created_after=after), None

@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager
 from turnwise.base.contextual import Bound
 from turnwise.base.json_value import given
 from turnwise.observability.logs import ABOUT
-from turnwise.record.runs import journal
-from turnwise.record.runs.journal import News
-from turnwise.record.runs.records import Claim, RunRecord
 from turnwise.record.schedules.firing import Fired
 from turnwise.record.schedules.schedule import TickOutcome
+from turnwise.record.transaction import journal
+from turnwise.record.transaction.journal import News
+from turnwise.record.values.records import Claim, RunRecord
 from turnwise.serving.observer import Observer
 
 logger = logging.getLogger(__name__)

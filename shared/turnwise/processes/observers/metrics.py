@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from turnwise.machine.actions import Trace
 from turnwise.processes.metrics import Metrics
-from turnwise.record.runs.outcomes import CallUsage, Deferral, Outcome, Parking, Release, Reply
-from turnwise.record.runs.records import AskRecord, Claim, Json, RunRecord
 from turnwise.record.schedules.firing import Fired
 from turnwise.record.upkeep.purging import OldRun
+from turnwise.record.values.outcomes import CallUsage, Deferral, Outcome, Parking, Release, Reply
+from turnwise.record.values.records import AskRecord, Claim, Json, RunRecord
 from turnwise.record.webhooks.records import WebhookOutcome
 from turnwise.serving.moves.moved import Moved
 from turnwise.serving.observer import Observer

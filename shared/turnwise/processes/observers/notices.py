@@ -10,8 +10,8 @@ from turnwise.base.clock import Clock
 from turnwise.bus.base import Bus
 from turnwise.bus.envelope import Announcement, RunNotice
 from turnwise.errors import BrokerUnavailableError
-from turnwise.record.runs.journal import News
-from turnwise.record.runs.records import RunRecord
+from turnwise.record.transaction.journal import News
+from turnwise.record.values.records import RunRecord
 from turnwise.serving.observer import Observer
 from turnwise.serving.watches import Watches
 

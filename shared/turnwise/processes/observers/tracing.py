@@ -33,10 +33,10 @@ from turnwise.observability.telemetry import names
 from turnwise.observability.telemetry.context import trace_id
 from turnwise.observability.telemetry.conversation import about
 from turnwise.observability.telemetry.spans import NOBODY, Spot, begins_at, begun, current, listened, record
-from turnwise.record.runs.outcomes import Deferral, Outcome, Release, Reply
-from turnwise.record.runs.records import AskRecord, Claim, ReplyRecord, RunRecord
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.outcomes import Deferral, Outcome, Release, Reply
+from turnwise.record.values.records import AskRecord, Claim, ReplyRecord, RunRecord
 from turnwise.serving.observer import Observer
 
 # Seconds between a step and what it follows, within which they belong to one stretch.

@@ -16,9 +16,9 @@ from turnwise.record.database.columns import ONE, now, word
 from turnwise.record.database.rows import AGENT, ASK, RUN, names
 from turnwise.record.database.schema import agent_states, asks, documents, frames, runs, workers
 from turnwise.record.database.status_statements import change_asks, status_in
-from turnwise.record.runs.records import AskRecord, Json
-from turnwise.record.runs.transaction_statements import LAST_EVENT
 from turnwise.record.states import UNFINISHED, AskStatus, RunStatus
+from turnwise.record.transaction.statements import LAST_EVENT
+from turnwise.record.values.records import AskRecord, Json
 
 # Beside being runnable: its time has come, and the provider that it waits for has room.
 _CLAIMABLE = sa.and_(

@@ -9,9 +9,9 @@ from turnwise.record.asks.pause_conditions import pauses
 from turnwise.record.database import driver
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import asks, workers
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.transaction.run_transaction import RunTransaction
 
 _queue = sa.bindparam("queue", type_=sa.Text)
 _one = sa.literal(1)

@@ -23,14 +23,14 @@ from turnwise.record.database.schema import asks, runs
 from turnwise.record.database.status_statements import change_asks, change_one, change_runs, require_one
 from turnwise.record.events.ask_events import AskDeferred, AskReleased, attempt_at
 from turnwise.record.provider_batches.collecting import keep_request
-from turnwise.record.runs.frame_stack import frames_of
-from turnwise.record.runs.known_run import KnownRun
-from turnwise.record.runs.outcomes import CallUsage, Deferral
-from turnwise.record.runs.part import RecordPart, time_of_run
-from turnwise.record.runs.records import AgentRecord, AskRecord, Claim, Json, ProviderPlace, RunRecord, Usage
-from turnwise.record.runs.transaction import RunTransaction
-from turnwise.record.runs.transaction_statements import FRAMES
 from turnwise.record.states import AskStatus, RunStatus, passed
+from turnwise.record.transaction.frame_stack import frames_of
+from turnwise.record.transaction.part import RecordPart, time_of_run
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.transaction.statements import FRAMES
+from turnwise.record.values.known_run import KnownRun
+from turnwise.record.values.outcomes import CallUsage, Deferral
+from turnwise.record.values.records import AgentRecord, AskRecord, Claim, Json, ProviderPlace, RunRecord, Usage
 
 # How often a claim looks for another candidate when others were faster.
 _LOOKS = 8

@@ -14,8 +14,8 @@ from turnwise.record.database.columns import now, word
 from turnwise.record.database.database import Database
 from turnwise.record.database.rows import names
 from turnwise.record.database.schema import asks, workers
-from turnwise.record.runs.part import RecordPart
 from turnwise.record.states import AskStatus
+from turnwise.record.transaction.part import RecordPart
 
 _WORKER_NAMES = names(tuple(workers.c))
 # No one says of a worker that it is dead while no coordinator sweeps, so its own silence does.

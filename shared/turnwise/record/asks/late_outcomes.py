@@ -11,9 +11,9 @@ from turnwise.record.budgets.reservations import count
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import events
 from turnwise.record.events.ask_events import AskDeferred, AskParked, AskReleased
-from turnwise.record.runs.outcomes import Deferral, Parking
-from turnwise.record.runs.records import Claim
-from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.outcomes import Deferral, Parking
+from turnwise.record.values.records import Claim
 
 _OUTCOMES = sa.select(events.c.data).where(
     events.c.run_id == sa.bindparam("of_run"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from operator import attrgetter
 
-from turnwise.record.runs.records import AskRecord, Json, NewAsk, RunRecord
 from turnwise.record.states import AskStatus, passed
+from turnwise.record.values.records import AskRecord, Json, NewAsk, RunRecord
 
 _GIVEN = tuple(field.name for field in fields(NewAsk))
 _given_of = attrgetter(*_GIVEN)

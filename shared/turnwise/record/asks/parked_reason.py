@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from turnwise.base.json_value import Json, JsonValue, given
-from turnwise.record.runs.kept_errors import KeptError, kept_error
+from turnwise.record.values.kept_errors import KeptError, kept_error
 
 _CALL = ("tool", "arguments", "idempotency_key")
 

@@ -19,12 +19,12 @@ from turnwise.record.database.rows import ASK, RECEIPT, ask_of, receipt_of
 from turnwise.record.database.schema import asks, events, receipts, workers
 from turnwise.record.database.status_statements import change_asks, change_one
 from turnwise.record.events.ask_events import AskParked, AskResolved, attempt_at
-from turnwise.record.runs.kept_errors import CodedError, KeptError, RunError
-from turnwise.record.runs.outcomes import Parking, Receipt, Reply, Resolution
-from turnwise.record.runs.part import RecordPart, TenantPart
-from turnwise.record.runs.records import AskRecord, Claim, Json
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus, passed
+from turnwise.record.transaction.part import RecordPart, TenantPart
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.kept_errors import CodedError, KeptError, RunError
+from turnwise.record.values.outcomes import Parking, Receipt, Reply, Resolution
+from turnwise.record.values.records import AskRecord, Claim, Json
 
 # A worker, and since when it had the ask.
 _Held = tuple[str | None, float | None]

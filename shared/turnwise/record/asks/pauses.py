@@ -24,9 +24,9 @@ from turnwise.record.database.columns import ONE, now, word
 from turnwise.record.database.rows import ASK, RUN, ask_of, names, run_of
 from turnwise.record.database.schema import asks, runs
 from turnwise.record.database.status_statements import status_in, update_runs
-from turnwise.record.runs.part import ChangingPart, RecordPart
-from turnwise.record.runs.records import AskRecord, RunRecord
 from turnwise.record.states import UNFINISHED, AskStatus, RunStatus
+from turnwise.record.transaction.part import ChangingPart, RecordPart
+from turnwise.record.values.records import AskRecord, RunRecord
 
 PauseKind = Literal["queue", "task", "tenant"]
 KINDS: tuple[PauseKind, ...] = ("queue", "task", "tenant")

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from turnwise.record.asks.replies import why_stale
 from turnwise.record.database.rows import RECEIPT, receipt_of
 from turnwise.record.database.schema import receipts
-from turnwise.record.runs.outcomes import Receipt
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import Claim
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.values.outcomes import Receipt
+from turnwise.record.values.records import Claim
 
 _OF_ASK = (
     sa.select(*RECEIPT)

@@ -13,12 +13,12 @@ from turnwise.record.budgets.reservations import count, settle_lost
 from turnwise.record.database.schema import replies
 from turnwise.record.events.ask_events import TurnReplied, attempt_at
 from turnwise.record.events.usage_events import UsageSettled, settled_json
-from turnwise.record.runs.kept_errors import KeptError
-from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import AskRecord, Claim, ReplyRecord
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.kept_errors import KeptError
+from turnwise.record.values.outcomes import Reply
+from turnwise.record.values.records import AskRecord, Claim, ReplyRecord
 
 _SAME = sa.select(replies.c.accepted).where(
     replies.c.run_id == sa.bindparam("run_id"),

@@ -11,9 +11,9 @@ from turnwise.record.database import driver
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import asks, runs
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import Claim
 from turnwise.record.states import FINISHED, UNFINISHED, AskStatus
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.values.records import Claim
 
 _BATCH = 500
 # For more claims than this, naming each to the database costs more than to be told of all that the worker holds.

@@ -21,12 +21,12 @@ from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks, runs, sweep_leases, workers
 from turnwise.record.database.status_statements import change_asks, change_one, status_in
 from turnwise.record.events.ask_events import AskExpired, attempt_at
-from turnwise.record.runs.kept_errors import CodedError
-from turnwise.record.runs.outcomes import Parking
-from turnwise.record.runs.records import AskRecord
-from turnwise.record.runs.session_queue import LEFT_WAITING
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import UNFINISHED, AskStatus
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.transaction.session_queue import LEFT_WAITING
+from turnwise.record.values.kept_errors import CodedError
+from turnwise.record.values.outcomes import Parking
+from turnwise.record.values.records import AskRecord
 
 logger = logging.getLogger(__name__)
 

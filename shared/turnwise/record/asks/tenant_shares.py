@@ -22,8 +22,8 @@ from turnwise.record.database import driver
 from turnwise.record.database.columns import ONE, word
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import asks, tenant_shares
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus
+from turnwise.record.transaction.run_transaction import RunTransaction
 
 _queue = sa.bindparam("queue", type_=sa.Text)
 _mine = (asks.c.queue == _queue, asks.c.status == word(AskStatus.RUNNABLE))

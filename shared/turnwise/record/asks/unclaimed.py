@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from turnwise.record.asks.pause_conditions import ASK_IS_ONE_OF_THE_PAUSED
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.schema import asks
-from turnwise.record.runs.part import RecordPart
 from turnwise.record.states import AskStatus
+from turnwise.record.transaction.part import RecordPart
 
 _WAITING = (
     sa.select(asks.c.queue, sa.func.count())

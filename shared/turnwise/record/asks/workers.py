@@ -9,7 +9,7 @@ from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.database.columns import now
 from turnwise.record.database.rows import as_row
 from turnwise.record.database.schema import workers
-from turnwise.record.runs.part import RecordPart
+from turnwise.record.transaction.part import RecordPart
 
 _ALIVE = sa.and_(workers.c.id == sa.bindparam("worker_id"), workers.c.state == "alive")
 _BEAT = (

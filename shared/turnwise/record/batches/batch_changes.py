@@ -21,9 +21,9 @@ from turnwise.record.database.burst import insert_all
 from turnwise.record.database.columns import now
 from turnwise.record.database.schema import runs
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.part import TenantPart
-from turnwise.record.runs.records import Json
 from turnwise.record.states import FINISHED
+from turnwise.record.transaction.part import TenantPart
+from turnwise.record.values.records import Json
 
 _ITEMS = sa.insert(batch_items)
 _OPENED = ("id", "task", "concurrency", "name", "key")

@@ -19,12 +19,12 @@ from turnwise.record.database.budget_tables import budgets
 from turnwise.record.database.columns import now
 from turnwise.record.database.schema import runs
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.journal import accepted
-from turnwise.record.runs.new_runs import write_accepted, write_runs
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import RunRecord
 from turnwise.record.states import UNFINISHED
 from turnwise.record.tenants.admission import lock_admission, room_for_runs
+from turnwise.record.transaction.journal import accepted
+from turnwise.record.transaction.new_runs import write_accepted, write_runs
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.values.records import RunRecord
 
 logger = logging.getLogger(__name__)
 

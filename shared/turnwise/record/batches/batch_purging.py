@@ -9,7 +9,7 @@ from turnwise.record.database.batch_tables import batch_items, batch_sums, batch
 from turnwise.record.database.budget_tables import budgets
 from turnwise.record.database.columns import now
 from turnwise.record.database.schema import runs
-from turnwise.record.runs.part import RecordPart
+from turnwise.record.transaction.part import RecordPart
 
 # Batches in one transaction: each may have many items.
 _TOGETHER = 10

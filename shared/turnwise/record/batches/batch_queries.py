@@ -11,8 +11,8 @@ from turnwise.record.database.batch_tables import batch_items, batches
 from turnwise.record.database.rows import RUN, run_of
 from turnwise.record.database.schema import runs
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.part import RecordPart
 from turnwise.record.states import UNFINISHED
+from turnwise.record.transaction.part import RecordPart
 
 # With the batch's id on both sides, so that the runs are found by it and not one by one.
 _with_runs = batch_items.outerjoin(

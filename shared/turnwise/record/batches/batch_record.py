@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 from turnwise.record.database.rows import as_row
-from turnwise.record.runs.records import Json, NewRun, RunRecord
 from turnwise.record.states import RunStatus
+from turnwise.record.values.records import Json, NewRun, RunRecord
 
 # The code of a run that a limit ended; what it has said so far need not be the whole.
 AT_LIMIT = ("MAX_COST", "MAX_TOKENS")

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from turnwise.record.database import driver
 from turnwise.record.database.batch_tables import batch_items, batches
 from turnwise.record.database.burst import insert_all
-from turnwise.record.runs.records import RunRecord
+from turnwise.record.values.records import RunRecord
 
 _BATCH = sa.insert(batches)
 _ITEMS = sa.insert(batch_items)

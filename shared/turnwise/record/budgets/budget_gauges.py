@@ -16,8 +16,8 @@ from turnwise.record.database.budget_tables import budgets, reservations
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import runs
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.part import RecordPart
 from turnwise.record.states import UNFINISHED
+from turnwise.record.transaction.part import RecordPart
 
 _UNFINISHED = status_in(runs.c.status, UNFINISHED)
 _HELD = sa.select(reservations.c.cost).where(reservations.c.settled_at.is_(None), reservations.c.cost.is_not(None))

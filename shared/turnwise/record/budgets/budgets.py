@@ -17,8 +17,8 @@ from turnwise.models.budget.budget import Amount, Budget
 from turnwise.record.database import driver
 from turnwise.record.database.budget_tables import budgets, purged_usage
 from turnwise.record.database.schema import runs
-from turnwise.record.runs.records import RunRecord
-from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.records import RunRecord
 
 BATCH, SESSION, TENANT_DAY, TENANT_MONTH = SCOPES = ("batch", "session", "tenant_day", "tenant_month")
 # Which budget: its scope and its id.

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from turnwise.record.database.columns import now
 from turnwise.record.database.schema import runs
-from turnwise.record.runs.part import RecordPart
+from turnwise.record.transaction.part import RecordPart
 
 # Seconds after the end of a run within which a sweep comes by. What it misses is counted when the run is deleted.
 _WITHIN = 60.0

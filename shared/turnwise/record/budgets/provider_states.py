@@ -13,8 +13,8 @@ from turnwise.models.limits.window import Caps, LimitKind, Window
 from turnwise.record.database.budget_tables import provider_buckets, provider_calls
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import asks
-from turnwise.record.runs.part import RecordPart
 from turnwise.record.states import AskStatus
+from turnwise.record.transaction.part import RecordPart
 
 # Runs that are named of those in line, the first ones.
 MOST_RUNS = 10

@@ -22,9 +22,9 @@ from turnwise.record.database.budget_tables import provider_buckets, provider_ca
 from turnwise.record.database.columns import ONE, Document, Seconds, now, word
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import asks
-from turnwise.record.runs.outcomes import ProviderDown
-from turnwise.record.runs.records import AskRecord, Json, ProviderPlace
 from turnwise.record.states import AskStatus
+from turnwise.record.values.outcomes import ProviderDown
+from turnwise.record.values.records import AskRecord, Json, ProviderPlace
 
 _buckets = provider_buckets
 # No one says when the next call ends, but that it ended opens the bucket; this is for the case that no one could.

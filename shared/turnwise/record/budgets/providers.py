@@ -17,10 +17,10 @@ from turnwise.record.database.columns import now, word
 from turnwise.record.database.database import Database
 from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks, runs
-from turnwise.record.runs.outcomes import ProviderDown
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import AskRecord, Claim, ProviderPlace
 from turnwise.record.states import AskStatus
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.values.outcomes import ProviderDown
+from turnwise.record.values.records import AskRecord, Claim, ProviderPlace
 
 Known = Literal["limits", "outage"]
 

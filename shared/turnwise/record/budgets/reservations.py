@@ -26,11 +26,11 @@ from turnwise.record.database.schema import asks, workers
 from turnwise.record.events.event import EventPlace
 from turnwise.record.events.usage_events import UsageReserved, UsageSettled
 from turnwise.record.provider_batches.collecting import forget_request
-from turnwise.record.runs.outcomes import CallUsage
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import AskRecord, Claim, Json, Usage
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.outcomes import CallUsage
+from turnwise.record.values.records import AskRecord, Claim, Json, Usage
 
 _BATCH = 100
 # Seconds after which no one waits for the result of a batch.

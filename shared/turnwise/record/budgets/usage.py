@@ -19,9 +19,9 @@ from turnwise.record.database.access_schema import usage_days
 from turnwise.record.database.columns import Document, money_total, word
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import runs
-from turnwise.record.runs.part import RecordPart, TenantPart
-from turnwise.record.runs.records import Json
 from turnwise.record.states import RunStatus
+from turnwise.record.transaction.part import RecordPart, TenantPart
+from turnwise.record.values.records import Json
 
 _NAMES = (
     *("day", "task", "model", "calls", "unpriced_calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost"),

@@ -20,8 +20,8 @@ import sqlalchemy as sa
 
 from turnwise.record.database.access_schema import usage_days
 from turnwise.record.database.columns import money_sum
-from turnwise.record.runs.records import Json, RunRecord, Usage
 from turnwise.record.states import RunStatus
+from turnwise.record.values.records import Json, RunRecord, Usage
 
 # Rows that the runs of a tenant, day, task and model are spread over.
 _SLOTS = 16

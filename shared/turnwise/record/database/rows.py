@@ -14,11 +14,11 @@ from turnwise.base.json_value import JsonValue
 from turnwise.base.waits import wait_of
 from turnwise.record.asks.parked_reason import parked_reason
 from turnwise.record.database import schema
-from turnwise.record.runs.fork_origin import fork_origin
-from turnwise.record.runs.kept_errors import kept_error
-from turnwise.record.runs.outcomes import Receipt
-from turnwise.record.runs.records import AgentRecord, AskRecord, Json, ReplyRecord, RunRecord
 from turnwise.record.states import AskStatus, RunStatus
+from turnwise.record.values.fork_origin import fork_origin
+from turnwise.record.values.kept_errors import kept_error
+from turnwise.record.values.outcomes import Receipt
+from turnwise.record.values.records import AgentRecord, AskRecord, Json, ReplyRecord, RunRecord
 
 T = TypeVar("T")
 

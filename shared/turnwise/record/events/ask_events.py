@@ -11,9 +11,9 @@ from typing import ClassVar
 from turnwise.base.json_value import Json, given
 from turnwise.base.waits import RunWait
 from turnwise.record.asks.parked_reason import ParkedReason
-from turnwise.record.runs.kept_errors import RunError
-from turnwise.record.runs.outcomes import FailedCall
-from turnwise.record.runs.records import AskRecord
+from turnwise.record.values.kept_errors import RunError
+from turnwise.record.values.outcomes import FailedCall
+from turnwise.record.values.records import AskRecord
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from turnwise.base.json_value import Json, given
 from turnwise.base.waits import RunWait
-from turnwise.record.runs.kept_errors import RunError
 from turnwise.record.states import RunStatus
+from turnwise.record.values.kept_errors import RunError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,8 +11,8 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from turnwise.base.json_value import Json, given
-from turnwise.record.runs.kept_errors import KeptError
-from turnwise.record.runs.records import Usage
+from turnwise.record.values.kept_errors import KeptError
+from turnwise.record.values.records import Usage
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

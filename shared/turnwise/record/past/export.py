@@ -22,9 +22,9 @@ from turnwise.errors import InvalidRequestError
 from turnwise.record.database.rows import as_row, names
 from turnwise.record.database.schema import agent_states, asks, documents, events, histories, receipts, replies, runs
 from turnwise.record.past.reconstruction import Pasts
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import Json, RunRecord
-from turnwise.record.runs.writes import aside
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.transaction.writes import aside
+from turnwise.record.values.records import Json, RunRecord
 
 FORMAT = 1
 _SHARED = 500  # names in one statement

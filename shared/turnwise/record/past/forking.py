@@ -18,19 +18,19 @@ from turnwise.record.past.export import read_run
 from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import ExportedRecord, write_asks, write_past, write_receipts, write_replies
 from turnwise.record.past.retrying import waits_for
-from turnwise.record.runs.conversations import conversation_id
-from turnwise.record.runs.fork_origin import ForkOrigin
 from turnwise.record.runs.inbox import MakeAnswer, answer_in
-from turnwise.record.runs.journal import accepted
-from turnwise.record.runs.json_differences import difference
-from turnwise.record.runs.known_run import KnownRun
-from turnwise.record.runs.records import AskRecord, Json, NewFork, NewRun, RunRecord
-from turnwise.record.runs.run_changes import whole
-from turnwise.record.runs.run_lock import RunLock
 from turnwise.record.runs.submission import Submissions
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus, passed
 from turnwise.record.tenants.admission import lock_admission, require_room
+from turnwise.record.transaction.conversations import conversation_id
+from turnwise.record.transaction.journal import accepted
+from turnwise.record.transaction.json_differences import difference
+from turnwise.record.transaction.run_changes import whole
+from turnwise.record.transaction.run_lock import RunLock
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.fork_origin import ForkOrigin
+from turnwise.record.values.known_run import KnownRun
+from turnwise.record.values.records import AskRecord, Json, NewFork, NewRun, RunRecord
 
 _EVENT = sa.insert(events)
 _SET = update_runs().where(runs.c.id == sa.bindparam("of_run"))

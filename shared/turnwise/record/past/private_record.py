@@ -19,12 +19,12 @@ from turnwise.record.database.status_statements import change_asks, update_runs
 from turnwise.record.past.export import own_fields
 from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import ExportedRecord, write_agent, write_asks, write_past
-from turnwise.record.runs.kept_errors import kept_error
-from turnwise.record.runs.known_run import KnownRun
-from turnwise.record.runs.records import AgentRecord, FrameRecord, Json, ReplyRecord
-from turnwise.record.runs.run_lock import RunLock
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus, passed
+from turnwise.record.transaction.run_lock import RunLock
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.kept_errors import kept_error
+from turnwise.record.values.known_run import KnownRun
+from turnwise.record.values.records import AgentRecord, FrameRecord, Json, ReplyRecord
 
 # Of the run's row: what it was when it was accepted.
 _GIVEN = (

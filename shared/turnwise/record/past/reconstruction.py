@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from turnwise.record.runs.json_differences import changed
-from turnwise.record.runs.records import AgentRecord, FrameRecord, Json
+from turnwise.record.transaction.json_differences import changed
+from turnwise.record.values.records import AgentRecord, FrameRecord, Json
 
 # Events that come with a mark, if the program that wrote them knew of marks.
 DECISIONS = frozenset(

@@ -23,8 +23,8 @@ from turnwise.record.database.schema import (
 )
 from turnwise.record.past.export import own_fields
 from turnwise.record.past.reconstruction import Past, PastDocuments, Pasts
-from turnwise.record.runs.records import AgentRecord, Json
 from turnwise.record.states import RunStatus
+from turnwise.record.values.records import AgentRecord, Json
 
 # Events from which a deadline counts.
 _BEGINNINGS = ("run.accepted", "run.forked", "run.retried")

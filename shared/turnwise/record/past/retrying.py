@@ -17,12 +17,12 @@ from turnwise.record.events.run_events import RunRetried
 from turnwise.record.past.export import read_run
 from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import ExportedRecord
-from turnwise.record.runs.part import TenantPart
-from turnwise.record.runs.records import AskRecord, Json, RunRecord
-from turnwise.record.runs.session_queue import begun_after, lock_session
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus, passed
 from turnwise.record.tenants.admission import lock_admission, require_room
+from turnwise.record.transaction.part import TenantPart
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.transaction.session_queue import begun_after, lock_session
+from turnwise.record.values.records import AskRecord, Json, RunRecord
 
 _RETRYABLE = ("ERROR", "TIMEOUT")
 # Statuses of completed runs that a limit ended: its name, and the option that gives a fork another.

@@ -14,9 +14,9 @@ from turnwise.record.database.columns import ONE, dump_json, now, word
 from turnwise.record.database.provider_batch_tables import collected_asks, provider_batches
 from turnwise.record.database.schema import asks, workers
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import Json
 from turnwise.record.states import AskStatus
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.values.records import Json
 
 # The calls that are written into one file, in bytes; providers take 200 MB.
 _MOST_BYTES = 100_000_000

@@ -8,10 +8,10 @@ import sqlalchemy as sa
 
 from turnwise.record.database import driver
 from turnwise.record.database.provider_batch_tables import collected_asks
-from turnwise.record.runs.outcomes import CollectedRequest
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import AskRecord, Claim, Json
-from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.outcomes import CollectedRequest
+from turnwise.record.values.records import AskRecord, Claim, Json
 
 _row = (collected_asks.c.run_id == sa.bindparam("of_run"), collected_asks.c.ask_id == sa.bindparam("of_ask"))
 _INSERT = sa.insert(collected_asks)

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from turnwise.record.database.columns import now
 from turnwise.record.database.provider_batch_tables import collected_asks, provider_batches
-from turnwise.record.runs.part import RecordPart
+from turnwise.record.transaction.part import RecordPart
 
 _waiting = (collected_asks.c.response.is_(None), collected_asks.c.until > now())
 _CALLS = (

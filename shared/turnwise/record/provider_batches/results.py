@@ -16,11 +16,11 @@ from turnwise.record.database.provider_batch_tables import collected_asks
 from turnwise.record.database.schema import asks
 from turnwise.record.database.status_statements import status_in
 from turnwise.record.events.usage_events import UsageSettled, read_usage, settled_json
-from turnwise.record.runs.outcomes import CallUsage
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import AskRecord, Json, Usage
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.outcomes import CallUsage
+from turnwise.record.values.records import AskRecord, Json, Usage
 
 _MOST = 100
 _place = (collected_asks.c.run_id == sa.bindparam("of_run"), collected_asks.c.ask_id == sa.bindparam("of_ask"))

@@ -6,14 +6,14 @@ from turnwise.record.asks.fleet import Processes, Queues
 from turnwise.record.asks.pauses import EndedPauses, PauseList, Pauses
 from turnwise.record.budgets.provider_states import ProviderStates
 from turnwise.record.budgets.usage import Spenders, UsageOfTenants
-from turnwise.record.runs.core import Core
-from turnwise.record.runs.idempotency import Once
 from turnwise.record.runs.outlines import RunOutlines
 from turnwise.record.tenants.audit_log import AuditLog, SignIns
 from turnwise.record.tenants.caller import Deed
 from turnwise.record.tenants.keys import ApiKeys
 from turnwise.record.tenants.reach import EVERY_TENANT
 from turnwise.record.tenants.tenants import TenantChanges, Tenants
+from turnwise.record.transaction.core import Core
+from turnwise.record.transaction.idempotency import Once
 from turnwise.record.upkeep.series import SeriesOfTenants
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from turnwise.record.batches.batch_purging import BatchPurges
 from turnwise.record.past.export import Exports
-from turnwise.record.runs.core import Core
 from turnwise.record.runs.queries import RunLists
 from turnwise.record.tenants.reach import EVERY_TENANT
+from turnwise.record.transaction.core import Core
 from turnwise.record.upkeep.purging import Purges
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from turnwise.record.runs.core import Core
 from turnwise.record.tenants.audit_log import Refusals
 from turnwise.record.tenants.keys import KeyLookup
 from turnwise.record.tenants.reach import EVERY_TENANT
 from turnwise.record.tenants.tenants import KnownLimits
+from turnwise.record.transaction.core import Core
 
 
 class AuthenticationRole(KeyLookup, KnownLimits, Refusals):

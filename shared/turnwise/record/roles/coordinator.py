@@ -12,14 +12,14 @@ from turnwise.record.batches.batch_feeding import DueBatches
 from turnwise.record.batches.batch_purging import BatchPurges
 from turnwise.record.budgets.left_usage import LeftUsage
 from turnwise.record.budgets.providers import ProviderLines
-from turnwise.record.runs.core import Core
 from turnwise.record.runs.queries import RunLookup
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.schedules.declarations import DeclaredSchedules
 from turnwise.record.schedules.firing import DueSchedules
 from turnwise.record.tenants.audit_log import AuditRetention
 from turnwise.record.tenants.reach import EVERY_TENANT
 from turnwise.record.tenants.tenants import KnownLimits
+from turnwise.record.transaction.core import Core
+from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.upkeep.purging import Purges
 from turnwise.record.upkeep.sampling import Sampling
 from turnwise.record.webhooks.outbox import Outbox

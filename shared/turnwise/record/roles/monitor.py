@@ -6,8 +6,8 @@ from turnwise.record.asks.fleet import Processes, Queues
 from turnwise.record.asks.pauses import PauseList
 from turnwise.record.budgets.budget_gauges import Levels
 from turnwise.record.provider_batches.lane import BatchLane
-from turnwise.record.runs.core import Core
 from turnwise.record.tenants.reach import EVERY_TENANT
+from turnwise.record.transaction.core import Core
 from turnwise.record.upkeep.ages import Ages
 from turnwise.record.upkeep.checkup import Checkup
 from turnwise.record.upkeep.gauges import Gauges

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from turnwise.record.asks.workers import Incarnations
-from turnwise.record.runs.core import Core
 from turnwise.record.tenants.reach import EVERY_TENANT
+from turnwise.record.transaction.core import Core
 
 
 class ProcessRole(Incarnations):

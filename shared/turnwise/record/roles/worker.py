@@ -13,11 +13,11 @@ from turnwise.record.budgets.providers import ProviderLines, Providers
 from turnwise.record.budgets.reservations import Reservations
 from turnwise.record.provider_batches.collecting import CollectedAsks
 from turnwise.record.roles.provider_batches import ProviderBatchRole
-from turnwise.record.runs.core import Core
 from turnwise.record.runs.history_queries import Histories
 from turnwise.record.runs.queries import Documents
 from turnwise.record.tenants.reach import EVERY_TENANT
 from turnwise.record.tenants.tenants import KnownLimits
+from turnwise.record.transaction.core import Core
 
 
 class WorkerRole(

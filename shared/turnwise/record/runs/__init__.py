@@ -1,1 +1,1 @@
-"""Runs: submission, transactions, sessions and queries."""
+"""Runs as requests see them: submission, limits, the inbox, sessions and queries."""

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 
 from turnwise.record.database.rows import ASK, ask_of, field_names
 from turnwise.record.database.schema import asks, events
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import AskRecord, EventRecord
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.values.records import AskRecord, EventRecord
 
 # Without the documents, which would be most of what is read.
 _EVENT = tuple(column for column in events.c if column.name not in ("document_id", "changes"))

@@ -6,9 +6,9 @@ import sqlalchemy as sa
 
 from turnwise.record.database.rows import names
 from turnwise.record.database.schema import agent_states, histories
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import HistoryRow, Json, RunRecord
-from turnwise.record.runs.session_queue import earlier_documents
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.transaction.session_queue import earlier_documents
+from turnwise.record.values.records import HistoryRow, Json, RunRecord
 
 _HISTORY = tuple(histories.c[name] for name in ("idx", "role", "body", "tokens", "total", "document_id"))
 

@@ -16,11 +16,11 @@ from turnwise.record.database.columns import word
 from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks
 from turnwise.record.events.ask_events import HumanAnswered
-from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.part import TenantPart
-from turnwise.record.runs.records import AgentRecord, AskRecord, Json, NewDocument
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus
+from turnwise.record.transaction.part import TenantPart
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.outcomes import Reply
+from turnwise.record.values.records import AgentRecord, AskRecord, Json, NewDocument
 
 _IS_OPEN = asks.c.status == word(AskStatus.OPEN)
 _OPEN = sa.select(*ASK).where(_IS_OPEN)

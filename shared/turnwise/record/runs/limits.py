@@ -12,10 +12,10 @@ from turnwise.record.database import driver
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import asks
 from turnwise.record.events.run_events import LimitsChanged
-from turnwise.record.runs.part import TenantPart
-from turnwise.record.runs.records import AskRecord, RunRecord
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus
+from turnwise.record.transaction.part import TenantPart
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.records import AskRecord, RunRecord
 
 _DUE_NOW = (
     sa.update(asks)

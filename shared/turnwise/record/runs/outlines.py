@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from turnwise.errors import NotFoundError
 from turnwise.record.database.schema import runs
-from turnwise.record.runs.part import RecordPart
 from turnwise.record.states import RunStatus
+from turnwise.record.transaction.part import RecordPart
 
 # Not among them: messages, results, metadata, tags, sessions, and the messages of errors.
 _COLUMNS = (

@@ -13,9 +13,9 @@ from turnwise.errors import InvalidRequestError
 from turnwise.record.database.columns import word
 from turnwise.record.database.rows import RUN, field_names, run_of
 from turnwise.record.database.schema import documents, events, frames, runs
-from turnwise.record.runs.part import RecordPart, unknown_run
-from turnwise.record.runs.records import EventRecord, FrameRecord, Json, RunFilter, RunRecord
 from turnwise.record.runs.text_search import TextSearch
+from turnwise.record.transaction.part import RecordPart, unknown_run
+from turnwise.record.values.records import EventRecord, FrameRecord, Json, RunFilter, RunRecord
 
 _EVENT = tuple(column for column in events.c if column.name not in ("document_id", "changes"))
 _EVENT_NAMES = (*field_names(_EVENT), "document")

@@ -13,13 +13,13 @@ from turnwise.errors import ConflictError, NotFoundError
 from turnwise.record.database.columns import ONE
 from turnwise.record.database.rows import AGENT, agent_of
 from turnwise.record.database.schema import agent_states, documents, histories, runs, sessions
-from turnwise.record.runs.conversations import conversation_id
-from turnwise.record.runs.part import TenantPart
-from turnwise.record.runs.records import AgentRecord, Json, Usage
-from turnwise.record.runs.session_record import SessionRecord, SessionTask
-from turnwise.record.runs.writes import aside
 from turnwise.record.states import UNFINISHED
+from turnwise.record.transaction.conversations import conversation_id
+from turnwise.record.transaction.part import TenantPart
+from turnwise.record.transaction.writes import aside
 from turnwise.record.upkeep.purged_usage import PurgedUsage, forget_session, of_session
+from turnwise.record.values.records import AgentRecord, Json, Usage
+from turnwise.record.values.session_record import SessionRecord, SessionTask
 
 _TOGETHER = 500
 _BY_ID = sa.select(sessions.c.key, sessions.c.created_at, sessions.c.used_at).where(

@@ -15,17 +15,17 @@ from turnwise.record.batches.whole_batch import write_batch
 from turnwise.record.database.database import Database
 from turnwise.record.database.rows import RUN, run_of
 from turnwise.record.database.schema import runs
-from turnwise.record.runs.idempotency import mismatch, used_for, write_once
-from turnwise.record.runs.journal import accepted
-from turnwise.record.runs.known_run import KnownRun
-from turnwise.record.runs.new_runs import write_accepted, write_run, write_runs
-from turnwise.record.runs.part import TenantPart
-from turnwise.record.runs.records import NewRun, RunRecord
-from turnwise.record.runs.run_lock import RunLock
-from turnwise.record.runs.session_queue import take_place, take_places
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.tenants.admission import lock_admission, require_room
 from turnwise.record.tenants.audit import write_deeds
+from turnwise.record.transaction.idempotency import mismatch, used_for, write_once
+from turnwise.record.transaction.journal import accepted
+from turnwise.record.transaction.new_runs import write_accepted, write_run, write_runs
+from turnwise.record.transaction.part import TenantPart
+from turnwise.record.transaction.run_lock import RunLock
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.transaction.session_queue import take_place, take_places
+from turnwise.record.values.known_run import KnownRun
+from turnwise.record.values.records import NewRun, RunRecord
 from turnwise.record.webhooks.writing import write_of_runs
 
 FirstMove = Callable[[RunTransaction], None]

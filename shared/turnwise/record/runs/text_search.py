@@ -18,7 +18,7 @@ from turnwise.record.database.columns import dump_json
 from turnwise.record.database.database import Database
 from turnwise.record.database.rows import RUN, run_of
 from turnwise.record.database.schema import documents, runs
-from turnwise.record.runs.records import RunRecord
+from turnwise.record.values.records import RunRecord
 
 # A text that begins as the ids of runs do is searched in these only, by an index.
 _RUN_ID = re.compile(r"run_[0-9A-Za-z]*")

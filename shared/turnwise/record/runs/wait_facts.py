@@ -18,9 +18,9 @@ from turnwise.record.database.rows import ASK, RUN, ask_of, names, run_of
 from turnwise.record.database.schema import asks, events, runs, sweep_leases, workers
 from turnwise.record.database.status_statements import status_in
 from turnwise.record.events.usage_events import LimitReached, read_limit_reached
-from turnwise.record.runs.part import RecordPart, unknown_run
-from turnwise.record.runs.records import AskRecord, RunRecord
 from turnwise.record.states import UNFINISHED, AskStatus
+from turnwise.record.transaction.part import RecordPart, unknown_run
+from turnwise.record.values.records import AskRecord, RunRecord
 
 COORDINATOR = "coordinator"
 

@@ -17,10 +17,10 @@ from sqlalchemy.engine import Connection
 from turnwise.record.database.columns import word
 from turnwise.record.database.schedule_tables import schedule_versions, schedules
 from turnwise.record.database.schema import workers
-from turnwise.record.runs.part import RecordPart
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.schedules.schedule import SCHEDULE, ScheduleRecord, ScheduleTerms, schedule_of
 from turnwise.record.schedules.schedules import delete_schedule, write_schedule, write_terms
+from turnwise.record.transaction.part import RecordPart
 from turnwise.schedules.declared import DeclaredSchedule, digest_of
 
 # One process at a time declares; SQLite has one writer at a time anyway.

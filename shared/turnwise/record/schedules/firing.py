@@ -19,9 +19,6 @@ from turnwise.record.database.columns import now, word
 from turnwise.record.database.schedule_tables import schedule_ticks, schedules
 from turnwise.record.database.schema import runs
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.journal import accepted
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.runs.submission import accept
 from turnwise.record.schedules.schedule import (
     SCHEDULE,
@@ -34,6 +31,9 @@ from turnwise.record.schedules.schedule import (
 )
 from turnwise.record.schedules.schedules import RunMaker, tick_row
 from turnwise.record.states import UNFINISHED
+from turnwise.record.transaction.journal import accepted
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.values.records import NewRun, RunRecord
 from turnwise.schedules.catching_up import step
 
 # Ticks of a schedule that are kept, and of those, how many may wait for the run before them.

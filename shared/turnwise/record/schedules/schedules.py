@@ -13,9 +13,6 @@ from turnwise.base.ids import new_id
 from turnwise.base.json_value import Json
 from turnwise.errors import ConflictError, NotFoundError
 from turnwise.record.database.schedule_tables import schedule_ticks, schedules
-from turnwise.record.runs.journal import accepted
-from turnwise.record.runs.part import RecordPart, TenantPart
-from turnwise.record.runs.records import NewRun, RunRecord
 from turnwise.record.runs.submission import accept
 from turnwise.record.schedules.schedule import (
     SCHEDULE,
@@ -27,6 +24,9 @@ from turnwise.record.schedules.schedule import (
     schedule_of,
     tick_of,
 )
+from turnwise.record.transaction.journal import accepted
+from turnwise.record.transaction.part import RecordPart, TenantPart
+from turnwise.record.values.records import NewRun, RunRecord
 from turnwise.schedules.timing import Timing, require_ticks
 
 # Makes the run of a tick: of which schedule, and when it was due.

@@ -6,10 +6,10 @@ import sqlalchemy as sa
 
 from turnwise.record.database.access_schema import audit
 from turnwise.record.database.columns import now
-from turnwise.record.runs.idempotency import forget_old
-from turnwise.record.runs.part import ChangingPart, RecordPart
 from turnwise.record.tenants.audit import AUDIT, AuditRecord, audit_of, write_deed
 from turnwise.record.tenants.caller import Deed
+from turnwise.record.transaction.idempotency import forget_old
+from turnwise.record.transaction.part import ChangingPart, RecordPart
 
 
 class AuditLog(RecordPart):

@@ -12,12 +12,12 @@ from turnwise.errors import ConflictError, NotFoundError, PermissionDeniedError
 from turnwise.record.database.access_schema import api_keys, tenants
 from turnwise.record.database.columns import now
 from turnwise.record.database.rows import names
-from turnwise.record.runs.part import ChangingPart, RecordPart
 from turnwise.record.tenants.api_key import ApiKey
 from turnwise.record.tenants.caller import Scope
 from turnwise.record.tenants.reach import OneTenant
 from turnwise.record.tenants.tenant import NO_OWN_LIMITS, TenantLimits
 from turnwise.record.tenants.tenants import LIMITS, limits_of
+from turnwise.record.transaction.part import ChangingPart, RecordPart
 
 KEY = tuple(column for column in api_keys.c if column.name != "hash")
 _NAMES = names(KEY)

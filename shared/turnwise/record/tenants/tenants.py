@@ -12,8 +12,8 @@ from turnwise.errors import NotFoundError
 from turnwise.record.database.access_schema import tenants
 from turnwise.record.database.columns import now
 from turnwise.record.database.rows import as_row
-from turnwise.record.runs.part import ChangingPart, RecordPart
 from turnwise.record.tenants.tenant import NO_OWN_LIMITS, TenantLimits
+from turnwise.record.transaction.part import ChangingPart, RecordPart
 
 _LIMIT_NAMES = tuple(field.name for field in fields(TenantLimits))
 LIMITS = tuple(tenants.c[name] for name in _LIMIT_NAMES)

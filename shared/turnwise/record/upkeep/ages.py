@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.schema import asks, runs
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.part import RecordPart
 from turnwise.record.states import UNANSWERED, UNFINISHED, AskStatus, RunStatus
+from turnwise.record.transaction.part import RecordPart
 
 _UNFINISHED = status_in(runs.c.status, UNFINISHED)
 _waits = status_in(runs.c.status, (RunStatus.QUEUED, RunStatus.WAITING))

@@ -7,8 +7,8 @@ import sqlalchemy as sa
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.schema import asks, runs, workers
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.part import RecordPart
 from turnwise.record.states import UNFINISHED, AskStatus
+from turnwise.record.transaction.part import RecordPart
 
 _VERSIONS = (
     sa.select(runs.c.version, sa.func.count()).where(status_in(runs.c.status, UNFINISHED)).group_by(runs.c.version)

@@ -10,8 +10,8 @@ from turnwise.record.asks.parking import PARKED
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.schema import asks, runs
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.part import RecordPart
 from turnwise.record.states import UNFINISHED, AskStatus, RunStatus
+from turnwise.record.transaction.part import RecordPart
 
 # As the partial index has it: SQLite uses the index for no other condition.
 _UNFINISHED = status_in(runs.c.status, UNFINISHED)

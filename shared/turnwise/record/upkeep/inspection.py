@@ -12,10 +12,10 @@ from turnwise.record.database import schema
 from turnwise.record.database.columns import word
 from turnwise.record.database.rows import names
 from turnwise.record.database.schema import asks, documents, histories, metadata, runs
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import Json
-from turnwise.record.runs.writes import aside
 from turnwise.record.states import AskStatus
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.transaction.writes import aside
+from turnwise.record.values.records import Json
 
 _OPEN = asks.c.status == word(AskStatus.OPEN)
 _OWNERS = (

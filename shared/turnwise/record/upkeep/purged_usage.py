@@ -15,7 +15,7 @@ from turnwise.record.budgets.budgets import SESSION, TENANT_DAY, TENANT_MONTH, K
 from turnwise.record.database import driver
 from turnwise.record.database.budget_tables import budgets, purged_usage
 from turnwise.record.database.database import Database
-from turnwise.record.runs.records import RunRecord
+from turnwise.record.values.records import RunRecord
 
 # Days after the end of a day or month for which its budget is kept: calls of then may still be settled.
 KEPT_DAYS = 7

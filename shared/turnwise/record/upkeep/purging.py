@@ -27,11 +27,11 @@ from turnwise.record.database.budget_tables import budgets, purged_usage, reserv
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.rows import RUN, run_of
 from turnwise.record.database.schema import agent_states, documents, events, histories, runs, sessions
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import RunRecord
-from turnwise.record.runs.writes import aside
 from turnwise.record.states import FINISHED, RunStatus
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.transaction.writes import aside
 from turnwise.record.upkeep.purged_usage import KEPT_DAYS, count_purged
+from turnwise.record.values.records import RunRecord
 
 _TOGETHER = 500  # names in one statement
 # Every table with rows of runs, also one that there is not yet; those of agents may be a session's (`owner`).

@@ -23,9 +23,9 @@ from turnwise.record.database.columns import Document, money_total, now, word
 from turnwise.record.database.sample_tables import sampled_usage, samples
 from turnwise.record.database.schema import asks, events, runs
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import Json
 from turnwise.record.states import FINISHED, UNFINISHED, AskStatus, RunStatus
+from turnwise.record.transaction.part import RecordPart
+from turnwise.record.values.records import Json
 
 # The name of the row that has the sums of all tenants; no tenant is called so.
 FLEET = ""

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from turnwise.errors import PermissionDeniedError
 from turnwise.record.database.database import Database
 from turnwise.record.database.sample_tables import samples
-from turnwise.record.runs.part import RecordPart, TenantPart
 from turnwise.record.tenants.reach import OneTenant
+from turnwise.record.transaction.part import RecordPart, TenantPart
 from turnwise.record.upkeep.sampling import COUNTS, FLEET, GAUGES
 
 _NANO = 1_000_000_000

@@ -18,9 +18,9 @@ from turnwise.record.database.rows import RUN, field_names, run_of
 from turnwise.record.database.schema import documents, events, runs
 from turnwise.record.database.webhook_tables import webhook_deliveries as table
 from turnwise.record.database.webhook_tables import webhooks
-from turnwise.record.runs.part import RecordPart
-from turnwise.record.runs.records import EventRecord, Json
+from turnwise.record.transaction.part import RecordPart
 from turnwise.record.upkeep.gauges import Backlog
+from turnwise.record.values.records import EventRecord, Json
 from turnwise.record.webhooks.deliveries import DELIVERY, delivery_of
 from turnwise.record.webhooks.records import Attempted, DueDelivery, Parcel
 from turnwise.record.webhooks.writing import disable

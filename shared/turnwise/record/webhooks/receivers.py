@@ -12,7 +12,7 @@ from turnwise.errors import NotFoundError
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.rows import names
 from turnwise.record.database.webhook_tables import webhook_deliveries, webhook_events, webhooks
-from turnwise.record.runs.part import RecordPart, TenantPart
+from turnwise.record.transaction.part import RecordPart, TenantPart
 from turnwise.record.webhooks.new_webhook import NewWebhook
 from turnwise.record.webhooks.records import WebhookRecord
 from turnwise.record.webhooks.writing import disable, listen, write_webhook

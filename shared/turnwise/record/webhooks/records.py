@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from turnwise.record.runs.records import EventRecord, RunRecord
+from turnwise.record.values.records import EventRecord, RunRecord
 
 DeliveryState = Literal["pending", "delivered", "parked"]
 # The receiver answered 410, or a person said so.

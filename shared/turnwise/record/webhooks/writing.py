@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection
 
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.webhook_tables import webhook_deliveries, webhook_events, webhooks
-from turnwise.record.runs.records import NewRun, RunRecord
+from turnwise.record.values.records import NewRun, RunRecord
 from turnwise.record.webhooks.new_webhook import NewWebhook
 
 _STOP = sa.delete(webhook_events).where(webhook_events.c.webhook_id == sa.bindparam("of_webhook"))

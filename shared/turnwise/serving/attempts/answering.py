@@ -15,9 +15,9 @@ from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import decode_document
 from turnwise.models.openai.chat import OpenAIGPT
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs.kept_errors import RaisedError
-from turnwise.record.runs.outcomes import Outcome, Reply
-from turnwise.record.runs.records import Claim, RunRecord
+from turnwise.record.values.kept_errors import RaisedError
+from turnwise.record.values.outcomes import Outcome, Reply
+from turnwise.record.values.records import Claim, RunRecord
 from turnwise.serving.attempts.attempt import Attempt
 from turnwise.serving.attempts.budget_gate import ServedGate, Spending
 from turnwise.serving.attempts.collecting import Collecting, patience

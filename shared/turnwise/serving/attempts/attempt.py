@@ -30,9 +30,9 @@ from turnwise.models.budget.gate import GATE
 from turnwise.models.budget.wait import CallDeferred
 from turnwise.models.retry_policy import kind_of
 from turnwise.observability.display import quietly
-from turnwise.record.runs.kept_errors import RaisedError, RefusedCall
-from turnwise.record.runs.outcomes import Deferral, Outcome, Parking, Release, Reply
-from turnwise.record.runs.records import Claim, Json, NewDocument, Usage
+from turnwise.record.values.kept_errors import RaisedError, RefusedCall
+from turnwise.record.values.outcomes import Deferral, Outcome, Parking, Release, Reply
+from turnwise.record.values.records import Claim, Json, NewDocument, Usage
 from turnwise.serving.attempts.budget_gate import ServedGate, usage_of
 from turnwise.serving.attempts.collecting import CallCollected, Collecting
 from turnwise.serving.attempts.given_answer import GivenAnswer, answer_as_handlers

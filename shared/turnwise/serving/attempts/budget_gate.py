@@ -24,9 +24,9 @@ from turnwise.models.tokens.usage import NO_USAGE, LLMTokenUsage
 from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS, ScopeLimits, period_end
 from turnwise.record.budgets.reservations import Answer, Stale, Take
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs.outcomes import CallUsage, ProviderDown
-from turnwise.record.runs.records import Claim, Usage
 from turnwise.record.tenants.tenant import NO_OWN_LIMITS, TenantLimits
+from turnwise.record.values.outcomes import CallUsage, ProviderDown
+from turnwise.record.values.records import Claim, Usage
 from turnwise.serving.attempts.collecting import Collecting
 from turnwise.serving.attempts.provider_places import ServedProviders
 from turnwise.serving.attempts.work_times import Work

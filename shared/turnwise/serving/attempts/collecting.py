@@ -16,8 +16,8 @@ from turnwise.models.openai.chat import OpenAIGPT
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.record.events.usage_events import read_usage
 from turnwise.record.provider_batches.collecting import CollectedAsk
-from turnwise.record.runs.outcomes import CollectedRequest
-from turnwise.record.runs.records import Claim, Json, Usage
+from turnwise.record.values.outcomes import CollectedRequest
+from turnwise.record.values.records import Claim, Json, Usage
 from turnwise.tasks.tree import TaskTree
 
 # Seconds after which an ask looks again whose call is collected already.

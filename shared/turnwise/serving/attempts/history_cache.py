@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from turnwise.models.base import LLMMessage
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs.outcomes import Reply
-from turnwise.record.runs.records import AgentRecord, HistoryRow, NewHistory, RunRecord
+from turnwise.record.values.outcomes import Reply
+from turnwise.record.values.records import AgentRecord, HistoryRow, NewHistory, RunRecord
 
 # For each call at once: a conversation comes back to a process after turns of others.
 _PARTS_OF_EACH = 16

@@ -14,9 +14,9 @@ from turnwise.models.budget.wait import Wait
 from turnwise.models.limits.provider import Provider, ProviderWait, Target
 from turnwise.models.limits.window import Room
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs.outcomes import ProviderDown
-from turnwise.record.runs.records import Claim, ProviderPlace
-from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.outcomes import ProviderDown
+from turnwise.record.values.records import Claim, ProviderPlace
 
 logger = logging.getLogger(__name__)
 

@@ -26,8 +26,8 @@ from turnwise.models.base import LLMMessage, OpenAIToolCall, Role
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.tokens.estimate import message_tokens
 from turnwise.models.tokens.usage import NO_USAGE
-from turnwise.record.runs import records
-from turnwise.record.runs.records import Json, NewHistory
+from turnwise.record.values import records
+from turnwise.record.values.records import Json, NewHistory
 
 Registry = dict[str, type[ToolMessage]]
 # Gives a list that is the caller's own.

@@ -24,9 +24,9 @@ from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.wire import decode_value, encode_tool, encode_value
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.runs.kept_errors import RaisedError
-from turnwise.record.runs.outcomes import Parking, Receipt
-from turnwise.record.runs.records import Claim, Json
+from turnwise.record.values.kept_errors import RaisedError
+from turnwise.record.values.outcomes import Parking, Receipt
+from turnwise.record.values.records import Claim, Json
 from turnwise.serving.attempts.served_agent import ServedAgent
 from turnwise.serving.attempts.work_times import Part, Work
 

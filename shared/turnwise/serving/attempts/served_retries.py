@@ -10,8 +10,8 @@ from turnwise.base.waits import OutageWait, RetryWait
 from turnwise.errors import TurnwiseError
 from turnwise.models.limits.provider import ProviderWait
 from turnwise.models.retry_policy import ErrorKind
-from turnwise.record.runs.outcomes import Deferral, FailedCall, ProviderDown
-from turnwise.record.runs.records import AskRecord
+from turnwise.record.values.outcomes import Deferral, FailedCall, ProviderDown
+from turnwise.record.values.records import AskRecord
 from turnwise.serving.moves.run_end import OUTAGE, error_record
 
 

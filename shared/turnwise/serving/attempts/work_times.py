@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from turnwise.base.clock import SYSTEM_CLOCK, Clock
-from turnwise.record.runs.records import Json
+from turnwise.record.values.records import Json
 
 # So many parts of an attempt are kept, the longest ones: a handler may call a model a thousand times.
 MOST_PARTS = 32

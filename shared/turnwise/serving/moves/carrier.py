@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.transaction.run_transaction import RunTransaction
 
 
 class Carrier(Protocol):

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from turnwise.errors import ConflictError, EnvironmentFault, QuotaExceededError
 from turnwise.record.roles.tenant import TenantRole
-from turnwise.record.runs.records import NewRun, RunRecord
-from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.records import NewRun, RunRecord
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.move import Mover
 from turnwise.serving.moves.moved import Moved

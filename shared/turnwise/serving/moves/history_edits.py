@@ -6,8 +6,8 @@ from turnwise.agents.chat_agent import ChatAgent
 from turnwise.agents.history.history import calls_without_result
 from turnwise.machine.actions import Clear, CutBack, Edit, Reset, Seed, TakeBack
 from turnwise.models.base import LLMMessage, Role
-from turnwise.record.runs.records import NewHistory
-from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.records import NewHistory
 from turnwise.serving.attempts.served_agent import Registry, history_row, over_template
 
 

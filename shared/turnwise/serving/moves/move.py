@@ -39,9 +39,9 @@ from turnwise.record.database.faults import DATABASE_ERRORS
 from turnwise.record.events.event import EventPlace
 from turnwise.record.events.run_events import RunEnded
 from turnwise.record.events.usage_events import limit_reached
-from turnwise.record.runs.kept_errors import KeptError, RaisedError, RunError
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import AskStatus, RunStatus
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.kept_errors import KeptError, RaisedError, RunError
 from turnwise.serving.attempts.served_agent import facts_of
 from turnwise.serving.moves.carrier import Carrier
 from turnwise.serving.moves.history_edits import apply_edit

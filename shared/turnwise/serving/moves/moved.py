@@ -7,8 +7,8 @@ from typing import NamedTuple
 from turnwise.bus.envelope import AskEnvelope
 from turnwise.bus.routing import COORDINATOR_QUEUE
 from turnwise.machine.actions import Trace
-from turnwise.record.runs.records import Claim, RunRecord
-from turnwise.record.runs.session_queue import RunInLine
+from turnwise.record.transaction.session_queue import RunInLine
+from turnwise.record.values.records import Claim, RunRecord
 
 
 class Moved(NamedTuple):

@@ -12,9 +12,9 @@ from turnwise.machine.state import LLM
 from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.record.events.ask_events import HumanAsked, TurnAsked
 from turnwise.record.events.event import EventPlace
-from turnwise.record.runs.records import AskRecord, Claim, Json, NewAsk
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.records import AskRecord, Claim, Json, NewAsk
 from turnwise.serving.moves.run_documents import RunDocuments
 from turnwise.tasks.tree import TaskTree
 

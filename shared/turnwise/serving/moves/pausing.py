@@ -7,7 +7,7 @@ import logging
 from turnwise.base.waits import PauseWait
 from turnwise.errors import EnvironmentFault
 from turnwise.record.asks.pauses import EndedPauses, pause_of_new
-from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.serving.dispatcher import Dispatcher
 
 logger = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnwise.bus.envelope import AskEnvelope
-from turnwise.record.runs.records import AskRecord
+from turnwise.record.values.records import AskRecord
 
 
 def permit(ask: AskRecord) -> AskEnvelope:

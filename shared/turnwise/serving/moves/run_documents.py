@@ -7,8 +7,8 @@ from weakref import WeakMethod
 
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import Registry, decode_document, encode_document
-from turnwise.record.runs.records import Json
-from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.records import Json
 
 
 class RunDocuments(Mapping[str, ChatDocument]):

@@ -7,9 +7,9 @@ import traceback
 from turnwise.base.waits import OutageWait
 from turnwise.messages.entity import StatusCode
 from turnwise.observability.redaction import redact
-from turnwise.record.runs.kept_errors import CodedError, RaisedError
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.kept_errors import CodedError, RaisedError
 
 # The key under which calls are counted that failed in an outage, whatever kind each was.
 OUTAGE = "outage"

@@ -7,7 +7,7 @@ from typing import Any
 
 from turnwise.agents.attributes import saving
 from turnwise.models.base import LLMMessage
-from turnwise.record.runs.transaction import RunTransaction
+from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.serving.attempts.served_agent import Registry, ServedAgent, over_template
 from turnwise.serving.moves.run_documents import RunDocuments
 from turnwise.tasks.overrides import TaskOverrides

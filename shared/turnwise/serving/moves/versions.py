@@ -15,10 +15,10 @@ from turnwise.errors import NewerStateError
 from turnwise.messages.entity import StatusCode
 from turnwise.record.asks.sweep import FOREIGN_PATIENCE
 from turnwise.record.events.run_events import RunEnded
-from turnwise.record.runs.kept_errors import RaisedError
-from turnwise.record.runs.records import RunRecord
-from turnwise.record.runs.transaction import RunTransaction
 from turnwise.record.states import RunStatus
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.kept_errors import RaisedError
+from turnwise.record.values.records import RunRecord
 from turnwise.serving.moves.run_end import run_status
 
 logger = logging.getLogger(__name__)

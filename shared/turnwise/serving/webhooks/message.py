@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from turnwise.record.runs.records import EventRecord, Json, RunRecord
+from turnwise.record.values.records import EventRecord, Json, RunRecord
 from turnwise.record.webhooks.records import Parcel
 
 # Characters of JSON. A receiver reads the rest over HTTP.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwise.record.runs.records import Json
+from turnwise.record.values.records import Json
 
 # How many items a list may lose at its front and still be told from what was added at its end.
 _MOST_DROPPED = 2

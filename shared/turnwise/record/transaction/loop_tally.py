@@ -8,10 +8,10 @@ import sqlalchemy as sa
 
 from turnwise.record.database import driver
 from turnwise.record.database.schema import loop_counts
-from turnwise.record.runs.frame_counts import MOST_COUNTED, FrameCounts
-from turnwise.record.runs.known_run import KnownRun
-from turnwise.record.runs.run_lock import RunLock
-from turnwise.record.runs.writes import Writes
+from turnwise.record.transaction.run_lock import RunLock
+from turnwise.record.transaction.writes import Writes
+from turnwise.record.values.frame_counts import MOST_COUNTED, FrameCounts
+from turnwise.record.values.known_run import KnownRun
 
 _PLACE = (loop_counts.c.run_id == sa.bindparam("run_id"), loop_counts.c.frame_no == sa.bindparam("frame_no"))
 _OWN = sa.select(loop_counts.c.key, loop_counts.c.n).where(*_PLACE, loop_counts.c.key == sa.bindparam("key"))

@@ -18,8 +18,8 @@ no statement more, and a long conversation is not written down again at each tur
 
 from __future__ import annotations
 
-from turnwise.record.runs.json_differences import difference
-from turnwise.record.runs.records import AgentRecord, FrameRecord, Json, RunRecord
+from turnwise.record.transaction.json_differences import difference
+from turnwise.record.values.records import AgentRecord, FrameRecord, Json, RunRecord
 
 
 class Changes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from turnwise.record.runs.records import AgentRecord, Usage
+from turnwise.record.values.records import AgentRecord, Usage
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

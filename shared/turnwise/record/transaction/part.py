@@ -15,15 +15,15 @@ from turnwise.record.database import driver
 from turnwise.record.database.columns import now
 from turnwise.record.database.rows import RUN, names, run_of
 from turnwise.record.database.schema import runs
-from turnwise.record.runs.core import Core
-from turnwise.record.runs.idempotency import Once, done_before, write_once
-from turnwise.record.runs.known_run import KnownRun
-from turnwise.record.runs.run_lock import RunLock
-from turnwise.record.runs.transaction import RunTransaction
-from turnwise.record.runs.transaction_statements import LAST_EVENT
 from turnwise.record.tenants.audit import write_deed
 from turnwise.record.tenants.caller import Deed
 from turnwise.record.tenants.reach import OneTenant, Reach
+from turnwise.record.transaction.core import Core
+from turnwise.record.transaction.idempotency import Once, done_before, write_once
+from turnwise.record.transaction.run_lock import RunLock
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.transaction.statements import LAST_EVENT
+from turnwise.record.values.known_run import KnownRun
 
 T = TypeVar("T")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from turnwise.record.runs.known_run import KnownRun
-from turnwise.record.runs.records import Json, RunRecord
-from turnwise.record.runs.run_changes import Changes
-from turnwise.record.runs.run_lock import RunLock
-from turnwise.record.runs.session_queue import earlier_documents
-from turnwise.record.runs.transaction_statements import DOCUMENTS
-from turnwise.record.runs.writes import Writes
+from turnwise.record.transaction.run_changes import Changes
+from turnwise.record.transaction.run_lock import RunLock
+from turnwise.record.transaction.session_queue import earlier_documents
+from turnwise.record.transaction.statements import DOCUMENTS
+from turnwise.record.transaction.writes import Writes
+from turnwise.record.values.known_run import KnownRun
+from turnwise.record.values.records import Json, RunRecord
 
 
 class DocumentBook:

@@ -15,8 +15,8 @@ from turnwise.base.json_value import Json, given
 from turnwise.base.waits import BudgetWait, OutageWait, RetryWait, wait_of
 from turnwise.observability.log_events import CATALOGUE
 from turnwise.record.events.event import OF_RUN, EventPlace
-from turnwise.record.runs.records import RunRecord
 from turnwise.record.states import RunStatus
+from turnwise.record.values.records import RunRecord
 
 logger = logging.getLogger(__name__)
 

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 
 from turnwise.record.database.rows import AGENT, agent_of, as_row
 from turnwise.record.database.schema import agent_states, histories
-from turnwise.record.runs.known_run import KnownRun
-from turnwise.record.runs.records import AgentRecord, HistoryRow, Json, NewHistory, RunRecord
-from turnwise.record.runs.run_changes import Changes
-from turnwise.record.runs.run_lock import RunLock
-from turnwise.record.runs.writes import Writes, aside
+from turnwise.record.transaction.run_changes import Changes
+from turnwise.record.transaction.run_lock import RunLock
+from turnwise.record.transaction.writes import Writes, aside
+from turnwise.record.values.known_run import KnownRun
+from turnwise.record.values.records import AgentRecord, HistoryRow, Json, NewHistory, RunRecord
 
 _AGENT = sa.select(*AGENT).where(
     agent_states.c.owner == sa.bindparam("owner"), agent_states.c.key == sa.bindparam("key")

@@ -19,8 +19,8 @@ from turnwise.record.database.rows import RUN, as_row
 from turnwise.record.database.schema import events, runs
 from turnwise.record.events.event import event_row
 from turnwise.record.events.run_events import RunAccepted
-from turnwise.record.runs.records import Json, NewRun, RunRecord
 from turnwise.record.states import RunStatus, passed
+from turnwise.record.values.records import Json, NewRun, RunRecord
 
 _MONEY = Decimal(0)
 # A run of which nothing is known yet, with the defaults of the database.

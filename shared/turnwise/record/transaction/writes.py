@@ -26,8 +26,8 @@ from turnwise.record.database.schema import (
     replies,
 )
 from turnwise.record.database.status_statements import change_asks, illegal_transition, update_runs
-from turnwise.record.runs.records import Json, RunRecord
 from turnwise.record.states import UNANSWERED, AskStatus, RunStatus
+from turnwise.record.values.records import Json, RunRecord
 
 _param = sa.bindparam
 _CLOSE = {

@@ -13,9 +13,9 @@ from sqlalchemy.engine import Connection
 
 from turnwise.record.database import driver
 from turnwise.record.database.schema import agent_states, histories
-from turnwise.record.runs.records import RunRecord
-from turnwise.record.runs.writes import aside
 from turnwise.record.states import RunStatus
+from turnwise.record.transaction.writes import aside
+from turnwise.record.values.records import RunRecord
 
 _run: sa.BindParameter[str] = sa.bindparam("of_run")
 _conversation: sa.BindParameter[str] = sa.bindparam("of_conversation")

@@ -18,8 +18,8 @@ from turnwise.record.database import driver
 from turnwise.record.database.columns import ONE, now, word
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import documents, runs, sessions
-from turnwise.record.runs.records import Json, NewRun, RunRecord
 from turnwise.record.states import UNFINISHED, RunStatus
+from turnwise.record.values.records import Json, NewRun, RunRecord
 
 
 class RunInLine(NamedTuple):

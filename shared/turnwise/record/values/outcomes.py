@@ -12,8 +12,8 @@ from typing import Literal
 
 from turnwise.base.waits import DeferralWait
 from turnwise.models.limits.provider import ProviderWait
-from turnwise.record.runs.kept_errors import RunError
-from turnwise.record.runs.records import Json, NewDocument, NewHistory, Usage
+from turnwise.record.values.kept_errors import RunError
+from turnwise.record.values.records import Json, NewDocument, NewHistory, Usage
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnwise.record.database import driver
-from turnwise.record.runs.known_run import KnownRun
-from turnwise.record.runs.records import FrameRecord, Json
-from turnwise.record.runs.run_changes import Changes
-from turnwise.record.runs.run_lock import RunLock
-from turnwise.record.runs.transaction_statements import FRAMES
-from turnwise.record.runs.writes import Writes
+from turnwise.record.transaction.run_changes import Changes
+from turnwise.record.transaction.run_lock import RunLock
+from turnwise.record.transaction.statements import FRAMES
+from turnwise.record.transaction.writes import Writes
+from turnwise.record.values.known_run import KnownRun
+from turnwise.record.values.records import FrameRecord, Json
 
 
 def frames_of(rows: Sequence[Sequence[Any]]) -> dict[int, FrameRecord]:

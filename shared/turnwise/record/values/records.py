@@ -15,14 +15,14 @@ from turnwise.base.waits import RunWait
 from turnwise.models.limits.window import Caps, LimitPlace, Window
 from turnwise.record.asks.parked_reason import ParkedReason
 from turnwise.record.events.event import EventPlace
-from turnwise.record.runs.fork_origin import ForkOrigin
-from turnwise.record.runs.kept_errors import KeptError
-from turnwise.record.runs.row_record import RowRecord
 from turnwise.record.states import FINISHED, AskStatus, RunStatus
+from turnwise.record.values.fork_origin import ForkOrigin
+from turnwise.record.values.kept_errors import KeptError
+from turnwise.record.values.row_record import RowRecord
 from turnwise.record.webhooks.new_webhook import NewWebhook
 
 if TYPE_CHECKING:
-    from turnwise.record.runs.known_run import KnownRun  # which is made of these records
+    from turnwise.record.values.known_run import KnownRun  # which is made of these records
 
 Json = json_value.Json
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from turnwise.base.clock import SYSTEM_CLOCK, Clock
 from turnwise.record.asks.tenant_shares import TenantShares
 from turnwise.record.database.database import Database
-from turnwise.record.runs import journal
-from turnwise.record.runs.journal import News
-from turnwise.record.runs.records import RunRecord
 from turnwise.record.tenants.tenant import TenantLimits
+from turnwise.record.transaction import journal
+from turnwise.record.transaction.journal import News
+from turnwise.record.values.records import RunRecord
 
 AfterCommit = Callable[[RunRecord, Sequence[News]], None]
 

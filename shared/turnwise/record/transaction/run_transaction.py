@@ -24,17 +24,23 @@ from turnwise.record.database.database import Database
 from turnwise.record.database.faults import is_intact
 from turnwise.record.database.rows import ASK, REPLY, agent_of, as_row, ask_of, in_row, reply_of
 from turnwise.record.events.event import OF_RUN, EventData, EventPlace, event_row
-from turnwise.record.runs.agent_book import AgentBook
-from turnwise.record.runs.conversations import conversation_id, settle, take_up
-from turnwise.record.runs.document_book import DocumentBook
-from turnwise.record.runs.frame_stack import FrameStack
-from turnwise.record.runs.journal import TOLD, News
-from turnwise.record.runs.kept_errors import KeptError, RunError
-from turnwise.record.runs.known_run import KnownRun
-from turnwise.record.runs.loop_tally import LoopTally
-from turnwise.record.runs.new_runs import accepted_row
-from turnwise.record.runs.outcomes import Receipt
-from turnwise.record.runs.records import (
+from turnwise.record.states import AskStatus, RunStatus, passed
+from turnwise.record.transaction.agent_book import AgentBook
+from turnwise.record.transaction.conversations import conversation_id, settle, take_up
+from turnwise.record.transaction.document_book import DocumentBook
+from turnwise.record.transaction.frame_stack import FrameStack
+from turnwise.record.transaction.journal import TOLD, News
+from turnwise.record.transaction.loop_tally import LoopTally
+from turnwise.record.transaction.new_runs import accepted_row
+from turnwise.record.transaction.run_changes import Changes
+from turnwise.record.transaction.run_lock import RunLock
+from turnwise.record.transaction.session_queue import RunInLine, run_after, run_before
+from turnwise.record.transaction.statements import ASK_AND_REPLY, FORGET_BEGUN
+from turnwise.record.transaction.writes import Writes
+from turnwise.record.values.kept_errors import KeptError, RunError
+from turnwise.record.values.known_run import KnownRun
+from turnwise.record.values.outcomes import Receipt
+from turnwise.record.values.records import (
     AgentRecord,
     AskRecord,
     FrameRecord,
@@ -47,12 +53,6 @@ from turnwise.record.runs.records import (
     RunRecord,
     Usage,
 )
-from turnwise.record.runs.run_changes import Changes
-from turnwise.record.runs.run_lock import RunLock
-from turnwise.record.runs.session_queue import RunInLine, run_after, run_before
-from turnwise.record.runs.transaction_statements import ASK_AND_REPLY, FORGET_BEGUN
-from turnwise.record.runs.writes import Writes
-from turnwise.record.states import AskStatus, RunStatus, passed
 
 # What in an event's data comes from errors.
 _TELLS = frozenset(("error", "waiting_for"))

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from turnwise.base.clock import Clock
-from turnwise.record.runs.frame_counts import FrameCounts
-from turnwise.record.runs.records import AgentRecord, AskRecord, FrameRecord, Json, ReplyRecord, RunRecord
+from turnwise.record.values.frame_counts import FrameCounts
+from turnwise.record.values.records import AgentRecord, AskRecord, FrameRecord, Json, ReplyRecord, RunRecord
 
 # A move looks at the documents of its frames, the answer, and what that answers.
 _MOST_DOCUMENTS = 64

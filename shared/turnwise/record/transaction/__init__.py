@@ -1,0 +1,1 @@
+"""The transaction on one run, in which everything about that run is written."""

@@ -1,0 +1,1 @@
+"""The values that the record takes and gives, frozen."""
