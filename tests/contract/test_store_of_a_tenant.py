@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.databases import fresh_sqlite
 from tests.support.schedule_parts import run_of, terms
+from tests.support.services import migrated_postgres
 from tests.support.store_parts import asked_run, begun_run, new_queue, new_run, new_worker
 from tests.support.webhook_parts import new_webhook
 
@@ -201,7 +203,28 @@ OF_THE_INSTALLATION = {"now", "paused_queues", "serving_workers"}
 
 @pytest.fixture
 def owned(store: Store) -> Iterator[Possessions]:
-    """The possessions of a tenant, whose pause ends with the test: claims look at pauses of any tenant."""
+    with possessing(store) as its:
+        yield its
+
+
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def kept(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Store, Possessions]]:
+    """A record with a tenant's possessions, for tests that change nothing of them."""
+    with ExitStack() as stack:
+        if request.param == "postgres":
+            database = Database(stack.enter_context(migrated_postgres()))
+        else:
+            database = fresh_sqlite(tmp_path_factory.mktemp("kept") / "turnwise.db")
+        stack.callback(database.close)
+        store = Store(database)
+        yield store, stack.enter_context(possessing(store))
+
+
+@contextmanager
+def possessing(store: Store) -> Iterator[Possessions]:
+    """Give a new tenant one thing of each kind. Its pause ends with the block: claims look at pauses of any tenant."""
     tenant, queue, session = new_id("tenant"), new_queue(), new_id("session")
     role, worker = store.tenant(tenant), new_worker(store, queue)
     asking = asked_run(store, None, run={"tenant": tenant, "session_id": session, "metadata": {"about": SECRET}})
@@ -284,7 +307,8 @@ def test_every_method_of_the_tenant_s_role_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_nothing_of_another_tenant_is_seen_or_changed(store: Store, owned: Possessions, name: str) -> None:
+def test_nothing_of_another_tenant_is_seen_or_changed(kept: tuple[Store, Possessions], name: str) -> None:
+    store, owned = kept
     before, stranger = possessions(store, owned), new_id("stranger")
 
     refused = outcome(store, CASES[name], stranger, owned)
