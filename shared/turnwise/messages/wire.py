@@ -2,6 +2,7 @@
 
 A tool is written with its name and all the fields of its class (extra ones too). It is read through a registry, name
 to class; a tool of an unknown name is kept as raw fields, untouched, so that it can travel on, but is not handled.
+Where agents know different tools by one name, the writer is told the `owners` of those that do not have the name.
 """
 
 from __future__ import annotations
@@ -19,13 +20,17 @@ from turnwise.base.places import found_at, is_found, place_of
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.read_back import read_back
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.tool_registry import place_of_tool
 from turnwise.models.file_attachment import FileAttachment
 
 # Bytes of an attached file; it is stored with its message, and with the history of whoever is sent it.
 MAX_FILE_BYTES = 10_000_000
 
-# From a tool's name to its class.
+# From a tool's name to its class, as `ToolRegistry` has it.
 Registry = Mapping[str, type[ToolMessage]]
+# From a tool's class to the agent that knows it, where another one has its name.
+Owners = Mapping[type[ToolMessage], str]
+_NO_OWNERS: Owners = {}
 
 
 class UnknownTool(ToolMessage):
@@ -39,11 +44,12 @@ class UnknownTool(ToolMessage):
 # Fields that may hold values of any kind.
 _SPECIAL = {"tool_messages", "content_any", "attachment", "files"}
 _SEPARATE = _SPECIAL | {"metadata"}
+_MARKS_OF_TOOL = ("$tool", "$agent", "$fields")
 _ID = {"id"}
 _any_json: TypeAdapter[Any] = TypeAdapter(SerializeAsAny[Any])
 
 
-def encode_document(doc: ChatDocument) -> dict[str, Any]:
+def encode_document(doc: ChatDocument, owners: Owners = _NO_OWNERS) -> dict[str, Any]:
     """The document as JSON-able data; raises `TypeError` naming what cannot cross a process."""
     body = doc.model_dump(
         mode="json",
@@ -56,14 +62,14 @@ def encode_document(doc: ChatDocument) -> dict[str, Any]:
     )
     body["metadata"] = {"id": doc.metadata.id, **marks}
     if doc.tool_messages:
-        body["tool_messages"] = [encode_tool(tool) for tool in doc.tool_messages]
+        body["tool_messages"] = [encode_tool(tool, owners) for tool in doc.tool_messages]
     is_enum = isinstance(doc.content_any, Enum)
     if doc.content_any is not None and (is_enum or doc.content_any != doc.content):
-        body["content_any"] = encode_value(doc.content_any, "content_any", named=is_enum)
+        body["content_any"] = encode_value(doc.content_any, "content_any", owners, named=is_enum)
     if doc.attachment is not None:
-        body["attachment"] = encode_value(doc.attachment, "attachment")
+        body["attachment"] = encode_value(doc.attachment, "attachment", owners)
     if doc.files:
-        body["files"] = [encode_value(item, "files") for item in doc.files]
+        body["files"] = [encode_value(item, "files", owners) for item in doc.files]
     return body
 
 
@@ -86,11 +92,12 @@ def decode_document(
     return doc
 
 
-def encode_tool(tool: ToolMessage) -> dict[str, Any]:
+def encode_tool(tool: ToolMessage, owners: Owners = _NO_OWNERS) -> dict[str, Any]:
     """A tool's fields, with tools nested in it marked so that they are found again.
 
     "$tool" names the class, which is not always what the tool calls itself: a model, or a human, may write any
     `request` into a tool that stands in another's field. It is null for a tool of no class but `ToolMessage`.
+    "$agent" is the owner of a class that does not have its name to itself.
     """
     if isinstance(tool, UnknownTool):
         kind = (tool.model_extra or {}).get("$tool", tool.request)
@@ -98,12 +105,17 @@ def encode_tool(tool: ToolMessage) -> dict[str, Any]:
     extra = tool.model_extra or {}
     names = [*type(tool).model_fields, *extra]
     fields = {
-        name: encode_value(getattr(tool, name), f"{tool.request}.{name}", named=name in extra or _is_open(tool, name))
+        name: encode_value(
+            getattr(tool, name), f"{tool.request}.{name}", owners, named=name in extra or _is_open(tool, name)
+        )
         for name in names
     }
     marked = {name: fields.pop(name) for name in names if name.startswith("$")}
     kind = None if type(tool) is ToolMessage else type(tool).name() or tool.request
-    return {"$tool": kind, **fields, **({"$fields": marked} if marked else {})}
+    data = {"$tool": kind, **fields, **({"$fields": marked} if marked else {})}
+    if owners and (owner := owners.get(type(tool))) is not None:
+        data["$agent"] = owner
+    return data
 
 
 def _is_open(tool: ToolMessage, name: str) -> bool:
@@ -117,16 +129,45 @@ def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:
     Not for tools from outside: what a tool's own validators refuse is refused where a model or a person writes it.
     """
     kind = data.get("$tool", data.get("request", ""))
-    tool_class = ToolMessage if kind is None else registry.get(str(kind))
+    tool_class = ToolMessage if kind is None else _tool_class(str(kind), data.get("$agent"), registry)
     if tool_class is None:
         return UnknownTool(**{"request": str(kind), **dict(data)})
-    plain = {key: value for key, value in data.items() if key not in ("$tool", "$fields")}
-    fields = {**plain, **data.get("$fields", {})}
+    fields = _fields_of_tool(data)
     decoded = {key: decode_value(value, registry) for key, value in fields.items()}
-    return read_back(tool_class, decoded, serialized=False)
+    try:
+        return read_back(tool_class, decoded, serialized=False)
+    except ValidationError:
+        # The type of a field may say which tool stands in it; no agent needs to know that one by its name.
+        plain = {key: _without_tools(value) for key, value in fields.items()}
+        if plain == fields:
+            raise
+        declared = {key: decode_value(value, registry) for key, value in plain.items()}
+        return read_back(tool_class, declared, serialized=False)
 
 
-def encode_value(value: Any, place: str, depth: int = MAX_DEPTH, *, named: bool = False) -> Any:
+def _tool_class(name: str, owner: str | None, registry: Registry) -> type[ToolMessage] | None:
+    found = registry.get(place_of_tool(name, owner)) if owner is not None else None
+    return found or registry.get(name)
+
+
+def _fields_of_tool(data: Mapping[str, Any]) -> dict[str, Any]:
+    plain = {key: value for key, value in data.items() if key not in _MARKS_OF_TOOL}
+    return {**plain, **data.get("$fields", {})}
+
+
+def _without_tools(value: Any) -> Any:
+    """The value with each tool in it as the fields that it has."""
+    if isinstance(value, list):
+        return [_without_tools(item) for item in value]
+    if isinstance(value, dict) and "$data" not in value:
+        fields = _fields_of_tool(value) if "$tool" in value else value
+        return {key: _without_tools(item) for key, item in fields.items()}
+    return value
+
+
+def encode_value(
+    value: Any, place: str, owners: Owners = _NO_OWNERS, depth: int = MAX_DEPTH, *, named: bool = False
+) -> Any:
     """A value of any kind as JSON-able data; raises `TypeError` naming `place` for one that cannot cross a process.
 
     That is also one that is nested deeper than `depth` levels, or a number that not every reader knows. `named`: with
@@ -138,7 +179,7 @@ def encode_value(value: Any, place: str, depth: int = MAX_DEPTH, *, named: bool 
         return {
             "$enum": place_of(type(value)),
             "name": value.name,
-            "value": encode_value(value.value, place, depth - 1),
+            "value": encode_value(value.value, place, owners, depth - 1),
         }
     if isinstance(value, float) and not math.isfinite(value):
         raise TypeError(f"{place} holds {value}, which JSON cannot express; return None or a text in its place")
@@ -147,17 +188,17 @@ def encode_value(value: Any, place: str, depth: int = MAX_DEPTH, *, named: bool 
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, ToolMessage):
-        return encode_tool(value)
+        return encode_tool(value, owners)
     if isinstance(value, ChatDocument):
-        return {"$document": encode_document(value)}
+        return {"$document": encode_document(value, owners)}
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, FileAttachment):
         return {"$file": _encode_file(value, place)}
     if isinstance(value, (list, tuple)):
-        return [encode_value(item, place, depth - 1, named=named) for item in value]
+        return [encode_value(item, place, owners, depth - 1, named=named) for item in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        body = {key: encode_value(item, place, depth - 1, named=named) for key, item in value.items()}
+        body = {key: encode_value(item, place, owners, depth - 1, named=named) for key, item in value.items()}
         # Data that looks like one of the marks used here stays data: no one gets a tool by writing "$tool".
         return {"$data": body} if any(key.startswith("$") for key in body) else body
     try:
@@ -167,7 +208,7 @@ def encode_value(value: Any, place: str, depth: int = MAX_DEPTH, *, named: bool 
             f"{place} holds a {type(value).__name__}, which cannot cross a process: {error}; "
             "return what JSON can express, or a pydantic model"
         ) from error
-    body = encode_value(plain, place, depth - 1)
+    body = encode_value(plain, place, owners, depth - 1)
     if named and isinstance(value, BaseModel) and isinstance(body, dict) and "$data" not in body:
         return {**_class_of(value), **body}
     return body

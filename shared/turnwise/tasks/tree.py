@@ -9,6 +9,7 @@ from turnwise.errors import ApplicationError
 from turnwise.machine.sequences import compile_sequence
 from turnwise.machine.spec import TaskSpec
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.tool_registry import ToolRegistry
 from turnwise.messages.tools.orchestration import HANDLED_BY_DEFAULT, FinalResultTool
 from turnwise.messages.tools.recipient import AddRecipientTool, RecipientTool
 from turnwise.messages.tools.rewind import RewindTool
@@ -44,11 +45,13 @@ class TaskTree:
             path = path.rpartition("/")[0]
         return None
 
-    def registry(self) -> dict[str, type[ToolMessage]]:
-        """Every tool that some agent of the tree knows, by name; tools cross processes through it."""
-        tools = dict(_ALWAYS_KNOWN)
-        for agent in self.agents.values():
-            tools.update(agent.toolbox.known)
+    def registry(self) -> ToolRegistry:
+        """Every tool that some agent of the tree knows; tools cross processes through it."""
+        tools = ToolRegistry()
+        for key, agent in self.agents.items():
+            tools.add(key, agent.toolbox.known)
+        for name, kind in _ALWAYS_KNOWN.items():
+            tools.setdefault(name, kind)
         return tools
 
 

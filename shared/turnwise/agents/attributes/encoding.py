@@ -25,6 +25,7 @@ from turnwise.base.json_bounds import MAX_DEPTH, MAX_NUMBER
 from turnwise.base.places import is_found, place_of
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.tool_registry import owners_in, place_of_tool
 from turnwise.messages.wire import encode_document
 
 _HEAP_TYPE = 1 << 9  # of `type.__flags__`: made by a class statement, not in C
@@ -61,6 +62,7 @@ class Encoder:
         self._owner = owner
         self._given = given
         self._tools = tools
+        self._owners = owners_in(tools)
         self._classes = classes
         self._seen: dict[int, tuple[str, int]] = {}
         self._held: list[Any] = []  # what is numbered must not die, or another may get its id
@@ -182,6 +184,8 @@ class Encoder:
         """Return where other processes find the class."""
         if issubclass(kind, ToolMessage) and self._tools.get(kind.name()) is kind:
             return f"tool:{kind.name()}"
+        if (owner := self._owners.get(kind)) is not None:
+            return f"tool:{place_of_tool(kind.name(), owner)}"
         place = place_of(kind)
         if self._classes.get(place) is not kind and not is_found(kind):
             raise self._refused(
@@ -191,7 +195,7 @@ class Encoder:
 
     def _document(self, value: ChatDocument) -> Any:
         try:
-            return {"$document": encode_document(value)}
+            return {"$document": encode_document(value, self._owners)}
         except TypeError as error:
             raise self._refused(value, str(error)) from error
 

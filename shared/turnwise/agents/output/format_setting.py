@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -76,14 +77,16 @@ def in_format(agent: A, output_type: type[Any] | None) -> A:
     return other
 
 
-def restore_format(agent: ChatAgent, registry: dict[str, type[ToolMessage]]) -> None:
+def restore_format(agent: ChatAgent, registry: Mapping[str, type[ToolMessage]]) -> None:
     """Take over the format that the record names; raises `ConfigurationError` if there is no such class here."""
     kept = agent.record.output_format
     if kept is None:
         return
     agent.answer_format = None
     if kept.kind:
-        kind = registry[kept.tool] if kept.tool in registry and kept.tool else _found(kept.kind, type(agent))
+        # Another agent may know another tool by that name.
+        tool = agent.toolbox.known.get(kept.tool) or registry.get(kept.tool)
+        kind = tool if kept.tool and tool is not None else _found(kept.kind, type(agent))
         agent.answer_format = OutputFormat(kind=kind, **kept.model_dump(exclude={"tool", "kind"}))
 
 
@@ -120,7 +123,7 @@ def _format_record(agent: ChatAgent) -> FormatRecord:
     )
 
 
-def check_lasting(kept: FormatRecord | None, registry: dict[str, type[ToolMessage]]) -> None:
+def check_lasting(kept: FormatRecord | None, registry: Mapping[str, type[ToolMessage]]) -> None:
     """Raise `ConfigurationError` if another process would not find the class of the format."""
     if kept is None or not kept.kind:
         return

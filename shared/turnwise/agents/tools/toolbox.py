@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from turnwise.errors import ConfigurationError
@@ -103,7 +103,7 @@ class Toolbox:
             "fallback": [self.fallback_of] if self.fallback_of else [],
         }
 
-    def load(self, names: dict[str, list[str]], registry: dict[str, type[ToolMessage]]) -> None:
+    def load(self, names: dict[str, list[str]], registry: Mapping[str, type[ToolMessage]]) -> None:
         """Take over the sets written by `dump`; a name that is no longer known is left out."""
         for name in names.get("known", []):
             if name not in self.known and name in registry:

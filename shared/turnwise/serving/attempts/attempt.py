@@ -25,6 +25,7 @@ from turnwise.errors import (
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.messages.stop_reason import by_refusal
+from turnwise.messages.tool_registry import owners_in
 from turnwise.messages.wire import encode_document
 from turnwise.models.budget.gate import GATE
 from turnwise.models.budget.wait import CallDeferred
@@ -89,7 +90,8 @@ class Attempt:
         value, refused = self._called(message, shared)
         shared.check()
         document = said(self.served.agent, Entity.LLM if self.claim.ask.responder == "llm" else Entity.AGENT, value)
-        body = encode_document(document) if document is not None else None
+        owners = owners_in(self.served.registry)
+        body = encode_document(document, owners) if document is not None else None
         record, state = self.served.record(), self.served.state()
         keep, rows = self.served.history_changes()
         handled = self.served.agent.tools_handled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -29,7 +29,7 @@ from turnwise.models.tokens.usage import NO_USAGE
 from turnwise.record.values import records
 from turnwise.record.values.records import Json, NewHistory
 
-Registry = dict[str, type[ToolMessage]]
+Registry = Mapping[str, type[ToolMessage]]
 # Gives a list that is the caller's own.
 LoadHistory = Callable[[], list[LLMMessage]]
 
@@ -125,7 +125,7 @@ class ServedAgent:
         agent, record = self.agent, self.agent.record
         check_lasting(record.output_format, self.registry)
         if agent.toolbox.sets is not self.template.toolbox.sets:
-            _check_tools(agent, self.registry)
+            _check_tools(agent, self.template, self.registry)
         history = agent.history.held
         if history is not None and record.fitted != history.fitted:
             record.fitted = history.fitted
@@ -190,10 +190,11 @@ def _put(record: AgentMemory, name: str, value: Json | None) -> None:
         setattr(record, name, value)
 
 
-def _check_tools(agent: ChatAgent, registry: Registry) -> None:
+def _check_tools(agent: ChatAgent, template: ChatAgent, registry: Registry) -> None:
     """Raise `ConfigurationError` for a tool that other processes would not find by its name."""
+    made = template.toolbox.known
     for name, kind in agent.toolbox.known.items():
-        if registry.get(name) is not kind and name not in agent.toolbox.addressed:
+        if made.get(name) is not kind and registry.get(name) is not kind and name not in agent.toolbox.addressed:
             raise ConfigurationError(
                 f"the tool {name!r} ({kind.__qualname__}) was enabled in a turn, but no agent of the application "
                 f"{'knows it' if name not in registry else 'knows that class by its name'}; enable it in the factory, "

@@ -22,7 +22,8 @@ from turnwise.base.text import value_as_text
 from turnwise.errors import ApplicationError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.messages.wire import decode_value, encode_tool, encode_value
+from turnwise.messages.tool_registry import owners_in
+from turnwise.messages.wire import Owners, decode_value, encode_tool, encode_value
 from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.values.kept_errors import RaisedError
 from turnwise.record.values.outcomes import Parking, Receipt
@@ -184,7 +185,7 @@ class ServedCalls(HandlerCalls):
             key=call.key,
             effect=call.effect,
             arguments=_arguments(call),
-            result=_result(value),
+            result=_result(value, owners_in(self._served.registry)),
             state=state,
             record=record,
         )
@@ -239,12 +240,12 @@ def as_result(value: Any) -> Json | None:
     return {"value": encode_value(value, "the result"), "text": value_as_text(value), "person": True}
 
 
-def _result(value: Any) -> Json:
+def _result(value: Any, owners: Owners) -> Json:
     """A handler's value as JSON; of one that JSON cannot express, its text is kept, which is what is said of it."""
     if value is None or isinstance(value, (str, ChatDocument, ToolMessage)):
-        return {"value": encode_value(value, "a handler's result")}
+        return {"value": encode_value(value, "a handler's result", owners)}
     text = value_as_text(value)
     try:
-        return {"value": encode_value(value, "a handler's result"), "text": text}
+        return {"value": encode_value(value, "a handler's result", owners), "text": text}
     except TypeError:
         return {"value": text}

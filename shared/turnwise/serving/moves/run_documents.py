@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from weakref import WeakMethod
 
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.tool_registry import owners_in
 from turnwise.messages.wire import Registry, decode_document, encode_document
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.records import Json
@@ -17,6 +18,7 @@ class RunDocuments(Mapping[str, ChatDocument]):
     def __init__(self, tx: RunTransaction, registry: Registry) -> None:
         self._tx = tx
         self._registry = registry
+        self._owners = owners_in(registry)
         self._stored: dict[str, Json] = {}
         self._live: dict[str, ChatDocument] = {}
         self._wanted: dict[str, ChatDocument] = {}
@@ -59,12 +61,12 @@ class RunDocuments(Mapping[str, ChatDocument]):
     def body(self, document_id: str) -> Json | None:
         """The JSON of a document that was put or loaded."""
         document = self._wanted.get(document_id)
-        return encode_document(document) if document is not None else self._stored.get(document_id)
+        return encode_document(document, self._owners) if document is not None else self._stored.get(document_id)
 
     def save(self) -> None:
         """Write what is new or changed."""
         for document_id, document in self._wanted.items():
-            body = encode_document(document)
+            body = encode_document(document, self._owners)
             if body != self._stored.get(document_id):
                 self._tx.put_document(document_id, body, document.metadata.parent_id or None)
                 self._stored[document_id] = body
