@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
@@ -9,8 +10,8 @@ from typing import Any, Generic, TypeVar
 import httpx2
 
 from turnwise.client.errors import error_of, retry_after, unavailable
-from turnwise.client.request import Request
-from turnwise.errors import TurnwiseError
+from turnwise.client.request import Json, Request
+from turnwise.errors import InvalidRequestError, TurnwiseError
 from turnwise.observability.telemetry.context import current_traceparent
 
 T = TypeVar("T")
@@ -25,12 +26,17 @@ class Exchange(Generic[T]):
     """One request and its repetitions, at most `retries`.
 
     A request that changes something gets an idempotency key where it may be repeated, so that it is done once.
+    Raises `InvalidRequestError` for one that cannot be sent.
     """
 
     def __init__(self, request: Request[T], base_url: str, retries: int) -> None:
         if retries and request.takes_key and request.idempotency_key is None:
             request = replace(request, idempotency_key=uuid.uuid4().hex)
         self._request = request
+        self._content = None if request.body is None else _encoded(request.body)
+        key = request.idempotency_key
+        if key is not None and not key.isascii():
+            raise InvalidRequestError(f"the idempotency key is {key!r}; expected ASCII characters")
         self._base_url = base_url
         self._left = retries if request.repeatable else 0
         self._pause = _FIRST_PAUSE
@@ -39,12 +45,15 @@ class Exchange(Generic[T]):
     def arguments(self) -> dict[str, Any]:
         """The arguments of httpx for sending it."""
         key = self._request.idempotency_key
+        headers = {} if key is None else {"Idempotency-Key": key}
+        if self._content is not None:
+            headers["Content-Type"] = "application/json"
         return {
             "method": self._request.method,
             "url": self._request.path,
             "params": dict(self._request.params),
-            "json": self._request.body,
-            "headers": traced({} if key is None else {"Idempotency-Key": key}),
+            "content": self._content,
+            "headers": traced(headers),
             "timeout": httpx2.Timeout(self._request.seconds, connect=CONNECT_SECONDS),
         }
 
@@ -76,6 +85,13 @@ class Exchange(Generic[T]):
         self._left -= 1
         pause, self._pause = self._pause, min(2 * self._pause, _LONGEST_PAUSE)
         return pause
+
+
+def _encoded(body: Json) -> bytes:
+    try:
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequestError(f"the request cannot be written as JSON: {error}") from error
 
 
 def traced(headers: dict[str, str]) -> dict[str, str]:

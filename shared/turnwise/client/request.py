@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from decimal import Decimal
-from typing import Any, Generic, TypeVar
+from decimal import Decimal, InvalidOperation
+from typing import Any, Generic, TypeAlias, TypeVar
 from urllib.parse import quote
 
 import httpx2
 from pydantic import BaseModel
 
 from turnwise.api.pages import Page
+from turnwise.errors import InvalidRequestError
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
 Json = dict[str, Any]
+# US dollars, as a program may have them.
+Amount: TypeAlias = Decimal | float | str
 
 # Seconds for an answer; a submission may wait longer, and adds what it waits.
 ANSWER_SECONDS = 30.0
@@ -55,7 +58,12 @@ class Request(Generic[T]):
 
 
 def path_of(*parts: str) -> str:
-    """Return the path below /v1 of these parts, whatever characters they have."""
+    """Return the path below /v1 of these parts, whatever characters they have.
+
+    Raises `InvalidRequestError` for one that is empty.
+    """
+    if not all(parts):
+        raise InvalidRequestError(f"a name or an id is empty, in {'/'.join(parts)!r}")
     return "/".join(["/v1", *(quote(part, safe="") for part in parts)])
 
 
@@ -64,9 +72,14 @@ def given(**values: Any) -> Json:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def money(amount: Decimal | None) -> str | None:
-    """Return US dollars as the API takes them."""
-    return None if amount is None else format(amount, "f")
+def money(amount: Amount | None) -> str | None:
+    """Return US dollars as the API takes them, a float as it is printed; raises `InvalidRequestError`."""
+    if amount is None:
+        return None
+    try:
+        return format(Decimal(str(amount)), "f")
+    except InvalidOperation:
+        raise InvalidRequestError(f"an amount of money is {amount!r}; expected US dollars, such as '0.50'") from None
 
 
 def moment(at: datetime | str | None) -> str | None:

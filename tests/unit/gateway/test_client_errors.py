@@ -199,3 +199,52 @@ def test_a_stream_is_given_up_when_nothing_answers_for_too_long() -> None:
         list(client.events("run_1", patience=0.1))
 
     assert calls > 1
+
+
+def accepting(bodies: list[Any]) -> Handler:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        bodies.append(json.loads(request.content))
+        return httpx2.Response(202, json=run_json())
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("amount", "sent"),
+    [
+        (Decimal("0.50"), "0.50"),
+        ("0.50", "0.50"),
+        (4e-7, "0.0000004"),
+        (1, "1"),
+        (Decimal("1E-8"), "0.00000001"),
+    ],
+)
+def test_an_amount_is_sent_as_the_program_has_it(amount: Any, sent: str) -> None:
+    bodies: list[Any] = []
+    with client_of(accepting(bodies)) as client:
+        client.submit("desk", "hello", max_cost=amount)
+
+    assert bodies[0]["limits"] == {"max_cost": sent}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"max_cost": "much"}, "'much'; expected US dollars"),
+        ({"idempotency_key": "é"}, "expected ASCII"),
+        ({"metadata": {"a": float("nan")}}, "cannot be written as JSON"),
+        ({"metadata": {"a": {1, 2}}}, "set is not JSON serializable"),
+        ({"session_id": "\ud800"}, "surrogates not allowed"),
+    ],
+)
+def test_what_cannot_be_sent_is_refused(arguments: dict[str, Any], told: str) -> None:
+    bodies: list[Any] = []
+    with client_of(accepting(bodies)) as client, pytest.raises(InvalidRequestError, match=told):
+        client.submit("desk", "hello", **arguments)
+
+    assert bodies == []
+
+
+def test_an_empty_id_is_refused() -> None:
+    with client_of(accepting([])) as client, pytest.raises(InvalidRequestError, match="an id is empty"):
+        client.run("")

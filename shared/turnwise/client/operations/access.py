@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from decimal import Decimal
 from typing import Literal
 
 from turnwise.api.access import (
@@ -19,7 +18,7 @@ from turnwise.api.access import (
 )
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunOutlineView
-from turnwise.client.request import Request, given, model, moment, money, path_of
+from turnwise.client.request import Amount, Request, given, model, moment, money, path_of
 
 
 def caller() -> Request[CallerView]:
@@ -84,9 +83,9 @@ def tenant(tenant_id: str) -> Request[TenantWithUse]:
 def set_tenant(
     tenant_id: str,
     *,
-    day_max_cost: Decimal | None = None,
+    day_max_cost: Amount | None = None,
     day_max_tokens: int | None = None,
-    month_max_cost: Decimal | None = None,
+    month_max_cost: Amount | None = None,
     month_max_tokens: int | None = None,
     requests_per_minute: int | None = None,
     max_unfinished_runs: int | None = None,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 import httpx2
 
 from turnwise.api.batches import BatchResultView, BatchRetryView, BatchView
 from turnwise.api.pages import Page
-from turnwise.client.request import Json, Request, given, model, money, path_of
+from turnwise.client.request import Amount, Json, Request, given, model, money, path_of
 
 # Of a part with many items, and of a page of runs that continue one after the other.
 _PART_SECONDS = 120.0
@@ -31,7 +30,7 @@ def open_batch(
     *,
     name: str | None = None,
     key: str | None = None,
-    max_cost: Decimal | None = None,
+    max_cost: Amount | None = None,
     max_tokens: int | None = None,
     concurrency: int | None = None,
     idempotency_key: str | None = None,
@@ -98,7 +97,7 @@ def retry_batch(
     after: int = 0,
     limit: int = 200,
     anew: bool = False,
-    max_cost: Decimal | None = None,
+    max_cost: Amount | None = None,
     max_tokens: int | None = None,
     idempotency_key: str | None = None,
 ) -> Request[BatchRetryView]:

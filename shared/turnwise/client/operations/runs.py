@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from turnwise.api.events import EventPage
@@ -13,7 +12,7 @@ from turnwise.api.runs import BulkView, RunView, RunWithTree
 from turnwise.api.timeline import TimelineView
 from turnwise.api.transcript import TranscriptView
 from turnwise.client.event_reading import EventReading
-from turnwise.client.request import ANSWER_SECONDS, Json, Request, given, model, moment, money, path_of, text
+from turnwise.client.request import ANSWER_SECONDS, Amount, Json, Request, given, model, moment, money, path_of, text
 
 # Of a page of runs that are changed one after the other.
 _BULK_SECONDS = 120.0
@@ -24,7 +23,7 @@ def submit(
     message: str,
     *,
     history: Sequence[Mapping[str, str]] = (),
-    max_cost: Decimal | None = None,
+    max_cost: Amount | None = None,
     max_tokens: int | None = None,
     turns: int | None = None,
     deadline: float | None = None,
@@ -168,7 +167,7 @@ def cancel(run_id: str, *, idempotency_key: str | None = None) -> Request[RunVie
 def retry(
     run_id: str,
     *,
-    max_cost: Decimal | None = None,
+    max_cost: Amount | None = None,
     max_tokens: int | None = None,
     deadline: float | None = None,
     idempotency_key: str | None = None,
@@ -205,7 +204,7 @@ def retry_runs(
     dry_run: bool = False,
     cursor: str | None = None,
     limit: int = 100,
-    max_cost: Decimal | None = None,
+    max_cost: Amount | None = None,
     max_tokens: int | None = None,
     deadline: float | None = None,
     idempotency_key: str | None = None,
@@ -224,7 +223,7 @@ def fork(
     model: str | None = None,
     version: str | None = None,
     session_id: str | None = None,
-    max_cost: Decimal | None = None,
+    max_cost: Amount | None = None,
     max_tokens: int | None = None,
     turns: int | None = None,
     deadline: float | None = None,
@@ -246,7 +245,7 @@ def fork(
 def change_limits(
     run_id: str,
     *,
-    max_cost: Decimal | None = None,
+    max_cost: Amount | None = None,
     max_tokens: int | None = None,
     idempotency_key: str | None = None,
 ) -> Request[RunView]:
@@ -275,6 +274,6 @@ def _conditions(filter: Mapping[str, Any]) -> Json:
     return {name: moment(value) if isinstance(value, datetime) else value for name, value in filter.items()}
 
 
-def _limits(*, max_cost: Decimal | None, **others: float | str | None) -> Json:
+def _limits(*, max_cost: Amount | None, **others: float | str | None) -> Json:
     """Return the limits that are given, as the API takes them."""
     return given(max_cost=money(max_cost), **others)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Any, Literal
 
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunView
 from turnwise.api.schedules import CatchUp, OverlapPolicy, ScheduleView, TickState, TickView
-from turnwise.client.request import Request, given, model, moment, money, path_of
+from turnwise.client.request import Amount, Request, given, model, moment, money, path_of
 
 
 def create_schedule(
@@ -33,7 +32,7 @@ def create_schedule(
     priority: int | None = None,
     tags: Sequence[str] | None = None,
     metadata: dict[str, Any] | None = None,
-    max_cost: Decimal | None = None,
+    max_cost: Amount | None = None,
     max_tokens: int | None = None,
     turns: int | None = None,
     deadline: float | None = None,
@@ -113,7 +112,7 @@ def change_schedule(
     priority: int | None = None,
     tags: Sequence[str] | None = None,
     metadata: dict[str, Any] | None = None,
-    max_cost: Decimal | None = None,
+    max_cost: Amount | None = None,
     max_tokens: int | None = None,
     turns: int | None = None,
     deadline: float | None = None,
