@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnwise import ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.bus.envelope import TokenNotice
 from turnwise_gateway.openai_door.shown_text import ShownText
 
@@ -51,6 +52,25 @@ def test_the_text_ends_with_the_answer_whatever_was_written(said: str, size: int
     text = written(shown, said, size=size) + shown.finish(result)
 
     assert text.rstrip().endswith(result.strip())
+
+
+class Fare(ToolMessage):
+    request: str = "fare"
+    purpose: str = "To look up the fare to <city>."
+    city: str
+
+
+@pytest.mark.parametrize("functions", [False, True])
+@pytest.mark.parametrize("enabled", [False, True])
+def test_a_call_in_the_text_is_not_shown_however_the_model_is_given_its_tools(functions: bool, enabled: bool) -> None:
+    agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig(), use_tools=not functions, use_functions_api=functions))
+    if enabled:
+        agent.enable_message(Fare)
+    shown = ShownText.of(Task(agent).tree())
+
+    text = written(shown, 'Let me see: {"request": "fare", "city": "Lyon"}')
+
+    assert text == ("Let me see:" if enabled else 'Let me see: {"request": "fare", "city": "Lyon"}')
 
 
 def test_a_model_of_a_sub_task_is_not_shown() -> None:

@@ -135,6 +135,4 @@ def _new(gateway: Gateway, conversation: GivenConversation, options: RunOptions)
 def _shown(gateway: Gateway, run: RunRecord) -> ShownText:
     if run.version != gateway.app.version:  # of another version no more is known
         return ShownText()
-    tree = gateway.app.tree(run.task)
-    agent = tree.agents[tree.root.agent]
-    return ShownText.of(tree.root, tools=agent.config.use_tools and bool(agent.toolbox.usable))
+    return ShownText.of(gateway.app.tree(run.task))

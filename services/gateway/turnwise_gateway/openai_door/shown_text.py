@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from turnwise.bus.envelope import TokenNotice
-from turnwise.machine.spec import TaskSpec
 from turnwise.messages.signals import DONE, PASS, SEND_TO
+
+if TYPE_CHECKING:
+    from turnwise.tasks.tree import TaskTree
 
 # Text that addresses someone else, or no one.
 _ADDRESSES = (PASS.rstrip("_"), SEND_TO.rstrip("_:"), "TO[")
@@ -37,8 +40,11 @@ class ShownText:
         self._broken = False
 
     @classmethod
-    def of(cls, root: TaskSpec, *, tools: bool) -> ShownText:
+    def of(cls, tree: TaskTree) -> ShownText:
         """For the answers of this task."""
+        root = tree.root
+        # Calls in the text are read also where the model is given its tools over the API.
+        tools = bool(tree.agents[root.agent].toolbox.usable)
         return cls(tools=tools, signals=root.recognize_string_signals, prefix=root.addressing_prefix)
 
     def hear(self, notice: TokenNotice) -> str:
