@@ -70,7 +70,7 @@ class App:
         message: str,
         cron: str | None = None,
         every: float | timedelta | None = None,
-        at: datetime | None = None,
+        at: datetime | str | None = None,
         timezone: str = "UTC",
         name: str | None = None,
         tenant: str = "default",
@@ -78,8 +78,8 @@ class App:
         catch_up_limit: int = 10,
         overlap: Overlap = "skip",
         jitter: float = 0.0,
-        start_at: datetime | None = None,
-        end_at: datetime | None = None,
+        start_at: datetime | str | None = None,
+        end_at: datetime | str | None = None,
         session_id: str | None = None,
         priority: int = 0,
         tags: Sequence[str] = (),
@@ -89,12 +89,14 @@ class App:
         turns: int | None = None,
         deadline: float | None = None,
         on_limit: Literal["end", "wait"] | None = None,
+        can_wait: float | None = None,
     ) -> Callable[[F], F]:
         """Have servers submit `message` to a task on a schedule: a line of `cron`, `every` so often, or once, `at`.
 
-        Decorates the factory of the task, above `@app.task`, or names the `task`. Durations are seconds; times without
-        an offset are those of the wall clock in `timezone`. A task has several schedules if each has a `name`. The
-        page about schedules explains the rest. Raises `InvalidScheduleError`.
+        Decorates the factory of the task, above `@app.task`, or names the `task`. Durations are seconds; times may
+        be texts as ISO 8601 has them, and those without an offset are of the wall clock in `timezone`. A task has
+        several schedules if each has a `name`. The page about schedules explains the rest. Raises
+        `InvalidScheduleError`.
         """
         from turnwise.api.schedule_run import declared_run  # only who declares one needs its rules
         from turnwise.schedules.declared import declared
@@ -112,6 +114,7 @@ class App:
                 turns=turns,
                 deadline=deadline,
                 on_limit=on_limit,
+                can_wait=can_wait,
             )
             made = declared(
                 task=key,

@@ -40,7 +40,7 @@ async def what_the_client_of_a_loop_returns(client: AsyncClient) -> None:
 
 def mistakes(client: Client) -> None:
     client.submit("trip")  # type: ignore[call-arg]
-    client.submit("trip", "Lyon", max_cost=0.5)  # type: ignore[arg-type]
+    client.submit("trip", "Lyon", max_cost=[0.5])  # type: ignore[arg-type]
     client.submit("trip", "Lyon", maxcost=1)  # type: ignore[call-arg]
     client.runs("waiting")  # type: ignore[call-arg]
     print(client.run("run_1").state)  # type: ignore[attr-defined]

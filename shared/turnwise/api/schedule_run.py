@@ -63,10 +63,13 @@ def declared_run(
     turns: int | None = None,
     deadline: float | None = None,
     on_limit: str | None = None,
+    can_wait: float | None = None,
 ) -> Json:
     """The settings of the runs of a schedule that code declares; raises `InvalidScheduleError`, which names it."""
     cost = None if max_cost is None else _decimal_string(max_cost)
-    limits = given(max_cost=cost, max_tokens=max_tokens, turns=turns, deadline=deadline, on_limit=on_limit)
+    limits = given(
+        max_cost=cost, max_tokens=max_tokens, turns=turns, deadline=deadline, on_limit=on_limit, can_wait=can_wait
+    )
     fields = given(session_id=session_id, metadata=metadata)
     try:
         json.dumps(metadata, allow_nan=False)

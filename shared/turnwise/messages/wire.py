@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from enum import Enum
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, SerializeAsAny, TypeAdapter, ValidationError
 
@@ -119,8 +120,17 @@ def encode_tool(tool: ToolMessage, owners: Owners = _NO_OWNERS) -> dict[str, Any
 
 
 def _is_open(tool: ToolMessage, name: str) -> bool:
-    """Tell whether only the value says that a declared field is an enum; of other types, the class does."""
-    return type(tool).model_fields[name].annotation is Any and isinstance(getattr(tool, name), Enum)
+    """Tell whether only the value says which class it has; of a field of another type, the class of the tool does."""
+    return name in _open_fields(type(tool))
+
+
+@lru_cache(maxsize=4_096)
+def _open_fields(kind: type[ToolMessage]) -> frozenset[str]:
+    return frozenset(name for name, field in kind.model_fields.items() if _holds_any(field.annotation))
+
+
+def _holds_any(annotation: Any) -> bool:
+    return annotation is Any or any(_holds_any(part) for part in get_args(annotation))
 
 
 def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from types import UnionType
 from typing import Any, Literal
 
 from turnwise.errors import InvalidScheduleError
@@ -63,10 +64,10 @@ def declared(
     tenant: str,
     cron: str | None,
     every: float | timedelta | None,
-    at: datetime | None,
+    at: datetime | str | None,
     timezone: str,
-    start_at: datetime | None,
-    end_at: datetime | None,
+    start_at: datetime | str | None,
+    end_at: datetime | str | None,
     jitter: float,
     catch_up: Any,
     catch_up_limit: int,
@@ -74,9 +75,14 @@ def declared(
     run: dict[str, Any],
 ) -> DeclaredSchedule:
     """A schedule from the arguments of `App.schedule`; raises `InvalidScheduleError`."""
+    _check_type("cron", cron, str | None, "a text")
+    _check_type("timezone", timezone, str, "a text")
+    _check_type("jitter", jitter, int | float, "a number of seconds")
+    seconds = every.total_seconds() if isinstance(every, timedelta) else every
+    _check_type("every", seconds, int | float | None, "a number of seconds, or a timedelta")
     timing = Timing(
         cron=cron,
-        every=every.total_seconds() if isinstance(every, timedelta) else every,
+        every=seconds,
         at=seconds_of(at, timezone, "at"),
         timezone=timezone,
         start_at=seconds_of(start_at, timezone, "start_at"),
@@ -94,13 +100,30 @@ def declared(
     )
 
 
-def seconds_of(moment: datetime | None, timezone: str, name: str) -> float | None:
+def _check_type(name: str, value: object, kind: UnionType | type, expected: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise InvalidScheduleError(f"{name} is {value!r}; expected {expected}")
+
+
+def _moment(value: datetime | str, name: str) -> datetime:
+    """The moment, also of a text as ISO 8601 has it."""
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        found = None
+    if not isinstance(found, datetime):
+        raise InvalidScheduleError(f"{name} is {value!r}; expected a datetime, or a text such as '2026-12-24T18:00'")
+    return found
+
+
+def seconds_of(given: datetime | str | None, timezone: str, name: str) -> float | None:
     """Seconds since the epoch; a moment without an offset is one of the wall clock in `timezone`.
 
     Raises `InvalidScheduleError`, which names the moment `name`, for one that no schedule can mean.
     """
-    if moment is None:
+    if given is None:
         return None
+    moment = _moment(given, name)
     zone = moment.tzinfo or Timing(every=60.0, timezone=timezone).zone
     at = moment.replace(tzinfo=zone).timestamp()
     if not _EARLIEST <= at < LATEST:

@@ -24,6 +24,7 @@ from turnwise.tasks.definition import R
 from turnwise.tasks.entry import first_message
 from turnwise.tasks.human_left import without_leaving
 from turnwise.tasks.kill_switch import sessions
+from turnwise.tasks.limit_check import check_limit, check_turns
 from turnwise.tasks.local_log import local_log
 from turnwise.tasks.local_run import LocalRun
 from turnwise.tasks.observed import ended, running, tell_stopped
@@ -121,7 +122,7 @@ class Task(TaskRules[R]):
         `allow_restart=False` continues with the histories as they are. Returns a `ChatDocument`, a value of
         `return_type`, or None if there is no result. Where a limit ended the run, its result is what was said last, and
         `stop_reason` says so; so does the log. Errors of handlers and models propagate; raises
-        `InfiniteLoopException`.
+        `InfiniteLoopException`, and `ValueError` for a limit that is not a number of at least 0.
 
         Raises `ConfigurationError` while another run uses one of the task's agents, unless that run is around this
         call, as it is for a handler: conversations at the same time need a `clone` each.
@@ -203,6 +204,7 @@ class Task(TaskRules[R]):
     ) -> Steps[ChatDocument | None]:
         if isinstance(msg, ChatDocument) and msg.metadata.recipient not in ("", self.name):
             return None
+        check_turns(turns)
         run = self._prepared(caller, max_cost, max_tokens, max_time, allow_restart)
         with agents_in_use.hold(run.tree, run.cancellation):
             self._begin(run, session_id)
@@ -234,6 +236,9 @@ class Task(TaskRules[R]):
         allow_restart: bool = True,
     ) -> LocalRun:
         """Return a run that has changed nothing yet, as it may be refused."""
+        check_limit("max_cost", max_cost, int | float | Decimal)
+        check_limit("max_tokens", max_tokens, int)
+        check_limit("max_time", max_time, int | float)
         tree = self.tree()
         if caller is not None:
             entries = {id(sub): afresh for sub, afresh in caller.sub_task_entries()}

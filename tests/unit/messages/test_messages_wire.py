@@ -318,3 +318,19 @@ def test_messages_share_the_set_of_their_fields_and_nothing_else() -> None:
     assert one.model_fields_set == other.model_fields_set == set(ChatDocument.model_fields)
     assert one.metadata.model_fields_set is other.metadata.model_fields_set
     assert LLMMessage(role=Role.USER).model_dump(exclude_defaults=True) == {"role": Role.USER}
+
+
+class Parcel(ToolMessage):
+    request: str = "parcel"
+    purpose: str = "To hand over <load>."
+    load: Any = None
+    parts: list[Any] = Field(default_factory=list)
+    by_name: dict[str, Any] | None = None
+
+
+def test_a_model_in_a_field_of_any_type_is_read_as_that_model() -> None:
+    parcel = Parcel(load=Point(x=1), parts=[Point(x=2), Mood.SAD, 3], by_name={"a": Point(x=4), "b": {"c": 5}})
+
+    data = json.loads(json.dumps(encode_tool(parcel)))
+
+    assert decode_tool(data, {"parcel": Parcel}) == parcel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -29,6 +30,7 @@ REFUSED: list[tuple[str, Any]] = [
     ("max_cost", "-1"),
     ("max_cost", "a lot"),
     ("on_limit", "stop"),
+    ("can_wait", -1),
     ("session_id", ""),
     ("session_id", "a b"),
     ("session_id", "a\n"),
@@ -39,7 +41,7 @@ REFUSED: list[tuple[str, Any]] = [
     ("tags", ["a"] * 20),
     ("metadata", {"schedule": "mine"}),
 ]
-_LIMITS = ("max_tokens", "turns", "deadline", "max_cost", "on_limit")
+_LIMITS = ("max_tokens", "turns", "deadline", "max_cost", "on_limit", "can_wait")
 
 
 def _app(**run: Any) -> App:
@@ -103,3 +105,33 @@ def test_a_schedule_without_settings_leaves_its_runs_to_the_defaults() -> None:
     (declared,) = _app().schedules
 
     assert declared.run == {"message": "Write it.", "priority": 0, "tags": [], "metadata": {}, "limits": {}}
+
+
+@pytest.mark.parametrize("at", [datetime(2027, 12, 24, 18), "2027-12-24T18:00", "2027-12-24T17:00:00Z"])
+def test_a_moment_may_be_a_text(at: Any) -> None:
+    app = App("tests", version="1")
+    app.schedule("report", message="Write it.", at=at, timezone="Europe/Berlin")
+
+    assert app.schedules[0].timing.at == datetime(2027, 12, 24, 17, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"at": "tomorrow"}, "at is 'tomorrow'; expected a datetime, or a text such as"),
+        ({"at": date(2027, 12, 24)}, r"at is datetime.date\(2027, 12, 24\); expected a datetime"),
+        ({"every": 60, "start_at": 5}, "start_at is 5; expected a datetime"),
+        ({"every": "60"}, "every is '60'; expected a number of seconds, or a timedelta"),
+        ({"every": True}, "every is True; expected a number"),
+        ({"cron": 5}, "cron is 5; expected a text"),
+        ({"every": 60, "jitter": "5"}, "jitter is '5'; expected a number of seconds"),
+        ({"every": 60, "timezone": None}, "timezone is None; expected a text"),
+    ],
+)
+def test_times_of_another_kind_are_refused(arguments: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidScheduleError, match=f"^{told}"):
+        App("tests").schedule("report", message="Write it.", **arguments)
+
+
+def test_how_long_calls_can_wait_is_declared() -> None:
+    assert _app(can_wait=86_400).schedules[0].run["limits"] == {"can_wait": 86_400.0}

@@ -123,3 +123,26 @@ def test_whose_limit_it_was_is_said() -> None:
         "why": None,
         "message": str(reason),
     }
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"max_cost": -1}, "max_cost is -1; expected a number of at least 0"),
+        ({"max_cost": float("nan")}, "max_cost is nan; expected a number"),
+        ({"max_cost": "0.5"}, "max_cost is '0.5'; expected a number"),
+        ({"max_tokens": -5}, "max_tokens is -5; expected a whole number"),
+        ({"max_tokens": "a"}, "max_tokens is 'a'; expected a whole number"),
+        ({"max_time": "1"}, "max_time is '1'; expected a number"),
+        ({"turns": "3"}, "turns is '3'; expected a whole number"),
+    ],
+)
+def test_a_limit_that_is_none_is_refused(limits: dict[str, object], told: str) -> None:
+    task = _task()
+
+    with pytest.raises(ValueError, match=told):
+        task.run("a", **limits)  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match=told):
+        asyncio.run(task.run_async("a", **limits))  # type: ignore[call-overload]
+
+    assert task.run("a", turns=2) is not None

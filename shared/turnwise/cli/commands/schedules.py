@@ -47,7 +47,12 @@ def add(
     tag: Annotated[list[str] | None, typer.Option(help="Of each run; may be given several times.")] = None,
     max_cost: Annotated[str | None, typer.Option(help="Limit of each run in US dollars, for instance 0.50.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Limit of tokens of each run.")] = None,
+    turns: Annotated[int | None, typer.Option(help="Limit of turns of each run.")] = None,
     deadline: Annotated[float | None, typer.Option(help="Limit of each run in seconds.")] = None,
+    on_limit: Annotated[str | None, typer.Option(help="At a limit of cost or tokens: end, or wait for more.")] = None,
+    can_wait: Annotated[
+        float | None, typer.Option(help="Seconds that a model's call may wait for a batch, at half the price.")
+    ] = None,
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
@@ -56,8 +61,9 @@ def add(
     Example: turnwise schedules add nightly report "Write the report." --cron "0 3 * * *" --timezone Europe/Berlin
     """
     from turnwise.cli.connections import connect
+    from turnwise.client.request import given
 
-    chosen: Any = {"catch_up": catch_up, "overlap": overlap}
+    chosen: Any = given(catch_up=catch_up, overlap=overlap, on_limit=on_limit)
     with connect(url) as client:
         made = client.create_schedule(
             name,
@@ -75,7 +81,9 @@ def add(
             tags=tag,
             max_cost=usd(max_cost),
             max_tokens=max_tokens,
+            turns=turns,
             deadline=deadline,
+            can_wait=can_wait,
             **chosen,
         )
     _tell(json_of(made), as_json)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from decimal import Decimal
-from types import UnionType
 
 from turnwise.agents.retries import waiting
 from turnwise.base.sync_async import Steps
@@ -14,6 +12,7 @@ from turnwise.messages.stop_reason import StopReason, by_refusal
 from turnwise.models.budget.call import BudgetRefusal, ModelCall, grant
 from turnwise.models.budget.gate import Hold
 from turnwise.models.budget.purse import Purse
+from turnwise.tasks.limit_check import check_limit
 
 # Seconds between two looks while other items hold what is missing: at first, and at most.
 _FIRST_LOOK, _LAST_LOOK = 0.02, 1.0
@@ -27,8 +26,8 @@ class BatchPurse(Purse):
     """
 
     def __init__(self, max_cost: Decimal | float = 0, max_tokens: int = 0) -> None:
-        _check("total_max_cost", max_cost, int | float | Decimal)
-        _check("total_max_tokens", max_tokens, int)
+        check_limit("total_max_cost", max_cost, int | float | Decimal)
+        check_limit("total_max_tokens", max_tokens, int)
         super().__init__(max_cost=Decimal(str(max_cost)), max_tokens=max_tokens)
         self.stop_reason: StopReason | None = None
 
@@ -65,10 +64,3 @@ class BatchPurse(Purse):
                     raise
             yield waiting(pause)
             pause = min(2 * pause, _LAST_LOOK)
-
-
-def _check(name: str, limit: object, kinds: type | UnionType) -> None:
-    is_number = isinstance(limit, kinds) and not isinstance(limit, bool)
-    if not is_number or not math.isfinite(limit) or limit < 0:  # type: ignore[arg-type,operator]  # a number by now
-        kind = "a whole number" if kinds is int else "a number"
-        raise ValueError(f"{name} is {limit!r}; expected {kind} of at least 0, where 0 is no limit")
