@@ -47,7 +47,7 @@ def task_result(spec: TaskSpec, state: TaskState, facts: Facts, status: StatusCo
             break
         # RESULT-4
         if isinstance(tool, (DoneTool, AgentDoneTool)):
-            content, content_any = value_as_text(tool.content), tool.content
+            content, content_any = _text_of(tool.content, doc), tool.content
             calls, function = None, None
             tools = list(tool.tools) if isinstance(tool, AgentDoneTool) else tools
             break
@@ -69,6 +69,18 @@ def task_result(spec: TaskSpec, state: TaskState, facts: Facts, status: StatusCo
     )
     result.answers(doc)
     return result
+
+
+def _text_of(value: object, doc: ChatDocument) -> str:
+    """The text of a done tool's content.
+
+    That is the message's own text where the content is the message's value: whoever made the message knew the value
+    before it was written as JSON, which has no dates, sets or bytes.
+    """
+    said = doc.content_any
+    if type(value) is type(said) and isinstance(value, (dict, list, tuple, str)) and value == said:
+        return doc.content
+    return value_as_text(value)
 
 
 def _metadata(spec: TaskSpec, facts: Facts, doc: ChatDocument | None, status: StatusCode) -> ChatDocMetaData:

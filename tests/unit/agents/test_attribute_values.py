@@ -22,7 +22,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
-from pydantic import (
+from pydantic import (, TypeAdapter
     AfterValidator,
     AnyUrl,
     BaseModel,
@@ -152,6 +152,8 @@ _PLAIN: list[Any] = [
     datetime(2026, 1, 2, 3, 4, 5, 6),
     datetime(2026, 1, 2, tzinfo=UTC),
     datetime(2026, 1, 2, tzinfo=timezone(timedelta(hours=2), "mine")),
+    TypeAdapter(datetime).validate_python("2026-01-02T10:00:00Z"),
+    TypeAdapter(datetime).validate_python("2026-01-02T10:00:00+05:30"),
     _PARIS,
     date(2026, 1, 2),
     time(1, 2, 3),

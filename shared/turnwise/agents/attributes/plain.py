@@ -17,6 +17,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from pydantic import SecretBytes, SecretStr
+from pydantic_core import TzInfo
 
 
 class Form(NamedTuple):
@@ -30,7 +31,8 @@ class Form(NamedTuple):
 def _zone(zone: tzinfo | None) -> Any:
     if zone is None:
         return None
-    if type(zone) is timezone:
+    # pydantic reads an offset as a class of its own, which means the same.
+    if type(zone) is timezone or type(zone) is TzInfo:
         return [zone.utcoffset(None).total_seconds(), zone.tzname(None)]
     if type(zone) is ZoneInfo and zone.key:
         return zone.key
@@ -73,6 +75,7 @@ FORMS: dict[type[Any], Form] = {
     date: Form("$date", date.isoformat, date.fromisoformat),
     timedelta: Form("$timedelta", lambda v: [v.days, v.seconds, v.microseconds], lambda k: timedelta(*k)),
     timezone: Form("$timezone", _zone, _zone_of),
+    TzInfo: Form("$timezone", _zone, _zone_of),
     ZoneInfo: Form("$zone", _zone, _zone_of),
     Decimal: Form("$decimal", str, Decimal),
     Fraction: Form("$fraction", str, Fraction),

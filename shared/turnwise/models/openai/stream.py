@@ -7,6 +7,7 @@ from typing import Any
 
 from turnwise.errors import ModelUnavailableError
 from turnwise.models.base import StreamEventType
+from turnwise.models.openai.streamed_calls import StreamedCalls
 
 Json = dict[str, Any]
 Piece = tuple[str, StreamEventType]
@@ -24,7 +25,7 @@ class StreamAssembler:
 
     def __init__(self) -> None:
         self._texts: dict[str, list[str]] = {}
-        self._calls: dict[int, Json] = {}
+        self._calls = StreamedCalls()
         self._function: Json | None = None
         self._usage: Json | None = None
         self._model = ""
@@ -47,8 +48,10 @@ class StreamAssembler:
             self._finish = choice.get("finish_reason") or self._finish
             delta = choice.get("delta") or {}
             yield from self._text(delta)
-            for position, call in enumerate(delta.get("tool_calls") or ()):
-                yield from self._tool_call(call, position)
+            pieces = delta.get("tool_calls") or ()
+            for position, piece in enumerate(pieces):
+                call, function = self._calls.of(piece, position, len(pieces)), piece.get("function") or {}
+                yield from _extend(call["function"], function, StreamEventType.TOOL_NAME, StreamEventType.TOOL_ARGS)
             if function := delta.get("function_call"):
                 self._function = self._function or {"name": "", "arguments": ""}
                 yield from _extend(self._function, function, StreamEventType.FUNC_NAME, StreamEventType.FUNC_ARGS)
@@ -61,16 +64,6 @@ class StreamAssembler:
                 if name != "reasoning" or "reasoning_content" not in delta:
                     yield text, kind
 
-    def _tool_call(self, delta: Json, position: int) -> Iterator[Piece]:
-        index = delta.get("index")
-        call = self._calls.setdefault(
-            position if index is None else index,
-            {"id": None, "type": "function", "function": {"name": "", "arguments": ""}},
-        )
-        call["id"] = delta.get("id") or call["id"]
-        function = delta.get("function") or {}
-        yield from _extend(call["function"], function, StreamEventType.TOOL_NAME, StreamEventType.TOOL_ARGS)
-
     def completion(self) -> Json:
         """The whole answer; raises `ModelUnavailableError` if the stream stopped before its end."""
         if self._finish is None:
@@ -79,8 +72,8 @@ class StreamAssembler:
                 f"the model's stream broke off after {got} characters, without a finish reason", True
             )
         message: Json = {name: "".join(texts) for name, texts in self._texts.items()}
-        if self._calls:
-            message["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
+        if calls := self._calls.whole():
+            message["tool_calls"] = calls
         if self._function:
             message["function_call"] = self._function
         return {
