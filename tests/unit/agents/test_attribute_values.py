@@ -22,7 +22,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
-from pydantic import (, TypeAdapter
+from pydantic import (
     AfterValidator,
     AnyUrl,
     BaseModel,
@@ -30,6 +30,7 @@ from pydantic import (, TypeAdapter
     Field,
     PrivateAttr,
     SecretStr,
+    TypeAdapter,
     create_model,
     field_validator,
 )
