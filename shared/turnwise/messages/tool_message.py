@@ -16,6 +16,7 @@ from pydantic_core import CoreSchema
 
 from turnwise.errors import ConfigurationError
 from turnwise.messages.schema.json_schema import clean_schema, without_titles
+from turnwise.messages.written_names import as_written
 from turnwise.models.base import LLMFunctionSpec
 from turnwise.models.retry_policy import RetryPolicy
 
@@ -204,7 +205,8 @@ class ToolMessage(BaseModel):
 
     def to_json(self) -> str:
         """The tool as a model would write it: its fields without `purpose` and `id`."""
-        return self.model_dump_json(indent=4, exclude={"purpose", "id"})
+        dumped = json.loads(self.model_dump_json(exclude={"purpose", "id"}))
+        return json.dumps(as_written(self, dumped), indent=4, ensure_ascii=False)
 
     def json_example(self) -> str:
         """The tool as JSON text, as a model should write it."""

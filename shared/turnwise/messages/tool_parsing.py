@@ -22,6 +22,7 @@ from turnwise.messages.entity import Entity
 from turnwise.messages.provenance import untrusted
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.toolset import AgentFacts, ToolSets
+from turnwise.messages.written_names import written_names
 from turnwise.models.base import LLMFunctionCall, OpenAIToolCall
 
 
@@ -294,8 +295,8 @@ def _inferred(
             continue
         fields = read(tool_class)
         names = set(fields)
-        own = set(tool_class.model_fields) - tool_class.common_fields
-        if not names & own or names - set(tool_class.model_fields):
+        known = written_names(tool_class)
+        if not names & (known - tool_class.common_fields) or names - known:
             continue
         try:
             candidates.append(tool_class.model_validate({**fields, "request": request}))

@@ -32,8 +32,10 @@ def _zone(zone: tzinfo | None) -> Any:
     if zone is None:
         return None
     # pydantic reads an offset as a class of its own, which means the same.
-    if type(zone) is timezone or type(zone) is TzInfo:
-        return [zone.utcoffset(None).total_seconds(), zone.tzname(None)]
+    if type(zone) in (timezone, TzInfo):
+        offset = zone.utcoffset(None)
+        assert offset is not None  # both are a fixed offset
+        return [offset.total_seconds(), zone.tzname(None)]
     if type(zone) is ZoneInfo and zone.key:
         return zone.key
     raise TypeError(f"its time zone is a {type(zone).__name__}; expected a datetime.timezone or a ZoneInfo with a key")

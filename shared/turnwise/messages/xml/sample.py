@@ -9,6 +9,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from turnwise.messages.written_names import written_name
 from turnwise.messages.xml.values import as_model, choices_of, is_verbatim, item_type, plain, value_type
 
 _WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false", Any: "any value"}
@@ -16,9 +17,10 @@ _WORDS = {str: "text", int: "whole number", float: "number", bool: "true or fals
 _MAX_DEPTH = 4
 
 
-def verbatim_fields(model: type[BaseModel]) -> list[str]:
+def verbatim_fields(model: type[BaseModel], hidden: Collection[str] = ()) -> list[str]:
     """The fields whose content is to be written as CDATA."""
-    return [name for name, info in model.model_fields.items() if is_verbatim(info)]
+    shown = {name: info for name, info in model.model_fields.items() if name not in hidden}
+    return [written_name(name, info) for name, info in shown.items() if is_verbatim(info)]
 
 
 def sample_fields(
@@ -27,7 +29,9 @@ def sample_fields(
     """The lines that show a model's fields."""
     for name, info in model.model_fields.items():
         if name not in hidden:
-            yield from _sample(name, info.annotation, indent, _note(info), depth, verbatim=is_verbatim(info))
+            yield from _sample(
+                written_name(name, info), info.annotation, indent, _note(info), depth, verbatim=is_verbatim(info)
+            )
 
 
 def _note(info: FieldInfo) -> str:

@@ -69,8 +69,7 @@ class XMLToolMessage(ToolMessage):
         hidden = cls.common_fields if tool else cls.common_fields | cls._with_defaults()
         yield from sample_fields(cls, "  ", hidden=hidden)
         yield f"</{ROOT}>"
-        verbatim = [name for name in verbatim_fields(cls) if name not in hidden]
-        if verbatim:
+        if verbatim := verbatim_fields(cls, hidden):
             yield (
                 f"Write the content of {', '.join(f'<{name}>' for name in verbatim)} between <![CDATA[ and ]]>, "
                 "exactly as it is: every space, quote and line end, nothing escaped."

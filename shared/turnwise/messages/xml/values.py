@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from turnwise.messages.written_names import written_name
 from turnwise.messages.xml.elements import Element, is_name, written
 
 _LISTS = (list, set, frozenset, tuple, abc.Sequence, abc.MutableSequence, abc.Set, abc.Iterable, abc.Collection)
@@ -26,7 +27,7 @@ def read_fields(element: Element, model: type[BaseModel]) -> dict[str, Any]:
     for child in element.children:
         by_tag.setdefault(child.tag, []).append(child)
     for tag, found in by_tag.items():
-        info = model.model_fields.get(tag) or _by_alias(model, tag)
+        info = _field(model, tag)
         hint = info.annotation if info is not None else str
         verbatim = info is not None and is_verbatim(info)
         if len(found) > 1 and item_type(hint) is not None:
@@ -37,8 +38,9 @@ def read_fields(element: Element, model: type[BaseModel]) -> dict[str, Any]:
     return values
 
 
-def _by_alias(model: type[BaseModel], tag: str) -> FieldInfo | None:
-    return next((info for info in model.model_fields.values() if tag in (info.alias, info.validation_alias)), None)
+def _field(model: type[BaseModel], tag: str) -> FieldInfo | None:
+    fields = model.model_fields
+    return fields.get(tag) or next((info for name, info in fields.items() if tag == written_name(name, info)), None)
 
 
 def is_verbatim(info: FieldInfo) -> bool:
@@ -71,7 +73,7 @@ def read(element: Element, hint: Any, *, verbatim: bool = False) -> Any:
 
 def _read_list(element: Element, item: Any) -> list[Any]:
     model = as_model(plain(item))
-    if model is not None and any(child.tag in model.model_fields for child in element.children):
+    if model is not None and any(_field(model, child.tag) is not None for child in element.children):
         return [read_fields(element, model)]
     if element.children:
         return [read(child, item) for child in element.children]
@@ -144,7 +146,8 @@ def write_fields(values: dict[str, Any], model: type[BaseModel], indent: str) ->
         if info is not None and value is None and info.default is None and not info.is_required():
             continue
         hint = info.annotation if info is not None else Any
-        yield from write(name, value, hint, indent, verbatim=info is not None and is_verbatim(info))
+        tag = name if info is None else written_name(name, info)
+        yield from write(tag, value, hint, indent, verbatim=info is not None and is_verbatim(info))
 
 
 def _quoted(text: str) -> str:
