@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from turnwise.agents import model_turn, responders
 from turnwise.agents.human.human_reply import answer_of_human
+from turnwise.agents.own_methods import own_call
 from turnwise.agents.tools import answering, dispatch
 from turnwise.agents.tools.handler_lookup import is_function
 from turnwise.agents.tools.reading import as_document
 from turnwise.base.call_context import CallContext
-from turnwise.base.sync_async import Effect, Steps, one_call, waited_for
+from turnwise.base.sync_async import Steps, one_call
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.messages.tool_message import ToolMessage
@@ -28,7 +29,7 @@ def asked_handlers(agent: ChatAgent, message: str | ChatDocument | None) -> Step
 
 
 def _own_handlers(agent: ChatAgent, message: str | ChatDocument | None) -> Steps[ChatDocument | None]:
-    call = _call(agent, "agent_response", message)
+    call = own_call(agent, "agent_response", message)
     if agent.inherits("agent_response") and agent.inherits("agent_response_async"):  # it is set on this one agent
         value: ChatDocument | None = yield call
         return value
@@ -44,7 +45,7 @@ def asked_model(agent: ChatAgent, message: ChatDocument | None, call: CallContex
     sync, twin = agent.llm_response, agent.llm_response_async
     if is_function(sync, responders.llm_response) and is_function(twin, responders.llm_response_async):
         return model_turn.answer(agent, message, call)
-    return one_call(_call(agent, "llm_response", message))
+    return one_call(own_call(agent, "llm_response", message))
 
 
 def asked_human(agent: ChatAgent, message: ChatDocument | None) -> Steps[Any]:
@@ -52,15 +53,7 @@ def asked_human(agent: ChatAgent, message: ChatDocument | None) -> Steps[Any]:
     sync, twin = agent.user_response, agent.user_response_async
     if is_function(sync, responders.user_response) and is_function(twin, responders.user_response_async):
         return answer_of_human(agent, message)
-    return one_call(_call(agent, "user_response", message))
-
-
-def _call(agent: ChatAgent, name: str, message: str | ChatDocument | None) -> Effect:
-    """The call of an application's own responder; one that is overridden as a coroutine alone is waited for."""
-    sync, twin = getattr(agent, name), getattr(agent, f"{name}_async")
-    if agent.inherits(name) and not agent.inherits(f"{name}_async"):
-        return Effect(sync=waited_for(lambda: twin(message)), awaited=lambda: twin(message))
-    return Effect(sync=lambda: sync(message), awaited=lambda: twin(message))
+    return one_call(own_call(agent, "user_response", message))
 
 
 def said(agent: ChatAgent, entity: Entity, value: Any) -> ChatDocument | None:

@@ -9,6 +9,7 @@ from turnwise.agents.config import NonToolAction
 from turnwise.agents.history.retention import of_results
 from turnwise.agents.human.answer_display import show_agent_answer, tell_error
 from turnwise.agents.output.output_format import take_in
+from turnwise.agents.own_methods import own_call
 from turnwise.agents.tools.handler_calls import made, on_copied_state
 from turnwise.agents.tools.handler_lookup import declared_by, effect_of, handler_of
 from turnwise.agents.tools.reading import found_in
@@ -54,8 +55,7 @@ def answer(agent: ChatAgent, doc: ChatDocument | None) -> Steps[ChatDocument | N
 
 def _answered(agent: ChatAgent, doc: ChatDocument) -> Steps[ChatDocument | None]:
     if _overridden(agent, "handle_message", "handle_message_async"):
-        call = Effect(sync=lambda: agent.handle_message(doc), awaited=lambda: agent.handle_message_async(doc))
-        value = yield from own_code(agent, "handle_message", call)
+        value = yield from own_code(agent, "handle_message", own_call(agent, "handle_message", doc))
         result = yield from _as_document(agent, value, None, doc)
     else:
         result = yield from handled(agent, doc)
@@ -139,11 +139,7 @@ def matched(agent: ChatAgent, result: ChatDocument, doc: ChatDocument) -> ChatDo
 def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[ChatDocument | None]:
     """The result of one tool as a document."""
     if _overridden(agent, "handle_tool_message", "handle_tool_message_async"):
-        call = Effect(
-            sync=lambda: agent.handle_tool_message(tool, doc),
-            awaited=lambda: agent.handle_tool_message_async(tool, doc),
-        )
-        effect = effect_of(agent, tool)
+        call, effect = own_call(agent, "handle_tool_message", tool, doc), effect_of(agent, tool)
     else:
         handler = handler_of(agent, tool)
         if handler is None:
