@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from turnwise.base.sync_async import Effect, waited_for
@@ -23,6 +25,21 @@ def own_call(agent: ChatAgent, name: str, *args: Any) -> Effect:
     if place < twin_place:
         return Effect(sync=lambda: method(*args))
     return Effect(sync=lambda: method(*args), awaited=lambda: twin(*args))
+
+
+def method_beneath(agent: ChatAgent, name: str) -> Callable[..., Any] | None:
+    """Return the application's own method `name` that the library's async twin stands for; None if there is none.
+
+    The twin is reached through those that the application overrides, if any. A class that overrides both forms has had
+    its say by then, so only the methods of classes beneath are called.
+    """
+    own = list(takewhile(lambda kind: kind not in agent._of_library, type(agent).__mro__))
+    places = [place for place, kind in enumerate(own) if _twin(name) in kind.__dict__]
+    beneath = own[places[-1] + 1 :] if places else own
+    if not any(name in kind.__dict__ for kind in beneath):
+        return None
+    method: Callable[..., Any] = getattr(super(own[places[-1]], agent) if places else agent, name)
+    return method
 
 
 def _twin(name: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnwise.agents import model_turn
 from turnwise.agents.human.human_reply import answer_of_human
+from turnwise.agents.own_methods import method_beneath
 from turnwise.agents.tools.reading import as_document
 from turnwise.base.call_context import current_call
 from turnwise.base.sync_async import run_async, run_sync
@@ -56,8 +57,10 @@ def llm_response(agent: ChatAgent, message: str | ChatDocument | None = None) ->
 
 async def llm_response_async(agent: ChatAgent, message: str | ChatDocument | None = None) -> ChatDocument | None:
     """The same as `llm_response`, without blocking the event loop."""
-    if type(agent).llm_response is not llm_response:
-        return agent.llm_response(message)
+    own = method_beneath(agent, "llm_response")
+    if own is not None:
+        answer: ChatDocument | None = own(message)
+        return answer
     return await run_async(model_turn.answer(agent, message, current_call()))
 
 
@@ -111,6 +114,8 @@ def user_response(agent: ChatAgent, msg: str | ChatDocument | None = None) -> Ch
 
 async def user_response_async(agent: ChatAgent, msg: str | ChatDocument | None = None) -> ChatDocument | None:
     """The same as `user_response`, awaiting the callback's async twin where it is set."""
-    if type(agent).user_response is not user_response:
-        return agent.user_response(msg)
+    own = method_beneath(agent, "user_response")
+    if own is not None:
+        answer: ChatDocument | None = own(msg)
+        return answer
     return await run_async(answer_of_human(agent, None if msg is None else as_document(msg)))

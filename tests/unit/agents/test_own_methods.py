@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from tests.support.every_way import results
@@ -47,6 +47,139 @@ def test_handling_that_is_overridden_as_a_coroutine_alone_holds_in_every_way(
     kind: type[ChatAgent], tmp_path: Path
 ) -> None:
     assert results(lambda: task_of(kind), tmp_path) == ["asked, and paid"] * 3
+
+
+class Marks(ChatAgent):
+    """Overrides both forms of all that may be overridden so, and says each time which one was applied."""
+
+    said: ClassVar[list[str]] = []
+
+    def llm_response(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
+        self.said.append("llm")
+        return super().llm_response(message)
+
+    async def llm_response_async(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
+        self.said.append("llm")
+        return await super().llm_response_async(message)
+
+    def agent_response(self, msg: str | ChatDocument | None = None) -> ChatDocument | None:
+        self.said.append("agent")
+        return super().agent_response(msg)
+
+    async def agent_response_async(self, msg: str | ChatDocument | None = None) -> ChatDocument | None:
+        self.said.append("agent")
+        return await super().agent_response_async(msg)
+
+    def user_response(self, msg: str | ChatDocument | None = None) -> ChatDocument | None:
+        self.said.append("user")
+        return super().user_response(msg)
+
+    async def user_response_async(self, msg: str | ChatDocument | None = None) -> ChatDocument | None:
+        self.said.append("user")
+        return await super().user_response_async(msg)
+
+    def handle_message(self, msg: str | ChatDocument) -> Any:
+        self.said.append("message")
+        return super().handle_message(msg)
+
+    async def handle_message_async(self, msg: str | ChatDocument) -> Any:
+        self.said.append("message")
+        return await super().handle_message_async(msg)
+
+    def handle_tool_message(self, tool: ToolMessage, chat_doc: ChatDocument | None = None) -> Any:
+        self.said.append("tool")
+        return super().handle_tool_message(tool, chat_doc)
+
+    async def handle_tool_message_async(self, tool: ToolMessage, chat_doc: ChatDocument | None = None) -> Any:
+        self.said.append("tool")
+        return await super().handle_tool_message_async(tool, chat_doc)
+
+
+class MarksAsBefore(Marks):
+    """Overrides nothing of its own."""
+
+
+@pytest.mark.parametrize("kind", [Marks, MarksAsBefore])
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize(
+    ("name", "message", "applied"),
+    [
+        ("llm_response", "hello", ["llm"]),
+        ("user_response", "hello", ["user"]),
+        ("agent_response", '{"request": "pay"}', ["agent", "message", "tool"]),
+        ("handle_message", '{"request": "pay"}', ["message", "tool"]),
+        ("handle_tool_message", Pay(), ["tool"]),
+    ],
+)
+def test_an_override_of_both_forms_is_applied_once_in_either_way(
+    name: str, message: Any, applied: list[str], kind: type[Marks], asynchronous: bool
+) -> None:
+    kind.said.clear()
+    agent = task_of(kind).agent
+    agent.default_human_response = "fine"
+
+    answer = asyncio.run(getattr(agent, f"{name}_async")(message)) if asynchronous else getattr(agent, name)(message)
+
+    assert answer is not None
+    assert kind.said == applied
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_override_of_both_forms_is_asked_once_in_a_task(asynchronous: bool) -> None:
+    Marks.said.clear()
+    task = task_of(Marks)
+
+    result = asyncio.run(task.run_async("go")) if asynchronous else task.run("go")
+
+    assert result is not None
+    assert result.content == "paid"
+    assert [Marks.said.count(name) for name in ("llm", "tool")] == [2, 1]
+
+
+class Plain(ChatAgent):
+    def llm_response(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
+        return self.create_llm_response(f"DONE plain of {as_text(message)}")
+
+
+class Awaits(Plain):
+    async def llm_response_async(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
+        answer = await super().llm_response_async(message)
+        return answer and self.create_llm_response(f"{answer.content}, awaited")
+
+
+class Both(Plain):
+    def llm_response(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
+        answer = super().llm_response(message)
+        return answer and self.create_llm_response(f"{answer.content}, both")
+
+    async def llm_response_async(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
+        answer = await super().llm_response_async(message)
+        return answer and self.create_llm_response(f"{answer.content}, both")
+
+
+class PlainAgain(Both):
+    def llm_response(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
+        answer = super().llm_response(message)
+        return answer and self.create_llm_response(f"{answer.content}, again")
+
+
+def as_text(message: str | ChatDocument | None) -> str:
+    return message.content if isinstance(message, ChatDocument) else str(message)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (Plain, "plain of go"),
+        (Awaits, "plain of go, awaited"),
+        (Both, "plain of go, both"),
+        (PlainAgain, "plain of go, both, again"),
+    ],
+)
+def test_overrides_of_several_classes_are_applied_once_each_in_every_way(
+    kind: type[ChatAgent], said: str, tmp_path: Path
+) -> None:
+    assert results(lambda: task_of(kind), tmp_path) == [said] * 3
 
 
 class PermitsFirst(Permits):

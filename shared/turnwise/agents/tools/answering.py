@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from turnwise.agents.own_methods import method_beneath
 from turnwise.agents.tools import dispatch
 from turnwise.agents.tools.handler_lookup import handler_value
 from turnwise.agents.tools.reading import as_document
@@ -28,8 +29,10 @@ def agent_response(agent: ChatAgent, msg: str | ChatDocument | None = None) -> C
 
 async def agent_response_async(agent: ChatAgent, msg: str | ChatDocument | None = None) -> ChatDocument | None:
     """The same as `agent_response`, awaiting handlers that have an async twin."""
-    if type(agent).agent_response is not agent_response:
-        return agent.agent_response(msg)
+    own = method_beneath(agent, "agent_response")
+    if own is not None:
+        answer: ChatDocument | None = own(msg)
+        return answer
     return None if msg is None else await run_async(dispatch.answer(agent, as_document(msg)))
 
 
@@ -45,8 +48,8 @@ def handle_message(agent: ChatAgent, msg: str | ChatDocument) -> Any:
 
 async def handle_message_async(agent: ChatAgent, msg: str | ChatDocument) -> Any:
     """The same as `handle_message`, awaiting handlers that have an async twin."""
-    if type(agent).handle_message is not handle_message:
-        return agent.handle_message(msg)
+    if (own := method_beneath(agent, "handle_message")) is not None:
+        return own(msg)
     return dispatch.bare(await run_async(dispatch.handled(agent, as_document(msg))))
 
 
@@ -61,8 +64,8 @@ def handle_tool_message(agent: ChatAgent, tool: ToolMessage, chat_doc: ChatDocum
 
 async def handle_tool_message_async(agent: ChatAgent, tool: ToolMessage, chat_doc: ChatDocument | None = None) -> Any:
     """The same as `handle_tool_message`, awaiting a handler that has an async twin."""
-    if type(agent).handle_tool_message is not handle_tool_message:
-        return agent.handle_tool_message(tool, chat_doc)
+    if (own := method_beneath(agent, "handle_tool_message")) is not None:
+        return own(tool, chat_doc)
     return await run_async(handler_value(agent, tool, chat_doc))
 
 
