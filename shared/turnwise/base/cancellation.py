@@ -58,6 +58,8 @@ class Cancellation:
         self._seconds, self._late, self._what = seconds, late, what
         self._due = None if seconds is None else clock.monotonic() + seconds
         self._cause: Cause | None = None
+        # Whether the work under it ended itself.
+        self._by_itself = False
         # Reentrant, because what is woken may look at the token.
         self._lock = threading.RLock()
         self._callbacks: dict[object, Callable[[], object]] = {}
@@ -80,15 +82,31 @@ class Cancellation:
             self.cancel(self._late)
         return self if self._cause is not None else None
 
+    @property
+    def late(self) -> bool:
+        """Return whether work under it that ends now is no longer wanted; its last word is, if it ended itself."""
+        if self.cause is None:
+            return False
+        origin = self.origin
+        return origin is not None and not origin._by_itself
+
     def cancel(self, cause: Cause) -> None:
         """Cancelled what is done under it; only the first cause counts."""
         with self._lock:
             if self._cause is None:
                 self._cause = cause
+                # A deadline may be noticed by the work that it ends.
+                self._by_itself = cause is Cause.KILLED and self.is_around(current_cancellation())
             callbacks, self._callbacks = list(self._callbacks.values()), {}
             # Called under the lock: a callback that has left `on_cancel` is no longer called.
             for callback in callbacks:
                 callback()
+
+    def is_around(self, other: Cancellation | None) -> bool:
+        """Return whether the other token is this one, or within it."""
+        while other is not None and other is not self:
+            other = other.parent
+        return other is self
 
     def check(self) -> None:
         """Raise `CallCancelledError` if it was cancelled."""
@@ -280,7 +298,7 @@ def cancelled() -> bool:
     """Return whether the work that calls this is no longer wanted: its run was ended, or its time is over.
 
     A synchronous tool handler that takes long should look at it now and then, because no one can interrupt it. What it
-    returns afterwards is thrown away.
+    returns afterwards is thrown away, unless it has killed the run itself.
     """
     current = current_call()[CANCELLATION]
     return current is not None and current.origin is not None

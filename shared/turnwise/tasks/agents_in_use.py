@@ -80,15 +80,8 @@ class AgentHold:
 
     def is_within(self, other: AgentHold) -> bool:
         """Return whether the other run is around this one, by the call's context or by the caller it was given."""
-        return _within(self._cancellation, other._cancellation) or _within(current_cancellation(), other._cancellation)
-
-
-def _within(token: Cancellation | None, outer: Cancellation) -> bool:
-    while token is not None:
-        if token is outer:
-            return True
-        token = token.parent
-    return False
+        outer = other._cancellation
+        return outer.is_around(self._cancellation) or outer.is_around(current_cancellation())
 
 
 def _refusal(hold: AgentHold, other: AgentHold, agent: ChatAgent) -> str:

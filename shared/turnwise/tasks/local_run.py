@@ -140,6 +140,8 @@ class LocalRun:
             else:
                 try:
                     value = yield from self.asking(action)
+                    if self.cancellation.late:
+                        self._discard(action, value)
                 except (LimitReachedError, CallCancelledError) as error:
                     known = self._unanswered(error)
                     if known is None:
@@ -162,6 +164,17 @@ class LocalRun:
         if len(self.tallies) > len(move.stack):
             live = {frame.no for frame in move.stack}
             self.tallies = {no: tally for no, tally in self.tallies.items() if no in live}
+
+    def _discard(self, ask: Ask, late: Any) -> None:
+        """Raise that the run was ended, or a run around it, before this answer came; it is in no history.
+
+        A responder that no one can interrupt has answered all the same. A served run discards its reply, too.
+        """
+        if ask.responder == LLM and isinstance(late, ChatDocument):
+            agent = self.tree.tasks[ask.path].agent
+            if [message.chat_document_id for message in agent.message_history[-1:]] == [late.metadata.id]:
+                agent.clear_history(-1)
+        self.cancellation.check()
 
     def _unanswered(self, error: LimitReachedError | CallCancelledError) -> Answer | None:
         """Return what an error of a call says to the machine; None for an error that the run does not answer for."""
