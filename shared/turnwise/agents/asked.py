@@ -56,10 +56,12 @@ def asked_human(agent: ChatAgent, message: ChatDocument | None) -> Steps[Any]:
     return one_call(own_call(agent, "user_response", message))
 
 
-def said(agent: ChatAgent, entity: Entity, value: Any) -> ChatDocument | None:
-    """Return what an application's own responder returned, as a message from `entity`."""
+def said(agent: ChatAgent, entity: Entity, value: Any, asked: ChatDocument | None = None) -> ChatDocument | None:
+    """Return what an application's own responder returned, as a message from `entity` that answers `asked`."""
+    if isinstance(value, ChatDocument):
+        return value.apart_from(asked)
     made = agent.to_ChatDocument(value, author_entity=entity)
-    if made is not None and made is not value:
+    if made is not None:
         # In the human's place it is what a human says.
         made.metadata.tainted = entity is Entity.USER
     return made

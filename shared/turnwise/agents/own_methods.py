@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from turnwise.base.sync_async import Effect, waited_for
+from turnwise.messages.document import ChatDocument
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
@@ -16,8 +17,9 @@ def own_call(agent: ChatAgent, name: str, *args: Any) -> Effect:
     """Return the call of method `name`, or of its async twin, in every way of running.
 
     The one that is overridden later counts: on the agent itself, or else in the class nearest to its own. Where that is
-    true of both, each is called in its own way of running.
+    true of both, each is called in its own way of running. It is lent the messages among its arguments.
     """
+    args = tuple(each.lent() if isinstance(each, ChatDocument) else each for each in args)
     method, twin = getattr(agent, name), getattr(agent, _twin(name))
     place, twin_place = _place(agent, name), _place(agent, _twin(name))
     if twin_place < place:

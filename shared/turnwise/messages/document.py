@@ -259,6 +259,22 @@ class ChatDocument(SharedFieldsSet):
         _put(linked, "_parent", parent)
         return linked
 
+    def lent(self) -> Self:
+        """Return a copy of the same id for an application, which may change it: this one stays as it was seen."""
+        return self.changed(
+            tool_messages=list(self.tool_messages),
+            files=list(self.files),
+            metadata=self.metadata.changed(tool_ids=list(self.metadata.tool_ids)),
+        )
+
+    def apart_from(self, asked: ChatDocument | None) -> Self:
+        """Return this answer; where it is the message that it answers, or a changed copy, as a message of its own."""
+        if asked is None or self.metadata.id != asked.metadata.id:
+            return self
+        other = self.with_metadata(id=document_id(), parent_id=asked.metadata.id, child_id="", takes_back=())
+        _put(other, "_parent", asked)
+        return other
+
     @staticmethod
     def deepcopy(doc: ChatDocument, new_id: str | None = None) -> ChatDocument:
         """A copy with a new id (`new_id`, where given) that shares nothing changeable with `doc`.

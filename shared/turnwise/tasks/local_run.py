@@ -269,9 +269,9 @@ class LocalRun:
 
     def received(self, ask: Ask, value: Any) -> ChatDocument | None:
         """An answer as the machine takes it; an application's own responder may return any value."""
-        if value is None or isinstance(value, ChatDocument):
-            return value
-        return said(self.tree.tasks[ask.path].agent, Entity(ask.responder), value)
+        if value is None:
+            return None
+        return said(self.tree.tasks[ask.path].agent, Entity(ask.responder), value, ask.message)
 
     def _tally(self, frame: int) -> Tally:
         tally = self.tallies.get(frame)

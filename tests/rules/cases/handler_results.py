@@ -13,6 +13,7 @@ from tests.rules.words import call, calls, tool
 from turnwise import (
     AgentDoneTool,
     ChatAgent,
+    ChatDocument,
     ResultTool,
     Task,
     ToolMessage,
@@ -328,3 +329,70 @@ def the_tools_that_a_done_tool_carries_are_the_result(cast: Cast) -> Task:
     agent = cast.agent("Boss", tool("bag"), tools=[Bag])
     agent.enable_message(Foreign, use=False, handle=False)
     return cast.task(agent)
+
+
+class Edit(ToolMessage):
+    """Changes the message that it is in, and returns it if it is told to."""
+
+    request: str = "edit"
+    purpose: str = "To edit a message."
+    back: bool = False
+
+    def handle(self, chat_doc: ChatDocument) -> ChatDocument | None:
+        chat_doc.content, chat_doc.metadata.recipient = "edited", "Bob"
+        chat_doc.tool_messages.clear()
+        return chat_doc if self.back else None
+
+
+@scenario(
+    "HANDLE-6 MSG-13",
+    """
+    Boss LLM: {edit back=true}
+    Boss Agent (LLM) -> Bob: edited
+    Bob <- edited
+    Bob LLM: DONE heard
+    Bob = DONE
+    Boss Bob: heard
+    Boss = FIXED_TURNS
+    => heard
+    """,
+    turns=3,
+)
+def a_message_that_a_handler_changes_and_returns_is_another_one(cast: Cast) -> Task:
+    return cast.task("Boss", tool("edit", back=True), tools=[Edit], subs=[cast.task("Bob", "DONE heard")])
+
+
+@scenario(
+    "HANDLE-6",
+    """
+    Boss LLM: {edit}
+    Boss nobody
+    Boss = FIXED_TURNS
+    => {edit}
+    """,
+    turns=2,
+)
+def a_message_that_a_handler_changes_stays_as_it_was_seen(cast: Cast) -> Task:
+    return cast.task("Boss", tool("edit"), tools=[Edit], subs=[cast.task("Bob", "DONE heard")])
+
+
+class Rewrites(ChatAgent):
+    """Changes each message that its model is to answer, and says nothing."""
+
+    def llm_response(self, message: str | ChatDocument | None = None) -> ChatDocument | None:
+        if isinstance(message, ChatDocument):
+            message.content = f"{message.content}, please"
+        return None
+
+
+@scenario(
+    "HANDLE-20",
+    """
+    Boss nobody
+    Boss = FIXED_TURNS
+    => go
+    """,
+    turns=1,
+)
+def a_message_that_an_own_response_changes_stays_as_it_was_seen(cast: Cast) -> Task:
+    return cast.task(cast.agent("Boss", "never", kind=Rewrites))

@@ -20,7 +20,7 @@ class Look(ToolMessage):
     def handle(self, chat_doc: ChatDocument) -> str:
         question = chat_doc.parent
         assert question is not None
-        assert ChatDocument.from_id(chat_doc.id()) is chat_doc
+        assert ChatDocument.from_id(chat_doc.id()) == chat_doc
         return f"DONE after {question.content}"
 
 

@@ -122,7 +122,7 @@ def own_code(agent: ChatAgent, name: str, call: Effect) -> Steps[Any]:
 
 def matched(agent: ChatAgent, result: ChatDocument, doc: ChatDocument) -> ChatDocument:
     """Match the result to the API calls that it answers, and mark who put tools into it."""
-    if result is not doc and result.metadata.sender == Entity.AGENT:
+    if result.metadata.sender == Entity.AGENT and result.metadata.id != doc.metadata.id:
         if result.tool_messages:
             result.metadata.tools_from_agent = True
         if doc.oai_tool_calls and agent.record.open_calls and result.metadata.oai_tool_id is None:
@@ -156,7 +156,8 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
     limit = tool.private_default("_max_result_tokens")
     if limit:
         result.content = shortened(result.content, limit)
-    if result is not doc and (kept := of_results([(tool, result.content)])) != result.metadata.max_retained_tokens:
+    kept = of_results([(tool, result.content)])
+    if kept != result.metadata.max_retained_tokens and result.metadata.id != doc.metadata.id:
         result.metadata.max_retained_tokens = kept
     if untrusted(doc) and (steers(tool) or unpacked(result, [tool], agent.toolbox.sets)):
         # What an orchestration tool says is what it was given, as is a tool within a tool: as tainted as that was.
@@ -274,10 +275,12 @@ def _fallback(agent: ChatAgent, doc: ChatDocument) -> Steps[Any]:
     brought: Callable[..., Any] | None = agent.toolbox.fallback
     if brought is not None:
         effect = declared_by(agent.toolbox.known[agent.toolbox.fallback_of], brought)
-        return (yield from made(agent, "handle_message_fallback", effect, Effect(sync=lambda: brought(agent, doc))))
-    call = Effect(sync=lambda: agent.handle_message_fallback(doc))
+        return (
+            yield from made(agent, "handle_message_fallback", effect, Effect(sync=lambda: brought(agent, doc.lent())))
+        )
     action = agent.config.handle_llm_no_tool
     ours = agent.inherits("handle_message_fallback")
+    call = Effect(sync=lambda: agent.handle_message_fallback(doc if ours else doc.lent()))
     if ours and (isinstance(action, (str, ToolMessage)) or not callable(action)):
         return (yield from finished((yield call)))
     return (yield from own_code(agent, "handle_message_fallback", call))
@@ -296,7 +299,7 @@ def default_fallback(agent: ChatAgent, doc: ChatDocument) -> Any:
     if isinstance(action, ToolMessage):
         return action
     if callable(action) and not isinstance(action, str):
-        return action(doc)
+        return action(doc.lent())
     if action == NonToolAction.FORWARD_USER:
         return ForwardTool(agent=Entity.USER.value)
     if action == NonToolAction.DONE:

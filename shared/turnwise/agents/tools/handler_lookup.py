@@ -212,7 +212,11 @@ def _bound(
     wanted = _wanted(function if function is not None else method, skip, kind, of_tool)
     if not wanted:
         return partial(method, *first)
-    offered: dict[str, Callable[[], Any]] = {"agent": lambda: agent, "chat_doc": lambda: doc, "idempotency_key": _key}
+    offered: dict[str, Callable[[], Any]] = {
+        "agent": lambda: agent,
+        "chat_doc": lambda: None if doc is None else doc.lent(),
+        "idempotency_key": _key,
+    }
     # Called late, because the key is that of the call.
     return lambda: method(*first, **{parameter: offered[kind]() for parameter, kind in wanted.items()})
 

@@ -89,8 +89,8 @@ class Attempt:
         shared = GlobalStateKept()
         value, refused = self._called(message, shared)
         shared.check()
-        document = said(self.served.agent, Entity.LLM if self.claim.ask.responder == "llm" else Entity.AGENT, value)
-        owners = owners_in(self.served.registry)
+        entity = Entity.LLM if self.claim.ask.responder == "llm" else Entity.AGENT
+        document, owners = said(self.served.agent, entity, value, message), owners_in(self.served.registry)
         body = encode_document(document, owners) if document is not None else None
         record, state = self.served.record(), self.served.state()
         keep, rows = self.served.history_changes()
