@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from turnwise.agents.asked import asked_handlers, asked_human, asked_model, said
+from turnwise.agents.history.history import first_incoming
 from turnwise.agents.human.answer_display import WATCHING
 from turnwise.agents.observed import answering
 from turnwise.agents.tools.handler_calls import RUNNING, HandlerCalls, inner_calls
@@ -286,7 +287,7 @@ class LocalRun:
         elif isinstance(edit, Clear):
             agent.clear_history(0)
         elif isinstance(edit, CutBack):
-            first = max(edit.start, len(agent.task_messages))
+            first = first_incoming(edit.start, next(iter(agent.message_history[1:2]), None))
             del agent.message_history[first + 1 : -1]
         elif isinstance(edit, TakeBack):
             told = (message.chat_document_id in edit.documents for message in agent.message_history)

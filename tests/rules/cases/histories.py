@@ -446,3 +446,52 @@ def an_empty_answer_stays_in_the_history(cast: Cast) -> Task:
 )
 def a_blank_message_is_not_sent_to_the_model(cast: Cast) -> Task:
     return cast.task("Boss", "never asked", max_stalled_steps=1)
+
+
+class Greet(ToolMessage):
+    """Sets the user message that the agent's next conversation begins with."""
+
+    request: str = "greet"
+    purpose: str = "To greet."
+
+    def handle(self, agent: ChatAgent) -> str:
+        agent.set_user_message("Welcome.")
+        return "greeted"
+
+
+@scenario(
+    "HIST-5 HIST-6",
+    """
+    Boss LLM: first
+    Bob <- first
+    Bob LLM: {greet}
+    Bob Agent: greeted
+    Bob LLM: DONE fine
+    Bob = DONE
+    Boss Bob: fine
+    Boss LLM: second
+    Bob <- second
+    Bob LLM: {greet}
+    Bob Agent: greeted
+    Bob LLM: DONE fine
+    Bob = DONE
+    Boss Bob: fine
+    Boss = FIXED_TURNS
+    => fine
+    """,
+    turns=4,
+    sent={
+        "Bob": """
+        user: first
+        assistant: DONE fine
+        user: second
+        assistant: {"request": "greet"}
+        user: greeted
+        """
+    },
+)
+def erase_substeps_keeps_the_first_message_also_where_a_user_message_was_set(cast: Cast) -> Task:
+    def line(last: str) -> str:
+        return "DONE fine" if last == "greeted" else tool("greet")
+
+    return cast.task("Boss", "first", "second", subs=[cast.task("Bob", line, tools=[Greet], erase_substeps=True)])

@@ -130,6 +130,16 @@ def index_of_last(messages: list[LLMMessage], role: Role | str) -> int:
     return -1
 
 
+def first_incoming(start: int, after_system: LLMMessage | None) -> int:
+    """Return the index of the first message that came to a task, whose agent's history had `start` messages then.
+
+    A history that begins then has the application's user message first, if there is one: `after_system`, the one after
+    the system message, shows no document. The agent cannot tell, as its user message may have been set meanwhile.
+    """
+    own = after_system is not None and after_system.role == Role.USER and not after_system.chat_document_id
+    return max(start, 2 if own else 1)
+
+
 def calls_without_result(messages: list[LLMMessage]) -> list[OpenAIToolCall]:
     """The API calls of the last message, or of the one that the results at the end answer, that have no result."""
     answered = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnwise.agents.chat_agent import ChatAgent
-from turnwise.agents.history.history import calls_without_result
+from turnwise.agents.history.history import calls_without_result, first_incoming
 from turnwise.machine.actions import Clear, CutBack, Edit, Reset, Seed, TakeBack
 from turnwise.models.base import LLMMessage, Role
 from turnwise.record.transaction.run_transaction import RunTransaction
@@ -47,9 +47,11 @@ def _cut_back(tx: RunTransaction, edit: CutBack, template: ChatAgent, registry: 
     Stored rows lack the system message, which is index 0 of an agent's history: so the message with index `first` is
     row `first - 1`, and `first` rows are kept.
     """
-    first = max(edit.start, len(template.task_messages))
     saved = tx.agent(edit.agent)
     last = saved.history_len - 1
+    if last <= max(edit.start, 1):
+        return
+    first = first_incoming(edit.start, LLMMessage.model_validate(tx.history_row(edit.agent, 0).body))
     if last <= first:
         return
     row = tx.history_row(edit.agent, last)
