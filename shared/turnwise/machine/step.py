@@ -143,6 +143,8 @@ class Step(AfterStep):
         if parent is not None:
             # MSG-13
             doc = doc.answering(parent)
+            if doc.metadata.parent_id != parent.metadata.id and responder in ENTITIES and not doc.metadata.takes_back:
+                doc = doc.following(parent)
         if not passed and (responder != AGENT or doc.metadata.sender is Entity.LLM):
             # Not in what AGENT says itself: a result may quote a tool, and the human has the first word on it.
             doc = with_tools(doc, self.agent)

@@ -119,10 +119,12 @@ class ChatDocument(SharedFieldsSet):
     metadata: ChatDocMetaData = Field(default_factory=ChatDocMetaData)
 
     # Slots, because private attributes of pydantic make a document twice as slow to create and to look at.
-    __slots__ = ("_child", "_find_parent", "_found", "_objects", "_parent")
+    __slots__ = ("_before", "_child", "_find_parent", "_found", "_objects", "_parent")
     if TYPE_CHECKING:
         # What this answers, if it is in this process; elsewhere `_find_parent` looks it up by id.
         _parent: ChatDocument | None
+        # What stood before this in its conversation, where the parent leads past it: the original of a copy, for one.
+        _before: ChatDocument | None
         # What answered this; weak, because that holds this one.
         _child: ref[ChatDocument] | None
         _find_parent: Callable[[str], ChatDocument | None] | None
@@ -177,6 +179,7 @@ class ChatDocument(SharedFieldsSet):
     def _remember_nothing(self) -> None:
         """Fill the slots of a new document."""
         _put(self, "_parent", None)
+        _put(self, "_before", None)
         _put(self, "_child", None)
         _put(self, "_find_parent", None)
         _put(self, "_found", None)
@@ -185,6 +188,7 @@ class ChatDocument(SharedFieldsSet):
     def _remember(self, other: ChatDocument) -> None:
         """Fill the slots with what `other`, of which this is a copy, knows."""
         _put(self, "_parent", other._parent)
+        _put(self, "_before", other._before)
         _put(self, "_child", other._child)
         _put(self, "_find_parent", other._find_parent)
         _put(self, "_found", other._found)
@@ -214,6 +218,11 @@ class ChatDocument(SharedFieldsSet):
         """The message that this one answers, if it holds it; nothing is looked up."""
         parent = self._parent
         return parent if parent is not None and parent.metadata.id == self.metadata.parent_id else None
+
+    @property
+    def linked_before(self) -> ChatDocument | None:
+        """The message that stood before this one without being its parent, if it is known; nothing is looked up."""
+        return self._before
 
     @property
     def parent(self) -> ChatDocument | None:
@@ -275,13 +284,19 @@ class ChatDocument(SharedFieldsSet):
         _put(other, "_parent", asked)
         return other
 
+    def following(self, message: ChatDocument) -> Self:
+        """Return a copy that knows what stood before it, though it answers another message."""
+        other = self.changed()
+        _put(other, "_before", message)
+        return other
+
     @staticmethod
     def deepcopy(doc: ChatDocument, new_id: str | None = None) -> ChatDocument:
         """A copy with a new id (`new_id`, where given) that shares nothing changeable with `doc`.
 
         Its parent stays the same.
         """
-        return doc.model_copy(
+        copy = doc.model_copy(
             update={
                 "metadata": doc.metadata.model_copy(
                     update={
@@ -299,6 +314,8 @@ class ChatDocument(SharedFieldsSet):
                 "files": list(doc.files),
             }
         )
+        _put(copy, "_before", doc)
+        return copy
 
     @classmethod
     def from_str(cls, msg: str) -> ChatDocument:

@@ -579,3 +579,48 @@ def a_done_tool_called_in_a_sub_task_answers_the_callers_call(cast: Cast) -> Tas
 )
 def a_pass_must_stand_alone(cast: Cast) -> Task:
     return cast.task("Boss", f"{tool('add', a=1)} {tool('pass_tool')}", tools=[Add, Say])
+
+
+@scenario(
+    "ORCH-16 ORCH-18",
+    """
+    Boss LLM -> Bob: first
+    Bob <- first
+    Bob LLM: DONE one
+    Bob = DONE
+    Boss Bob: one
+    Boss LLM: {rewind_tool n=1, content=better}
+    Boss Agent (LLM) -> Bob: better
+    Bob <- better
+    Bob LLM: DONE one
+    Bob = DONE
+    Boss Bob: one
+    Boss = FIXED_TURNS
+    => one
+    """,
+    turns=5,
+)
+def what_is_said_in_place_of_a_message_goes_to_whom_that_went(cast: Cast) -> Task:
+    subs = [cast.task("Cora", "DONE never"), cast.task("Bob", "DONE one")]
+    lines = ("TO[Bob]: first", tool("rewind_tool", n=1, content="better"))
+    return cast.task("Boss", *lines, tools=[RewindTool], subs=subs)
+
+
+@scenario(
+    "ORCH-16 ORCH-18",
+    """
+    Boss LLM: first
+    Boss Agent: on
+    Boss LLM: {pass_tool}
+    Boss Agent: on
+    Boss LLM: {rewind_tool n=2, content=better}
+    Boss Agent (LLM): better
+    Boss = FIXED_TURNS
+    => better
+    """,
+    turns=6,
+)
+def a_message_that_passed_another_one_on_may_be_taken_back(cast: Cast) -> Task:
+    nudge = {"handle_llm_no_tool": lambda doc: "on" if doc.content == "first" else None}
+    lines = ("first", tool("pass_tool"), tool("rewind_tool", n=2, content="better"))
+    return cast.task("Boss", *lines, tools=[RewindTool, PassTool], agent=nudge)

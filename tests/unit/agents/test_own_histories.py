@@ -76,6 +76,22 @@ def test_documents_are_found_back_from_the_last_one_and_each_once() -> None:
     assert list(conversation.documents({id(reply)})) == []
 
 
+def test_a_document_is_found_whose_copy_was_answered_or_that_another_one_stood_behind() -> None:
+    question = ChatDocument.from_str("question")
+    told = reply_to(question, "told")
+    reply = reply_to(ChatDocument.deepcopy(told), "reply")
+    passing = reply_to(reply, "passing")
+    passed = ChatDocument.deepcopy(reply).following(passing)
+    conversation = AgentHistory()
+
+    conversation.ends_with(passed)
+
+    assert conversation.find(told.id()) is told
+    assert conversation.find(passing.id()) is passing
+    found = list(conversation.documents())
+    assert len(found) == len({id(document) for document in found}) == 6
+
+
 def test_a_finder_is_asked_in_the_place_of_this_process() -> None:
     here, elsewhere = ChatDocument.from_str("here"), ChatDocument.from_str("elsewhere")
     conversation = AgentHistory()

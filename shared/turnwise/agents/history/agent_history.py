@@ -61,13 +61,19 @@ class AgentHistory:
         self._last = ref(document)
 
     def documents(self, seen: set[int] | None = None) -> Iterator[ChatDocument]:
-        """Yield the last document, what it answers, and so on; none whose identity is in `seen`, which grows."""
+        """Yield the last document, what it answers and what stood before it, and so on.
+
+        None whose identity is in `seen`, which grows.
+        """
         seen = set() if seen is None else seen
-        document = self._last() if self._last is not None else None
-        while document is not None and id(document) not in seen:
-            seen.add(id(document))
-            yield document
-            document = document.linked_parent
+        # A copy for a sub-task, or one that is passed on, keeps the parent of its original, so parents lead past that.
+        ahead = [self._last() if self._last is not None else None]
+        while ahead:
+            document = ahead.pop()
+            if document is not None and id(document) not in seen:
+                seen.add(id(document))
+                yield document
+                ahead += (document.linked_before, document.linked_parent)
 
     def find(self, document_id: str) -> ChatDocument | None:
         """Return a document of this conversation by id, wherever it is kept; None if it is gone."""
