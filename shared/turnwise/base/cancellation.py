@@ -85,8 +85,8 @@ class Cancellation:
     @property
     def late(self) -> bool:
         """Return whether work under it that ends now is no longer wanted; its last word is, if it ended itself."""
-        if self.cause is None:
-            return False
+        if self._cause is None and self._due is None and self.parent is None:
+            return False  # as nearly always
         origin = self.origin
         return origin is not None and not origin._by_itself
 

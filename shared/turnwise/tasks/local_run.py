@@ -272,6 +272,8 @@ class LocalRun:
         """An answer as the machine takes it; an application's own responder may return any value."""
         if value is None:
             return None
+        if isinstance(value, ChatDocument):  # as nearly always; to look up the entity takes longer than the rest
+            return value.apart_from(ask.message)
         return said(self.tree.tasks[ask.path].agent, Entity(ask.responder), value, ask.message)
 
     def _tally(self, frame: int) -> Tally:
