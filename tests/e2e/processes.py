@@ -13,8 +13,8 @@ from typing import IO
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
-from deploy.without_docker import places
 from tests.e2e.waiting import until
+from tests.support import ports
 from tests.support.forked import ForkedProcess, can_fork, run_forked
 
 _ROOT = Path(__file__).parent.parent.parent
@@ -23,7 +23,7 @@ _START = 180.0
 _END = 60.0
 _COMMAND = ["-m", "turnwise.cli.main"]
 APP = "tests.e2e.application:app"
-free_port = places.free_port
+free_port = ports.free_port
 
 
 def environment(**settings: str) -> dict[str, str]:

