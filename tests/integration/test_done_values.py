@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.support.databases import fresh_sqlite
 from tests.support.served_parts import Desk
 
 from turnwise import AgentDoneTool, App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
+from turnwise.base.text import value_as_text
 from turnwise.record.store import Store
 
 
@@ -37,6 +39,8 @@ VALUES: dict[str, Any] = {
     "set": {1},
     "bytes": b"ab",
     "dataclass": Place("here"),
+    "long text": "one two three four five six " * 20,
+    "long list": [date(2024, 1, 1)] * 50,
 }
 
 
@@ -49,13 +53,20 @@ class Find(ToolMessage):
         return AgentDoneTool(content=VALUES[self.what])
 
 
-def task(what: str) -> Task:
+class FindSome(Find):
+    """The message of its result holds only the beginning of the value."""
+
+    request: str = "find_some"
+    _max_result_tokens = 5
+
+
+def task(what: str, tool: type[Find] = Find) -> Task:
     """A model whose sub-task's result is the value, and which repeats what it hears."""
     parent_model = MockLMConfig(response_fn=lambda text: "to it" if text == "Go" else f"DONE heard {text}")
     parent = Task(ChatAgent(ChatAgentConfig(name="parent", llm=parent_model)), interactive=False)
-    call = f'{{"request": "find", "what": "{what}"}}'
+    call = f'{{"request": "{tool.name()}", "what": "{what}"}}'
     finder = ChatAgent(ChatAgentConfig(name="finder", llm=MockLMConfig(default_response=call)))
-    finder.enable_message(Find)
+    finder.enable_message(tool)
     parent.add_sub_task(Task(finder, interactive=False))
     return parent
 
@@ -67,9 +78,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
     database.close()
 
 
+@pytest.mark.parametrize("tool", [Find, FindSome])
 @pytest.mark.parametrize("what", VALUES)
-def test_the_caller_hears_the_same(store: Store, what: str) -> None:
-    make: Callable[[], Task] = lambda: task(what)  # noqa: E731
+def test_the_caller_hears_the_whole_value_in_every_way(store: Store, what: str, tool: type[Find]) -> None:
+    make = partial(task, what, tool)
     here = make().run("Go")
     app = App("tests")
     app.task(name="desk")(make)
@@ -78,6 +90,6 @@ def test_the_caller_hears_the_same(store: Store, what: str) -> None:
         run = desk.go_on(desk.submit("desk", "Go"))
 
     assert here is not None
-    assert here.content.startswith("heard ")
+    assert here.content == f"heard {value_as_text(VALUES[what])}".strip()
     assert run.result is not None
     assert run.result["content"] == here.content

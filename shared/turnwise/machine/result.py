@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from turnwise.base.text import value_as_text
 from turnwise.machine.done import ending_tools
 from turnwise.machine.facts import Facts
 from turnwise.machine.spec import TaskSpec
@@ -11,7 +10,7 @@ from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.entity import Entity, StatusCode
 from turnwise.messages.signals import DONE
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.messages.tools.orchestration import AgentDoneTool, DoneTool, FinalResultTool
+from turnwise.messages.tools.orchestration import AgentDoneTool, DoneTool, FinalResultTool, text_of
 
 _NO_RESULT = (StatusCode.STALLED, StatusCode.MAX_TURNS, StatusCode.INF_LOOP)
 
@@ -47,7 +46,7 @@ def task_result(spec: TaskSpec, state: TaskState, facts: Facts, status: StatusCo
             break
         # RESULT-4
         if isinstance(tool, (DoneTool, AgentDoneTool)):
-            content, content_any = _text_of(tool.content, doc), tool.content
+            content, content_any = text_of(tool), tool.content
             calls, function = None, None
             tools = list(tool.tools) if isinstance(tool, AgentDoneTool) else tools
             break
@@ -69,18 +68,6 @@ def task_result(spec: TaskSpec, state: TaskState, facts: Facts, status: StatusCo
     )
     result.answers(doc)
     return result
-
-
-def _text_of(value: object, doc: ChatDocument) -> str:
-    """The text of a done tool's content.
-
-    That is the message's own text where the content is the message's value: whoever made the message knew the value
-    before it was written as JSON, which has no dates, sets or bytes.
-    """
-    said = doc.content_any
-    if type(value) is type(said) and isinstance(value, (dict, list, tuple, str)) and value == said:
-        return doc.content
-    return value_as_text(value)
 
 
 def _metadata(spec: TaskSpec, facts: Facts, doc: ChatDocument | None, status: StatusCode) -> ChatDocMetaData:

@@ -18,10 +18,12 @@ from pydantic import BaseModel, ConfigDict, SerializeAsAny, TypeAdapter, Validat
 
 from turnwise.base.json_bounds import MAX_DEPTH, MAX_NUMBER
 from turnwise.base.places import found_at, is_found, place_of
+from turnwise.base.text import value_as_text
 from turnwise.messages.document import ChatDocMetaData, ChatDocument
 from turnwise.messages.read_back import read_back
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.tool_registry import place_of_tool
+from turnwise.messages.tools.orchestration import AgentDoneTool, text_of
 from turnwise.models.file_attachment import FileAttachment
 
 # Bytes of an attached file; it is stored with its message, and with the history of whoever is sent it.
@@ -45,7 +47,7 @@ class UnknownTool(ToolMessage):
 # Fields that may hold values of any kind.
 _SPECIAL = {"tool_messages", "content_any", "attachment", "files"}
 _SEPARATE = _SPECIAL | {"metadata"}
-_MARKS_OF_TOOL = ("$tool", "$agent", "$fields")
+_MARKS_OF_TOOL = ("$tool", "$agent", "$text", "$fields")
 _ID = {"id"}
 _any_json: TypeAdapter[Any] = TypeAdapter(SerializeAsAny[Any])
 
@@ -98,7 +100,8 @@ def encode_tool(tool: ToolMessage, owners: Owners = _NO_OWNERS) -> dict[str, Any
 
     "$tool" names the class, which is not always what the tool calls itself: a model, or a human, may write any
     `request` into a tool that stands in another's field. It is null for a tool of no class but `ToolMessage`.
-    "$agent" is the owner of a class that does not have its name to itself.
+    "$agent" is the owner of a class that does not have its name to itself. "$text" is the text of a done tool's content
+    that is no longer to be had from its JSON, as of a date or a set.
     """
     if isinstance(tool, UnknownTool):
         kind = (tool.model_extra or {}).get("$tool", tool.request)
@@ -116,6 +119,8 @@ def encode_tool(tool: ToolMessage, owners: Owners = _NO_OWNERS) -> dict[str, Any
     data = {"$tool": kind, **fields, **({"$fields": marked} if marked else {})}
     if owners and (owner := owners.get(type(tool))) is not None:
         data["$agent"] = owner
+    if isinstance(tool, AgentDoneTool) and value_as_text(decode_value(data["content"], {})) != (text := text_of(tool)):
+        data["$text"] = text
     return data
 
 
@@ -142,7 +147,13 @@ def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:
     tool_class = ToolMessage if kind is None else _tool_class(str(kind), data.get("$agent"), registry)
     if tool_class is None:
         return UnknownTool(**{"request": str(kind), **dict(data)})
-    fields = _fields_of_tool(data)
+    tool = _read_tool(tool_class, _fields_of_tool(data), registry)
+    if isinstance(tool, AgentDoneTool) and "$text" in data:
+        tool._read = (tool.content, data["$text"])
+    return tool
+
+
+def _read_tool(tool_class: type[ToolMessage], fields: Mapping[str, Any], registry: Registry) -> ToolMessage:
     decoded = {key: decode_value(value, registry) for key, value in fields.items()}
     try:
         return read_back(tool_class, decoded, serialized=False)

@@ -17,7 +17,7 @@ from turnwise.messages.wire import encode_tool
 from turnwise.models.base import LLMFunctionCall
 
 # Fields of a tool that say how it works, not what is meant this time.
-_INNER = frozenset({"$tool", "$agent", "request", "purpose", "id"})
+_INNER = frozenset({"$tool", "$agent", "$text", "request", "purpose", "id"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

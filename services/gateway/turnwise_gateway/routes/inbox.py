@@ -30,7 +30,7 @@ router = APIRouter(prefix="/v1/inbox", tags=["humans"])
 
 
 # Of a tool, what names it and is no argument.
-_NAMES = ("$tool", "$agent", "request", "purpose", "id")
+_NAMES = ("$tool", "$agent", "$text", "request", "purpose", "id")
 
 
 @router.get("", dependencies=[READS], responses=problems(422, 503))

@@ -14,7 +14,7 @@ Json = Mapping[str, Any]
 
 _SHORT = 100
 # Fields of a tool that say how it works, not what is meant this time.
-_INNER = frozenset({"$tool", "$agent", "request", "purpose", "id"})
+_INNER = frozenset({"$tool", "$agent", "$text", "request", "purpose", "id"})
 
 
 def as_json(view: BaseModel) -> dict[str, Any]:

@@ -28,12 +28,12 @@ class AgentDoneTool(ToolMessage):
     _steers: ClassVar[bool] = True
     # The content was taken from a tainted message.
     _tainted: bool = False
+    # The content as it was read, and the text that it had before it was JSON.
+    _read: tuple[Any, str] | None = None
 
     def response(self, agent: HandlingAgent) -> ChatDocument:
         """An AGENT message that holds this tool and the tools it carries."""
-        result = agent.create_agent_response(
-            value_as_text(self.content), content_any=self.content, tool_messages=[self, *self.tools]
-        )
+        result = agent.create_agent_response(text_of(self), content_any=self.content, tool_messages=[self, *self.tools])
         result.metadata.tainted = self._tainted
         return result
 
@@ -61,6 +61,13 @@ class DoneTool(ToolMessage):
     def response(self, agent: HandlingAgent) -> ChatDocument:
         """An AGENT message that holds this tool."""
         return agent.create_agent_response(self.content, content_any=self.content, tool_messages=[self])
+
+
+def text_of(tool: AgentDoneTool | DoneTool) -> str:
+    """Return the content as text: that of the handler's own value, also where the value is only JSON by now."""
+    if isinstance(tool, AgentDoneTool) and tool._read is not None and tool._read[0] is tool.content:
+        return tool._read[1]
+    return value_as_text(tool.content)
 
 
 class ResultTool(ToolMessage):

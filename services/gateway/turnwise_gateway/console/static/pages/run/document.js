@@ -1,7 +1,7 @@
 // What a message of the record says, in parts: text, tools, results, reasoning. Nothing here touches the page.
 
 // Fields of a tool that say how it works, not what is meant this time.
-const INNER = new Set(["$tool", "$agent", "request", "purpose", "id"]);
+const INNER = new Set(["$tool", "$agent", "$text", "request", "purpose", "id"]);
 const MOST_PARSED = 200_000;
 
 function meant(fields) {
