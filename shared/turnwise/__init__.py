@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from turnwise.integrations.retrieval.splitting import ingest_documents, split_document, split_text
     from turnwise.integrations.retrieval.store import VectorStore
     from turnwise.machine.sequences import AgentEvent, DoneSequence, EventType
-    from turnwise.messages.document import ChatDocMetaData, ChatDocument
+    from turnwise.messages.document import ChatDocument
+    from turnwise.messages.document_metadata import ChatDocMetaData
     from turnwise.messages.entity import Entity, StatusCode
     from turnwise.messages.log_fields import ChatDocLoggerFields
     from turnwise.messages.signals import AT, DONE, NO_ANSWER, PASS, PASS_TO, SEND_TO, USER_QUIT_STRINGS
@@ -304,7 +305,8 @@ _NAMES_BY_MODULE = {
     "turnwise.models.tokens.usage": ["LLMTokenUsage"],
     "turnwise.models.mock": ["MockLMConfig", "MockLM"],
     "turnwise.models.openai.config": ["OpenAIGPTConfig"],
-    "turnwise.messages.document": ["ChatDocMetaData", "ChatDocument"],
+    "turnwise.messages.document": ["ChatDocument"],
+    "turnwise.messages.document_metadata": ["ChatDocMetaData"],
     "turnwise.messages.log_fields": ["ChatDocLoggerFields"],
     "turnwise.messages.tool_message": ["ToolMessage"],
     "turnwise.messages.xml.tool_message": ["XMLToolMessage"],

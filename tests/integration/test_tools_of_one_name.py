@@ -89,7 +89,7 @@ def two_searches() -> Task:
 
 def two_recipient_tools() -> Task:
     b = team("B", {"hello": "DONE me"}, [RecipientTool.create(["A"])])
-    # What it is asked for, when it has named no recipient.
+    # The answer to the question for the recipient, which it did not name.
     named = '{"request": "add_recipient", "intended_recipient": "B"}'
     return team("A", {"Go": "hello", "me": "DONE ok"}, [RecipientTool.create(["B"])], [b], otherwise=named)
 

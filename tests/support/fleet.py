@@ -14,7 +14,8 @@ from turnwise.base.ids import new_id
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Work
 from turnwise.bus.in_process import InProcessBus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
-from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.wire import encode_document
 from turnwise.processes.metrics import Metrics
 from turnwise.processes.observers import observers_of

@@ -11,7 +11,8 @@ from tests.support.kept_values import kept
 from turnwise import App, Entity, Task
 from turnwise.agents.kept_state import AgentMemory
 from turnwise.base.ids import new_id
-from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.human import human_answer
 from turnwise.messages.wire import decode_document, encode_document
 from turnwise.record.asks.worker_records import WorkerInfo

@@ -14,7 +14,8 @@ from turnwise.bus.base import Bus, OnNotice
 from turnwise.bus.envelope import WatchNotice
 from turnwise.bus.in_process import InProcessBus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
-from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.wire import encode_document
 from turnwise.processes.metrics import Metrics
 from turnwise.processes.observers import observers_of

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from turnwise.base.text import value_as_text
 from turnwise.messages.api_results import match_results
-from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.entity import Entity
 from turnwise.messages.return_value import value_of_type
 from turnwise.messages.tool_message import ToolMessage

@@ -58,7 +58,7 @@ class Cancellation:
         self._seconds, self._late, self._what = seconds, late, what
         self._due = None if seconds is None else clock.monotonic() + seconds
         self._cause: Cause | None = None
-        # Whether the work under it ended itself.
+        # True once the work under it has killed itself.
         self._by_itself = False
         # Reentrant, because what is woken may look at the token.
         self._lock = threading.RLock()

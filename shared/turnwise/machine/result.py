@@ -6,7 +6,8 @@ from turnwise.machine.done import ending_tools
 from turnwise.machine.facts import Facts
 from turnwise.machine.spec import TaskSpec
 from turnwise.machine.state import TaskState
-from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.entity import Entity, StatusCode
 from turnwise.messages.signals import DONE
 from turnwise.messages.tool_message import ToolMessage

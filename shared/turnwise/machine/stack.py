@@ -17,7 +17,8 @@ from turnwise.machine.responders import ENTITIES
 from turnwise.machine.spec import TaskSpec
 from turnwise.machine.state import TaskState
 from turnwise.messages.api_results import assign_results
-from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.entity import Entity, StatusCode
 from turnwise.messages.given_history import GivenMessage
 

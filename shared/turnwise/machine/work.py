@@ -11,7 +11,8 @@ from turnwise.machine.facts import Facts
 from turnwise.machine.result import task_result
 from turnwise.machine.spec import TaskSpec
 from turnwise.machine.state import TaskState
-from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.entity import Entity, StatusCode
 
 

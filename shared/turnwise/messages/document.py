@@ -8,9 +8,9 @@ from weakref import ref
 
 from pydantic import ConfigDict, Field, SkipValidation
 
-from turnwise.base.ids import new_id
 from turnwise.base.text import tsv_field
-from turnwise.messages.entity import Entity, StatusCode
+from turnwise.messages.document_metadata import ChatDocMetaData, document_id
+from turnwise.messages.entity import Entity
 from turnwise.messages.history_form import history_messages
 from turnwise.messages.json_text import json_objects
 from turnwise.messages.log_fields import ChatDocLoggerFields
@@ -18,15 +18,9 @@ from turnwise.messages.signals import addressee
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.models.base import LLMFunctionCall, LLMMessage, LLMResponse, OpenAIToolCall, Role
 from turnwise.models.shared_fields import SharedFieldsSet
-from turnwise.models.tokens.usage import LLMTokenUsage
 
 # Sets a slot directly. Pydantic's own `__setattr__` first looks for a field of that name and takes 20 times as long.
 _put = object.__setattr__
-
-
-def document_id() -> str:
-    """Return a fresh id of a document."""
-    return new_id("doc")
 
 
 class KnownDocuments(Protocol):
@@ -35,50 +29,6 @@ class KnownDocuments(Protocol):
     def find(self, document_id: str) -> ChatDocument | None: ...
 
     def forget(self, document_id: str) -> None: ...
-
-
-class ChatDocMetaData(SharedFieldsSet):
-    """Everything about a message but what it says.
-
-    - `id`: identifies the message, in every process. `parent_id` is the message that it answers, `child_id` the one
-      that answered it, `agent_id` the agent that made it; "" where there is none.
-    - `msg_idx`: its index in the history of the agent whose model said it, -1 for others.
-    - `sender`: the entity that speaks; `sender_name`: the task or function behind it; `source`: where the text came
-      from at first, if that was someone else.
-    - `recipient`: the entity or task that may answer, "" for anyone; `block`: an entity that may not, None for none.
-    - `tool_ids`: ids handed on from message to message, for programs; nothing reads them.
-    - `oai_tool_id`: the API call that the text answers, None for none.
-    - `usage`: tokens and cost of the model call that made it, None for what no model said; `cached`: no call was
-      needed.
-    - `status`: how the task ended, on the result of a task.
-    - `tainted`: the text goes back to a human or to the outside, and `tools_from_agent`: tools in it were put there by
-      a model or a handler, not typed; see `Trust` in the docs.
-    - `takes_back`: ids of the messages that a rewind undid with this one, which sub-tasks forget.
-    - `max_retained_tokens`: of a tool's result, how many tokens a model's history keeps once it was answered; None for
-      all.
-    """
-
-    model_config = ConfigDict(validate_default=False)
-
-    id: str = Field(default_factory=document_id)
-    parent_id: str = ""
-    child_id: str = ""
-    agent_id: str = ""
-    msg_idx: int = -1
-    sender: Entity = Entity.USER
-    sender_name: str = ""
-    recipient: str = ""
-    block: Entity | None = None
-    tool_ids: list[str] = Field(default_factory=list)
-    oai_tool_id: str | None = None
-    usage: LLMTokenUsage | None = None
-    cached: bool = False
-    status: StatusCode | None = None
-    tainted: bool = False
-    tools_from_agent: bool = False
-    max_retained_tokens: int | None = None
-    takes_back: tuple[str, ...] = ()
-    source: Entity | str = ""
 
 
 class ChatDocument(SharedFieldsSet):
@@ -123,7 +73,7 @@ class ChatDocument(SharedFieldsSet):
     if TYPE_CHECKING:
         # What this answers, if it is in this process; elsewhere `_find_parent` looks it up by id.
         _parent: ChatDocument | None
-        # What stood before this in its conversation, where the parent leads past it: the original of a copy, for one.
+        # The message before this one in its conversation, if that is not the parent: of a copy, its original.
         _before: ChatDocument | None
         # What answered this; weak, because that holds this one.
         _child: ref[ChatDocument] | None

@@ -12,7 +12,8 @@ from turnwise.models.base import LLMFunctionCall, LLMMessage, OpenAIToolCall, Ro
 from turnwise.models.file_attachment import FileAttachment
 
 if TYPE_CHECKING:
-    from turnwise.messages.document import ChatDocMetaData, ChatDocument
+    from turnwise.messages.document import ChatDocument
+    from turnwise.messages.document_metadata import ChatDocMetaData
 
 
 def history_messages(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from turnwise.messages.document import ChatDocMetaData, ChatDocument, document_id
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.document_metadata import ChatDocMetaData, document_id
 from turnwise.messages.entity import Entity
 from turnwise.models.base import OpenAIToolCall
 

@@ -19,7 +19,9 @@ from pydantic import BaseModel, ConfigDict, SerializeAsAny, TypeAdapter, Validat
 from turnwise.base.json_bounds import MAX_DEPTH, MAX_NUMBER
 from turnwise.base.places import found_at, is_found, place_of
 from turnwise.base.text import value_as_text
-from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.base.tool_json import MARKS
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.read_back import read_back
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.tool_registry import place_of_tool
@@ -47,7 +49,6 @@ class UnknownTool(ToolMessage):
 # Fields that may hold values of any kind.
 _SPECIAL = {"tool_messages", "content_any", "attachment", "files"}
 _SEPARATE = _SPECIAL | {"metadata"}
-_MARKS_OF_TOOL = ("$tool", "$agent", "$text", "$fields")
 _ID = {"id"}
 _any_json: TypeAdapter[Any] = TypeAdapter(SerializeAsAny[Any])
 
@@ -101,7 +102,7 @@ def encode_tool(tool: ToolMessage, owners: Owners = _NO_OWNERS) -> dict[str, Any
     "$tool" names the class, which is not always what the tool calls itself: a model, or a human, may write any
     `request` into a tool that stands in another's field. It is null for a tool of no class but `ToolMessage`.
     "$agent" is the owner of a class that does not have its name to itself. "$text" is the text of a done tool's content
-    that is no longer to be had from its JSON, as of a date or a set.
+    where its JSON has another one, as for a date or a set.
     """
     if isinstance(tool, UnknownTool):
         kind = (tool.model_extra or {}).get("$tool", tool.request)
@@ -147,43 +148,18 @@ def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:
     tool_class = ToolMessage if kind is None else _tool_class(str(kind), data.get("$agent"), registry)
     if tool_class is None:
         return UnknownTool(**{"request": str(kind), **dict(data)})
-    tool = _read_tool(tool_class, _fields_of_tool(data), registry)
+    plain = {key: value for key, value in data.items() if key not in MARKS}
+    fields = {**plain, **data.get("$fields", {})}
+    decoded = {key: decode_value(value, registry) for key, value in fields.items()}
+    tool = read_back(tool_class, decoded, serialized=False)
     if isinstance(tool, AgentDoneTool) and "$text" in data:
         tool._read = (tool.content, data["$text"])
     return tool
 
 
-def _read_tool(tool_class: type[ToolMessage], fields: Mapping[str, Any], registry: Registry) -> ToolMessage:
-    decoded = {key: decode_value(value, registry) for key, value in fields.items()}
-    try:
-        return read_back(tool_class, decoded, serialized=False)
-    except ValidationError:
-        # The type of a field may say which tool stands in it; no agent needs to know that one by its name.
-        plain = {key: _without_tools(value) for key, value in fields.items()}
-        if plain == fields:
-            raise
-        declared = {key: decode_value(value, registry) for key, value in plain.items()}
-        return read_back(tool_class, declared, serialized=False)
-
-
 def _tool_class(name: str, owner: str | None, registry: Registry) -> type[ToolMessage] | None:
     found = registry.get(place_of_tool(name, owner)) if owner is not None else None
     return found or registry.get(name)
-
-
-def _fields_of_tool(data: Mapping[str, Any]) -> dict[str, Any]:
-    plain = {key: value for key, value in data.items() if key not in _MARKS_OF_TOOL}
-    return {**plain, **data.get("$fields", {})}
-
-
-def _without_tools(value: Any) -> Any:
-    """The value with each tool in it as the fields that it has."""
-    if isinstance(value, list):
-        return [_without_tools(item) for item in value]
-    if isinstance(value, dict) and "$data" not in value:
-        fields = _fields_of_tool(value) if "$tool" in value else value
-        return {key: _without_tools(item) for key, item in fields.items()}
-    return value
 
 
 def encode_value(

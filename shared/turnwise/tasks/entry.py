@@ -7,7 +7,8 @@ from typing import Any
 from turnwise.agents.chat_agent import ChatAgent
 from turnwise.base.text import value_as_text
 from turnwise.machine.stack import as_from_user
-from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.entity import Entity
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.models.base import LLMMessage

@@ -12,7 +12,8 @@ from turnwise.agents.config import ChatAgentConfig
 from turnwise.base.call_context import CallPart, current_call, under
 from turnwise.base.ids import new_id
 from turnwise.errors import ConfigurationError
-from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.entity import Entity
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.tools.orchestration import HANDLED_BY_DEFAULT, DoneTool

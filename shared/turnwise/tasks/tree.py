@@ -35,6 +35,7 @@ class TaskTree:
     root: TaskSpec
     tasks: dict[str, Task] = field(default_factory=dict)
     agents: dict[str, ChatAgent] = field(default_factory=dict)
+    _registry: ToolRegistry | None = None
 
     def can_wait(self, path: str) -> float | None:
         """Return the `can_wait` of the task at `path`, or else of its nearest caller that has one."""
@@ -46,13 +47,17 @@ class TaskTree:
         return None
 
     def registry(self) -> ToolRegistry:
-        """Every tool that some agent of the tree knows; tools cross processes through it."""
-        tools = ToolRegistry()
-        for key, agent in self.agents.items():
-            tools.add(key, agent.toolbox.known)
-        for name, kind in _ALWAYS_KNOWN.items():
-            tools.setdefault(name, kind)
-        return tools
+        """Every tool that some agent of the tree knows; tools cross processes through it.
+
+        Made once: agents of a served tree stay as the factory made them, and each turn asks for it.
+        """
+        if self._registry is None:
+            self._registry = ToolRegistry()
+            for key, agent in self.agents.items():
+                self._registry.add(key, agent.toolbox.known)
+            for name, kind in _ALWAYS_KNOWN.items():
+                self._registry.setdefault(name, kind)
+        return self._registry
 
 
 def build_tree(root: Task) -> TaskTree:

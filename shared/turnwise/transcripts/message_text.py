@@ -9,15 +9,13 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
+from turnwise.base.tool_json import NOT_ARGUMENTS
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.messages.log_fields import ChatDocLoggerFields
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.wire import encode_tool
 from turnwise.models.base import LLMFunctionCall
-
-# Fields of a tool that say how it works, not what is meant this time.
-_INNER = frozenset({"$tool", "$agent", "$text", "request", "purpose", "id"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,5 +97,5 @@ def _fields(tool: ToolMessage) -> str:
 
 
 def _indented(fields: Mapping[str, Any]) -> str:
-    meant = {name: value for name, value in fields.items() if name not in _INNER}
+    meant = {name: value for name, value in fields.items() if name not in NOT_ARGUMENTS}
     return json.dumps(meant, ensure_ascii=False, indent=2, default=repr)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
+from tests.support import ports
 from tests.support.cli import Terminal, migrated, terminal
 
 from turnwise.errors import AlreadyServedError
@@ -32,11 +33,8 @@ def busy_port() -> Iterator[int]:
 
 @pytest.fixture
 def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-    return port
+    """A port on which no one listens."""
+    return ports.free_port()
 
 
 # --- applications -----------------------------------------------------------------------------------------------------

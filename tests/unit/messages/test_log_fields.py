@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnwise import ChatDocument, Entity
-from turnwise.messages.document import ChatDocMetaData
+from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.log_fields import ChatDocLoggerFields
 
 

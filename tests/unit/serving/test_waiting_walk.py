@@ -19,7 +19,8 @@ from turnwise import App, ChatAgent, ChatAgentConfig, Entity, MockLMConfig, Task
 from turnwise.base.clock import SystemClock
 from turnwise.base.ids import new_id
 from turnwise.base.waits import BudgetWait, DeferralWait, ProviderLimitWait, RetryWait
-from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.wire import encode_document
 from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.runs.wait_facts import COORDINATOR

@@ -11,6 +11,7 @@ from turnwise.api.details import ErrorDetail
 from turnwise.api.inbox import HolderView, InboxCountView, Item, ParkedView, QuestionView
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunView
+from turnwise.base.tool_json import NOT_ARGUMENTS
 from turnwise.errors import ApplicationError, InvalidRequestError, NotFoundError
 from turnwise.observability.telemetry.context import current_traceparent, link_current_to
 from turnwise.record.asks.inbox_place import InboxPlace
@@ -27,10 +28,6 @@ from turnwise_gateway.routes.runs import Cursor, known_form
 from turnwise_gateway.views import run_view, when
 
 router = APIRouter(prefix="/v1/inbox", tags=["humans"])
-
-
-# Of a tool, what names it and is no argument.
-_NAMES = ("$tool", "$agent", "$text", "request", "purpose", "id")
 
 
 @router.get("", dependencies=[READS], responses=problems(422, 503))
@@ -127,7 +124,7 @@ def _parked(ask: AskRecord) -> ParkedView:
         responder="llm" if ask.responder == "llm" else "agent",
         reason=why.reason,  # type: ignore[arg-type]  # an open value
         tool=why.tool,
-        arguments={name: value for name, value in why.arguments.items() if name not in _NAMES}
+        arguments={name: value for name, value in why.arguments.items() if name not in NOT_ARGUMENTS}
         if why.arguments
         else None,
         idempotency_key=why.idempotency_key,

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from turnwise.base.tool_json import NOT_ARGUMENTS
+
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 Json = Mapping[str, Any]
 
 _SHORT = 100
-# Fields of a tool that say how it works, not what is meant this time.
-_INNER = frozenset({"$tool", "$agent", "$text", "request", "purpose", "id"})
 
 
 def as_json(view: BaseModel) -> dict[str, Any]:
@@ -38,7 +38,9 @@ def tool_text(tool: Json) -> str:
     """A tool's JSON as `name(field=value, ...)`, without what is empty."""
     name = tool.get("$tool") or tool.get("request") or "?"
     fields = (
-        f"{key}={_value(value)}" for key, value in tool.items() if key not in _INNER and value not in ("", None, [], {})
+        f"{key}={_value(value)}"
+        for key, value in tool.items()
+        if key not in NOT_ARGUMENTS and value not in ("", None, [], {})
     )
     return f"{name}({', '.join(fields)})"
 

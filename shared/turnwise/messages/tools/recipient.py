@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from pydantic import Field, create_model
 
-from turnwise.messages.document import ChatDocMetaData, ChatDocument
+from turnwise.messages.document import ChatDocument
+from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.entity import Entity
 from turnwise.messages.handling_agent import HandlingAgent, KeptMessage
 from turnwise.messages.provenance import untrusted
