@@ -35,7 +35,7 @@ from turnwise.machine.actions import Answered, Finish, Look
 from turnwise.machine.facts import Facts
 from turnwise.machine.state import TaskState, document_ids, dump_state, load_state
 from turnwise.machine.step import Step
-from turnwise.messages import document
+from turnwise.messages import document_metadata
 
 NAMES = ["t0", "t1", "t2", "t3", "LLM", "User", "agent", "nobody"]
 
@@ -288,7 +288,7 @@ def without_chance_or_clock() -> Iterator[None]:
 
 CHANCE_AND_CLOCK = (
     *((ids, name) for name in ("uuid7", "new_id")),
-    *((document, name) for name in ("new_id",)),
+    *((document_metadata, name) for name in ("new_id",)),
     *((time, name) for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter")),
     *((random, name) for name in ("random", "randint", "choice", "getrandbits")),
     *((uuid, name) for name in ("uuid1", "uuid4")),
