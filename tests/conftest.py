@@ -5,17 +5,34 @@ from __future__ import annotations
 import gc
 import signal
 from collections.abc import Generator
+from typing import Any
 
 import pytest
 from tests.support.services import on_build_server, refused_skip
 
 pytest_plugins = ["turnwise.testing.plugin"]
 
+# Folders whose files go to one process together: each process that had some would start installations of its own.
+_TOGETHER = ("tests/e2e/one_installation",)
+
 
 def pytest_configure() -> None:
     """Hear interrupts, which a shell lets its background jobs ignore: those tests would wait until their time is up."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
+    """Schedule by file, and folders of `_TOGETHER` as if each were one file; only for `--dist loadfile`."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            folder = next((folder for folder in _TOGETHER if nodeid.startswith(f"{folder}/")), None)
+            return folder or str(super()._split_scope(nodeid))
+
+    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
-import subprocess
 from pathlib import Path
 
 import psycopg
 import pytest
-from tests.e2e.installation import Distributed, Embedded
-from tests.e2e.processes import APP, environment, free_port, run_command
+from tests.e2e.processes import free_port, run_command
+from tests.e2e.refusals import refusal, settings
 from tests.support.databases import NoPostgresError, fresh_postgres
 from tests.support.services import missing
 
@@ -18,24 +15,6 @@ from turnwise.record.database.database import Database
 
 _SERVICES = [["gateway"], ["coordinator"], ["worker"]]
 each_service = pytest.mark.parametrize("service", _SERVICES, ids=lambda service: service[0])
-
-
-def refusal(done: subprocess.CompletedProcess[str]) -> str:
-    """The one line of a command that could not start; one that serves says it in its log, which is JSON here."""
-    assert done.returncode == 2, done.stdout + done.stderr
-    lines = done.stderr.strip().splitlines()
-    assert len(lines) == 1, done.stderr
-    if not lines[0].startswith("{"):
-        return lines[0].removeprefix("turnwise: ")
-    told = json.loads(lines[0])
-    assert (told["level"], told["action"]) == ("critical", "start_failed")
-    return str(told["event"])
-
-
-def settings(tmp_path: Path, **given: str) -> dict[str, str]:
-    """An environment in which everything is there but what `given` breaks."""
-    usual = {"app": APP, "bind": f"127.0.0.1:{free_port()}", "database_url": f"sqlite:///{tmp_path / 'own.db'}"}
-    return environment(**{**usual, **given})
 
 
 @pytest.mark.parametrize(
@@ -108,20 +87,3 @@ def test_an_application_that_fails_to_load(tmp_path: Path) -> None:
     said = refusal(run_command(["up"], settings(tmp_path, app="broken:app"), tmp_path))
     assert "broken" in said and "no such luck" in said
     assert not (tmp_path / "own.db").exists()
-
-
-def test_a_port_that_another_server_has(embedded: Embedded, tmp_path: Path) -> None:
-    taken = embedded.url.removeprefix("http://")
-    assert re.search(f"{taken} is in use", refusal(run_command(["up"], settings(tmp_path, bind=taken), tmp_path)))
-
-
-def test_a_gateway_on_a_port_that_another_one_has(distributed: Distributed, tmp_path: Path) -> None:
-    taken = distributed.url.removeprefix("http://")
-    env = environment(**distributed.settings, bind=taken)
-    assert f"{taken} is in use" in refusal(run_command(["gateway"], env, tmp_path))
-
-
-def test_a_second_embedded_server_on_the_same_file(embedded: Embedded, tmp_path: Path) -> None:
-    said = refusal(run_command(["up"], settings(tmp_path, database_url=embedded.database), tmp_path))
-    assert "turnwise.db" in said
-    assert embedded.process.page("/health/ready")

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.conftest import DISTRIBUTED
 from tests.e2e.installation import Distributed, Embedded, distributed_on
 from tests.e2e.processes import free_port
 from tests.e2e.waiting import until
@@ -34,7 +33,7 @@ def shaky(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLLMServer]:
     server.stop()
 
 
-@pytest.fixture(params=["embedded", *DISTRIBUTED[:1]])
+@pytest.fixture(params=["embedded", pytest.param("rabbitmq", marks=[pytest.mark.postgres, pytest.mark.rabbitmq])])
 def installation(
     request: pytest.FixtureRequest, shaky: FakeLLMServer, tmp_path: Path
 ) -> Iterator[Embedded | Distributed]:

@@ -9,7 +9,7 @@ from tests.e2e import served
 from tests.e2e.expected import scenario_named
 from tests.e2e.installation import Distributed, distributed_on
 from tests.e2e.scenarios import Scenario
-from tests.e2e.test_kills import SLOW, SlowCall
+from tests.e2e.slow_call import SLOW, SlowCall
 from tests.e2e.waiting import until
 from tests.support.brokers import fresh_rabbitmq
 from tests.support.telemetry import Collector, SeenSpan, connected

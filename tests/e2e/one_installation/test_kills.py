@@ -10,24 +10,11 @@ import pytest
 from tests.e2e import served
 from tests.e2e.expected import assert_same, expected, scenario_named
 from tests.e2e.installation import Distributed, Embedded, Role
-from tests.e2e.waiting import until
+from tests.e2e.slow_call import SLOW, SlowCall
 from tests.support.client_views import numbered
 
 from turnwise.client import Client
 from turnwise.testing.fake_llm.server import FakeLLMServer
-
-SLOW = scenario_named("slow")
-
-
-class SlowCall:
-    """A slow run up to the moment at which its model thinks."""
-
-    def __init__(self, model: FakeLLMServer, client: Client) -> None:
-        before = model.stats()["requests"]
-        self.run_id = served.submit(client, SLOW)
-        # The first answer comes at once; the second request is the slow one.
-        until(lambda: model.stats()["requests"] >= before + 2, "the slow call to be in flight")
-        assert model.stats()["in_flight"] >= 1
 
 
 def test_a_worker_killed_during_its_model_call_is_replaced_by_another(

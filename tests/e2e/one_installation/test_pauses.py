@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 from tests.e2e import served
-from tests.e2e.conftest import DISTRIBUTED
 from tests.e2e.expected import scenario_named
+from tests.e2e.one_installation.conftest import DISTRIBUTED
 from tests.e2e.waiting import until
 from tests.support.client_views import present
 
