@@ -113,6 +113,11 @@ def test_the_chart_and_the_distribution_have_one_version() -> None:
         ({"settings": {"MAX_COTS": "2"}}, "TURNWISE_MAX_COTS is not a setting"),
         ({"pod": {"extraEnv": [{"name": "TURNWISE_MAX_COTS", "value": "2"}]}}, "TURNWISE_MAX_COTS is not a setting"),
         ({"gateway": {"env": [{"name": "TURNWISE_ATUH", "value": "keys"}]}}, "TURNWISE_ATUH is not a setting"),
+        ({"pod": {"extraEnv": [{"name": "TURNWISE_DRAIN_SECONDS", "value": "9"}]}}, "set by drainSeconds of a pool"),
+        (
+            {"coordinator": {"env": [{"name": "TURNWISE_METRICS_BIND", "value": ":1"}]}},
+            "probes and Services use the port",
+        ),
         ({"secrets": {"databaseUrl": {"name": ""}}}, "/secrets/databaseUrl/name"),
         ({"autoscaling": {"kind": "vpa"}}, "/autoscaling/kind"),
         ({"evaluation": {"password": "with/slash"}}, "/evaluation/password"),

@@ -27,6 +27,20 @@
 {{- end }}
 {{- end }}
 
+{{/* Refuses a variable that other parts of the pod have to agree with; takes its name. */}}
+{{- define "turnwise.checkExtraVariable" -}}
+{{- $from := dict
+  "TURNWISE_DRAIN_SECONDS" "drainSeconds of a pool, which the pods' grace period follows"
+  "TURNWISE_CONCURRENCY" "concurrency of a pool"
+  "TURNWISE_ROOT_PATH" "gateway.rootPath, ingress.path or httpRoute.path"
+  "TURNWISE_BIND" "the chart: probes and Services use the port"
+  "TURNWISE_METRICS_BIND" "the chart: probes and Services use the port"
+}}
+{{- with get $from . }}
+{{- fail (printf "%s is set by %s; take it out of extraEnv or env" $ .) }}
+{{- end }}
+{{- end }}
+
 {{/* The environment that all processes share. */}}
 {{- define "turnwise.env" -}}
 - name: TURNWISE_APP
@@ -82,6 +96,7 @@
 {{- $root := .root }}
 {{- range concat $pod.extraEnv .values.env }}
 {{- include "turnwise.checkVariable" (dict "root" $root "name" .name) }}
+{{- include "turnwise.checkExtraVariable" .name }}
 {{- end }}
 {{- with concat $pod.extraEnv .values.env }}
 {{- toYaml . }}

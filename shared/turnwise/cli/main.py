@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -81,6 +83,9 @@ webhooks.register(app)
 
 def main() -> None:
     """The console script."""
+    # What the terminal's encoding lacks is shown as an escape.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
     finally:

@@ -61,12 +61,23 @@ def selection(
     if older_than is not None:
         if created_before is not None:
             raise typer.BadParameter("give one of --older-than and --created-before")
-        created_before = (datetime.now(UTC) - timedelta(seconds=seconds(older_than))).isoformat()
-    finished_after = None
-    if since is not None:
-        finished_after = (datetime.now(UTC) - timedelta(seconds=seconds(since))).isoformat()
+        created_before = _ago("--older-than", older_than)
+    finished_after = None if since is None else _ago("--since", since)
     times = {"created_after": created_after, "created_before": created_before, "finished_after": finished_after}
-    return {name: value for name, value in {**conditions, **times}.items() if value}
+    chosen = {name: value for name, value in {**conditions, **times}.items() if value is not None and value != []}
+    for name, value in chosen.items():
+        # Of a script's variable that is not set; to drop the condition would choose every run.
+        if value == "" or (isinstance(value, list) and "" in value):
+            option = "search" if name == "q" else name.replace("_", "-")
+            raise typer.BadParameter(f"--{option} is empty; give it a value, or leave it out to choose runs of any")
+    return chosen
+
+
+def _ago(option: str, age: str) -> str:
+    try:
+        return (datetime.now(UTC) - timedelta(seconds=seconds(age))).isoformat()
+    except OverflowError:
+        raise typer.BadParameter(f"{option} {age} is before the year 1") from None
 
 
 def check_choice(run: str | None, chosen: Json, *, dry_run: bool) -> None:

@@ -202,6 +202,20 @@ def test_a_status_that_no_run_has_is_bad_usage(terminal: Terminal) -> None:
         assert "--status" in told and "waiting" in told
 
 
+@pytest.mark.parametrize("option", ["--task", "--tag", "--session", "--created-after", "--created-before"])
+def test_an_empty_condition_chooses_no_runs(terminal: Terminal, option: str) -> None:
+    for command in ("runs", "cancel", "retry"):
+        assert f"{option} is empty" in terminal.run(command, "--status", "failed", option, "", code=2)
+    assert "--search is empty" in terminal.run("runs", "--search", "", code=2)
+    assert "--error is empty" in terminal.run("retry", "--error", "", code=2)
+
+
+@pytest.mark.parametrize("age", ["1000000d", "999999999999d"])
+def test_an_age_before_all_years_is_bad_usage(terminal: Terminal, age: str) -> None:
+    for command, option in (("runs", "--older-than"), ("cancel", "--older-than"), ("retry", "--since")):
+        assert f"{option} {age} is before the year 1" in terminal.run(command, option, age, code=2)
+
+
 # --- commands that do one thing -----------------------------------------------------------------------------------
 
 
