@@ -300,7 +300,7 @@ def test_each_queue_is_looked_at(store: Store, rabbitmq: str) -> None:
 
         # as it is, without anybody who reads
         assert found("broker").level == "ok"
-        assert (found("queue llm").level, found("queue llm").said) == ("warning", "nobody reads it")
+        assert (found("queue llm").level, found("queue llm").said) == ("warning", "no one reads it")
 
         # with somebody who does
         channel.basic_consume("llm", callback=lambda message: None)

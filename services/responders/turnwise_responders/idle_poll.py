@@ -99,7 +99,7 @@ class IdlePoll:
                 if not self._hearing.silent():
                     break
         except Exception:
-            logger.exception("An ask that nobody told of could not be answered", extra={"action": "poll_crashed"})
+            logger.exception("An ask that no one told of could not be answered", extra={"action": "poll_crashed"})
 
     def _broker_is_up(self) -> bool:
         try:

@@ -379,7 +379,7 @@ class Responders:
             try:
                 return write()
             except NotFoundError as error:
-                logger.warning("Nobody is left to answer: %s", error, extra={"action": "run_vanished"})
+                logger.warning("No one is left to answer: %s", error, extra={"action": "run_vanished"})
                 return None
             except DatabaseUnavailableError as error:
                 logger.warning(

@@ -12,7 +12,7 @@ from turnwise.models.language_model import LanguageModel
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.observability.telemetry import names
 from turnwise.observability.telemetry.conversation import content, conversation
-from turnwise.observability.telemetry.spans import NOBODY, Spot, listened, record, span
+from turnwise.observability.telemetry.spans import NO_SPAN, Spot, listened, record, span
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
@@ -25,7 +25,7 @@ _MODEL = (names.OPERATION, names.PROVIDER, names.REQUEST_MODEL, names.SERVER, na
 def answering(agent: ChatAgent, responder: str, more: dict[str, Any]) -> AbstractContextManager[Spot | None]:
     """Around one answer of the agent's, as `responder` (llm or agent); gives None where no one listens."""
     if not listened(names.AGENT_DURATION):
-        return NOBODY
+        return NO_SPAN
     told = {names.AGENT: agent.config.name, names.RESPONDER: responder}
     return invoking(told | more)
 
@@ -43,7 +43,7 @@ def chatting(
 ) -> AbstractContextManager[Spot | None]:
     """Around one call of the agent's model."""
     if not listened(names.CLIENT_DURATION):
-        return NOBODY
+        return NO_SPAN
     config = model.config
     name = config.chat_model or config.type
     told = (
@@ -84,7 +84,7 @@ def executing(agent: ChatAgent, call: HandlerCall) -> AbstractContextManager[Spo
     """Around one call of a tool's handler; an agent's own method is no tool."""
     tool = call.arguments
     if tool is None or not listened(names.TOOL_DURATION):
-        return NOBODY
+        return NO_SPAN
     told = conversation() | {
         names.OPERATION: names.EXECUTE_TOOL,
         names.TOOL: call.tool,

@@ -17,7 +17,7 @@ from turnwise.bus.routing import COORDINATOR_QUEUE, lane, routing_key
 from turnwise.bus.signing import NO_KEYS, WireKeys
 from turnwise.observability.telemetry import names
 from turnwise.observability.telemetry.context import current_ids
-from turnwise.observability.telemetry.spans import NOBODY, listened, span
+from turnwise.observability.telemetry.spans import NO_SPAN, listened, span
 
 # Connections to the broker that one process may hold for publishing work, and as many again for notices.
 _MAX_CONNECTIONS = 8
@@ -74,7 +74,7 @@ class CeleryBus:
     def _sending(self, queue: str) -> AbstractContextManager[Any]:
         """Around the sending of work, where something is traced that it belongs to: a sweep's messages are not."""
         if current_ids() is None or not listened():
-            return NOBODY
+            return NO_SPAN
         told = {
             names.MESSAGING_SYSTEM: "rabbitmq" if self._broker.is_rabbitmq else "redis",
             names.MESSAGING_OPERATION: names.SEND,

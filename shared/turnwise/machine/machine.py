@@ -89,7 +89,7 @@ def follow(
 def receive(spec: TaskSpec, state: TaskState, answer: Answer, facts: Facts) -> Move:
     """Continue with what was answered to the last action; raises `ValueError` if it answers nothing that was asked."""
     if state.counting != isinstance(answer, Counts):
-        expected = "the counts that were asked for" if state.counting else f"an answer of {state.awaiting or 'nobody'}"
+        expected = "the counts that were asked for" if state.counting else f"an answer of {state.awaiting or 'no one'}"
         raise ValueError(f"task {spec.path!r} waits for {expected}, but was given a {type(answer).__name__}")
     work = Step(spec, state, facts, [])
     if isinstance(answer, Answered):

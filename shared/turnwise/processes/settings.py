@@ -93,7 +93,7 @@ class ServiceSettings(BaseSettings):
     )
     auth_token: SecretStr | None = Field(None, description="The bearer token for TURNWISE_AUTH=token.")
     oidc_issuer: str | None = Field(
-        None, pattern=r"^https?://", description="Whose bearer tokens are accepted beside keys; none: nobody's."
+        None, pattern=r"^https?://", description="Whose bearer tokens are accepted beside keys; none: no one's."
     )
     oidc_audience: str | None = Field(None, min_length=1, description="For whom the tokens have to be.")
     oidc_jwks_url: str | None = Field(

@@ -225,7 +225,7 @@ def _budget(ask: AskRecord, wait: BudgetWait) -> str:
 
 def _parked(ask: AskRecord, wait: ParkedWait) -> WaitCause:
     what = f"A call of the tool {wait.tool} by {ask.agent_name}" if wait.tool else f"The ask of {ask.agent_name}"
-    reason = _short(wait.reason or "nobody knows what became of it")
+    reason = _short(wait.reason or "no one knows what became of it")
     sentence = f"{what} is parked ({reason}): a person has to say how to go on, turnwise resolve {ask.id}"
     facts = {"ask": ask.id, "agent": ask.agent_name, "tool": wait.tool, "reason": wait.reason}
     return _cause("parked", sentence, ask.parked_at, **facts)

@@ -322,7 +322,7 @@ class LocalRun:
                 task.log_message(Entity.USER, item.document)
         elif item.kind in ("taken", "passed", "rejected", "null"):
             responder = Entity.named(item.responder) or task.sub_task_named(item.responder)
-            assert responder is not None, f"nobody of task {item.path!r} is called {item.responder!r}"
+            assert responder is not None, f"no one of task {item.path!r} is called {item.responder!r}"
             task.log_message(responder, item.document, mark=item.kind != "rejected")
 
 

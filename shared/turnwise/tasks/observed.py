@@ -13,7 +13,7 @@ from turnwise.messages.stop_reason import StopReason
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.observability.telemetry import names
 from turnwise.observability.telemetry.conversation import about, conversation
-from turnwise.observability.telemetry.spans import NOBODY, Spot, listened, span
+from turnwise.observability.telemetry.spans import NO_SPAN, Spot, listened, span
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ def tell_stopped(task: str, reason: StopReason) -> None:
 
 def running(task: str, session_id: str) -> AbstractContextManager[Spot | None]:
     """Around a whole run; a run within another's handler belongs to the same conversation."""
-    return _running(task, session_id) if listened(names.WORKFLOW_DURATION) else NOBODY
+    return _running(task, session_id) if listened(names.WORKFLOW_DURATION) else NO_SPAN
 
 
 @contextmanager

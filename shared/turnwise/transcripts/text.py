@@ -56,7 +56,7 @@ class Text:
         if entry.kind == "started":
             return self._painted(visible(entry.path), _BOLD)
         if entry.kind == "none":
-            return self._painted(f"  ({visible(entry.path)}) nobody answers", _DIM)
+            return self._painted(f"  ({visible(entry.path)}) no one answers", _DIM)
         name = "end" if entry.kind == "ended" else visible(entry.path)
         words = f"{name}: {entry.status}" + (f", {visible(': '.join(entry.error))}" if entry.error else "")
         return self._painted(words, _RED if entry.error else _BOLD)

@@ -137,7 +137,7 @@ def test_an_answer_is_on_the_terminal_piece_by_piece_before_it_is_complete(scree
         ),
         (["DO-NOT-KNOW"], ["* (clerk) LLM: DO-NOT-KNOW  [not taken]", "* (clerk) LLM: DO-NOT-KNOW"]),
         (["TO[User]: Well?"], ["* (clerk) LLM: TO[User]: Well?  [=> User]"]),
-        (["", " \n"], ["  (clerk) LLM: ", "  (clerk) nobody answers"]),
+        (["", " \n"], ["  (clerk) LLM: ", "  (clerk) no one answers"]),
     ],
 )
 def test_what_a_model_says_is_shown_once_and_harmless(screen: Tty, pieces: Said, lines: list[str]) -> None:

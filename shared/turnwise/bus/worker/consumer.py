@@ -75,5 +75,5 @@ class WorkConsumer(Consumer):  # type: ignore[misc]  # Celery ships no types
             super().on_connection_error_after_connected(exc)
         except AttributeError as error:
             logger.info(
-                "Messages that nobody had begun were not put back: %s", error, extra={"action": "messages_dropped"}
+                "Messages that no one had begun were not put back: %s", error, extra={"action": "messages_dropped"}
             )

@@ -38,8 +38,8 @@ def _probe(queue: str, store: MonitorRole | None) -> Work | None:
     """A message that does nothing: a permit, or a move of a run that is where it can be. None if there is no run."""
     if queue != COORDINATOR_QUEUE:
         responder: Literal["llm", "agent"] = "llm" if queue.startswith(LLM_QUEUE) else "agent"
-        nobody = "doctor"
-        return AskEnvelope(run=nobody, ask=nobody, agent=nobody, queue=queue, responder=responder, task="", turn=0)
+        placeholder = "doctor"
+        return AskEnvelope(run=placeholder, ask=placeholder, agent=placeholder, queue=queue, responder=responder, task="", turn=0)
     newest = store.newest_run_id() if store is not None else None
     return MoveEnvelope(run=newest) if newest is not None else None
 
@@ -54,7 +54,7 @@ def _queue(state: QueueState) -> Finding:
         )
     if not state.exists:
         mend = "start a process that serves it; it declares the queue"
-        return warning(check, "the broker has no such queue, so nobody has ever served it", mend)
+        return warning(check, "the broker has no such queue, so no one has ever served it", mend)
     if state.bound is False:
         return fault(
             check,
@@ -62,5 +62,5 @@ def _queue(state: QueueState) -> Finding:
             "restart a process that serves it, which binds it again",
         )
     if state.consumers == 0:
-        return warning(check, "nobody reads it", "start a process that serves it")
+        return warning(check, "no one reads it", "start a process that serves it")
     return ok(check, f"{state.kind}, {state.waiting} messages wait" + (", bound" if state.bound else ""))

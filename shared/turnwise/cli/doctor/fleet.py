@@ -75,7 +75,7 @@ def _leases(store: MonitorRole) -> Finding:
         return fault(
             "leases",
             f"{silent} processes have fallen silent, and {lost} asks are held by processes that are gone, and "
-            "nobody has taken them over",
+            "no one has taken them over",
             "start a coordinator; if one is running, look at its log for sweeps that fail",
         )
     return ok("leases", "all are renewed or taken over")

@@ -45,7 +45,7 @@ def _parked_lines(item: Json) -> Iterator[str]:
     if item["reason"] == "unknown_outcome":
         arguments = ", ".join(f"{name}={value!r}" for name, value in (item["arguments"] or {}).items())
         message = (item["error"] or {}).get("message")
-        why = f"Nobody knows: {str(message).rstrip('.')}." if message else "Its worker was lost in the middle of it."
+        why = f"No one knows: {str(message).rstrip('.')}." if message else "Its worker was lost in the middle of it."
         yield f"Did {item['tool']}({arguments}) of {item['agent']} happen? {why}"
     else:
         yield str((item["error"] or {}).get("message"))

@@ -87,7 +87,7 @@ class BudgetRefusal:
             return f"{call} take {self.amount.tokens} tokens{answer}; {left} are left"
         if self.amount.cost is None:
             return (
-                f"model {self.model!r} has no known price, so nobody can say what a call costs; give its configuration "
+                f"model {self.model!r} has no known price, so no one can say what a call costs; give its configuration "
                 "input_price and output_price (USD per million tokens; an embedder's has the first alone), or take the "
                 "limit away"
             )

@@ -71,7 +71,7 @@ class Spot:
             self.span.set_status(Status(StatusCode.ERROR, told))
 
 
-NOBODY: AbstractContextManager[None] = nullcontext()
+NO_SPAN: AbstractContextManager[None] = nullcontext()
 
 
 def listened(metric: Metric | None = None) -> bool:
@@ -163,7 +163,7 @@ def begun(
 def current(spot: Spot) -> AbstractContextManager[Any]:
     """Let the span be the current one in the block."""
     if spot.span is None:
-        return NOBODY
+        return NO_SPAN
     from opentelemetry import trace
 
     return trace.use_span(spot.span, end_on_exit=False, record_exception=False, set_status_on_exception=False)

@@ -26,7 +26,7 @@ _GAUGES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("moves_oldest_age_seconds", "How long the first of them has waited for it.", ()),
     ("queue_depth", "Asks of a queue: runnable, leased, delayed (not yet due) or paused.", ("queue", "state")),
     ("paused", "Queues, tasks and tenants that are paused.", ("kind",)),
-    ("queue_oldest_age_seconds", "Age of the oldest ask that nobody took.", ("queue",)),
+    ("queue_oldest_age_seconds", "Age of the oldest ask that no one took.", ("queue",)),
     ("backlog", "Runnable and leased asks of a queue; scale its workers by this.", ("queue",)),
     (
         "lease_oldest_age_seconds",

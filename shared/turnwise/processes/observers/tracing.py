@@ -32,7 +32,7 @@ from turnwise.base.contextual import Bound
 from turnwise.observability.telemetry import names
 from turnwise.observability.telemetry.context import trace_id
 from turnwise.observability.telemetry.conversation import about
-from turnwise.observability.telemetry.spans import NOBODY, Spot, begins_at, begun, current, listened, record
+from turnwise.observability.telemetry.spans import NO_SPAN, Spot, begins_at, begun, current, listened, record
 from turnwise.record.states import RunStatus
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.outcomes import Deferral, Outcome, Release, Reply
@@ -146,7 +146,7 @@ class RunTracing(Observer):
 
     def around_move(self, run_id: str) -> AbstractContextManager[object]:
         """Take the time; there is no span before there is a move to make."""
-        return _moving() if listened() else NOBODY
+        return _moving() if listened() else NO_SPAN
 
     def move_began(self, transaction: RunTransaction) -> None:
         """Begin the move's span, and note with the run if a stretch of it begins here."""
@@ -160,7 +160,7 @@ class RunTracing(Observer):
 
     def around_attempt(self, claim: Claim) -> AbstractContextManager[object]:
         """Have the attempt within a span, with what every span of the run carries."""
-        return _attempting(claim, self._app) if listened(names.AGENT_DURATION) else NOBODY
+        return _attempting(claim, self._app) if listened(names.AGENT_DURATION) else NO_SPAN
 
     def attempt_ended(self, claim: Claim, outcome: Outcome) -> None:
         """Tell the outcome of the attempt."""

@@ -257,7 +257,7 @@ def _fail(transaction: RunTransaction, ask: AskRecord, why: ParkedReason, resolu
         error: RunError = why.error
     else:
         tool = why.tool or ""
-        message = f"nobody knows whether the handler of {tool!r} has done its work, and a person let the run fail"
+        message = f"no one knows whether the handler of {tool!r} has done its work, and a person let the run fail"
         error = CodedError(type="OutcomeUnknown", code=why.reason, message=message, place=ask.path, tool=tool)
     reply = Reply(kind="error", error=error, traceparent=resolution.traceparent)
     accept(transaction, ask, reply, ask.token, None)

@@ -164,5 +164,5 @@ def _already(ask: AskRecord) -> ConflictError:
 
 def _none(transaction: RunTransaction) -> ConflictError:
     return ConflictError(
-        f"the run {transaction.run.id} asks nobody at the moment (it is {transaction.run.status})", "no_open_question"
+        f"the run {transaction.run.id} asks no one at the moment (it is {transaction.run.status})", "no_open_question"
     )

@@ -86,7 +86,7 @@ class TranscriptPage:
                 "</summary>\n"
             )
         if entry.kind == "none":
-            return f'<p class="none">turn {entry.turn}: nobody answers</p>\n'
+            return f'<p class="none">turn {entry.turn}: no one answers</p>\n'
         if entry.kind == "finished":
             tally = self._open.pop()
             # The run ends with its root, and is told with the same words.
