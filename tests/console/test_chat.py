@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.console import talk_desk, talk_model
 from tests.console.conftest import Opening
+from tests.console.held_requests import held, is_post
 from tests.console.world import Shop, shop
 from tests.e2e.waiting import until
 from tests.support.client_views import present
@@ -208,3 +209,37 @@ def test_a_conversation_that_waits_says_why(opened: Opening, talk: Shop) -> None
     over(page, 2)
     until(lambda: not client.inbox(), "the inbox to be empty")
     assert present(client.run(run.id).result).content == "It is paid."
+
+
+def test_what_is_typed_while_a_message_is_sent_stays(opened: Opening, talk: Shop) -> None:
+    page = opened(f"{talk.url}/#/chat/clerk")
+    field = page.get_by_label("Your message")
+    with held(page, is_post) as message:
+        say(page, "First.")
+        message.wait()
+        field.press_sequentially("Second")
+        message.release()
+        over(page, 1)
+    expect(field).to_have_value("Second")
+    expect(field).to_be_focused()
+    expect(page.locator(".bubble.you")).to_have_text(["First."])
+
+    # A message that cannot be sent comes back, before what was typed meanwhile.
+    page.route("**/v1/runs?watch=true", lambda route: route.abort())
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The server does not answer")).to_be_visible()
+    expect(field).to_have_value("Second")
+
+
+def test_the_focus_stays_where_the_person_is_when_a_question_comes(opened: Opening, talk: Shop) -> None:
+    page = opened(f"{talk.url}/#/chat/asker")
+    with held(page, is_post) as message:
+        say(page, "Paint the fence.")
+        message.wait()
+        link = page.get_by_role("navigation", name="Pages").get_by_role("link", name="Overview")
+        link.focus()
+        message.release()
+        expect(page.get_by_label("Your answer to asker")).to_be_visible()
+    expect(link).to_be_focused()
+    page.get_by_role("button", name="Stop").click()
+    over(page, 1)

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.console import talk_desk, talk_model
 from tests.console.conftest import Opening
+from tests.console.held_requests import held, is_post
 from tests.console.world import Shop, shop
 from tests.e2e.waiting import until
 from tests.support.client_views import parked_asks, present
@@ -201,3 +202,27 @@ def test_an_inbox_of_more_than_a_page_is_read_to_its_end(opened: Opening, tmp_pa
 
         assert items(page) == asked
         expect(page.get_by_role("button", name="Show more")).to_have_count(0)
+
+
+def test_a_late_answer_leaves_the_one_that_is_being_written_alone(opened: Opening, talk: Shop, client: Client) -> None:
+    first, _, third = ask(client, "one", "two", "three")
+    page = opened(f"{talk.url}/#/inbox")
+    heads = page.locator(".inbox-head")
+    expect(heads).to_have_count(3)
+    with held(page, is_post) as answer:
+        heads.nth(0).click()
+        page.get_by_label("Your answer").fill("red")
+        page.keyboard.press("Control+Enter")
+        answer.wait()
+        # On to the third question, while the answer to the first is under way.
+        heads.nth(2).click()
+        page.get_by_label("Your answer").fill("no, ")
+        page.get_by_label("Your answer").press("End")
+        answer.release()
+        expect(page.get_by_text("Answered.")).to_be_visible()
+        expect(heads).to_have_count(2)
+    page.keyboard.type("never blue")
+    expect(page.get_by_label("Your answer")).to_have_value("no, never blue")
+    page.keyboard.press("Control+Enter")
+    assert ends(client, first) == "It is red now."
+    assert ends(client, third) == "It is no, never blue now."

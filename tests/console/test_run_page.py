@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.console.conftest import Opening
+from tests.console.conftest import Faults, Opening
 from tests.console.run_model import failures
 from tests.console.run_pages import RunDesk
 from tests.support.client_views import numbered
@@ -320,3 +320,41 @@ def test_ten_thousand_turns_and_a_message_of_five_megabytes_are_a_few_rows_of_te
 def test_an_unknown_run_says_so(page: Page, run_desk: RunDesk) -> None:
     page.goto(f"{run_desk.url}/#/runs/run_unknown")
     expect(page.get_by_role("alert")).to_contain_text("there is no run")
+
+
+def test_a_run_that_cannot_be_read_is_asked_for_until_the_server_is_back(
+    page: Page, run_desk: RunDesk, faults: Faults
+) -> None:
+    before, run_id = run_desk.run("talker", "2"), run_desk.run("talker", "3")
+    show(page, run_desk, before)
+    run_desk.proxy.refuse()
+    with page.expect_event("requestfailed", lambda request: f"{run_id}/transcript" in request.url):
+        page.evaluate(f"location.hash = '#/runs/{run_id}'")
+    expect(page.get_by_text("The server does not answer")).to_be_visible()
+    run_desk.proxy.heal()
+
+    status(page, "Completed")
+    expect(page.get_by_text("The server does not answer")).to_have_count(0)
+    faults.found.clear()
+
+
+def test_a_tab_that_no_one_looks_at_holds_no_connection_and_catches_up(page: Page, run_desk: RunDesk) -> None:
+    page.add_init_script('Object.defineProperty(document, "hidden", { get: () => Boolean(window.away) })')
+    page.goto(run_desk.url)
+    run_id = run_desk.client.submit("talker", "60", watch=True).id
+    show(page, run_desk, run_id)
+    expect(page.locator(".message.in-progress")).to_contain_text("word")
+    streams: list[str] = []
+    page.on("request", lambda request: streams.append(request.url) if "/events?" in request.url else None)
+    with page.expect_event("requestfailed", lambda request: f"{run_id}/events?" in request.url):
+        page.evaluate("window.away = true; document.dispatchEvent(new Event('visibilitychange'))")
+    run_desk.ended(run_id)
+    assert page.locator(".message.in-progress").count() == 1
+    assert streams == []
+
+    page.evaluate("window.away = false; document.dispatchEvent(new Event('visibilitychange'))")
+    status(page, "Completed")
+    expect(page.get_by_role("article").last).to_contain_text("word58 word59")
+    numbers = [int(text[1:]) for text in page.locator(".message-no").all_inner_texts()]
+    told = [one.seq for one in numbered(run_desk.client.events(run_id)) if one.type in ("task.started", "turn.taken")]
+    assert numbers == told

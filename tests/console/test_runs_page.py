@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, expect
 from tests.console.conftest import Opening
 from tests.console.guarded import sign_in
+from tests.console.held_requests import held
 from tests.console.runs_list import rows
 from tests.console.world import Shop
 from tests.e2e.waiting import until
@@ -17,6 +18,8 @@ from tests.support.access_parts import ALL, OPERATOR, OWNER, world
 from tests.support.gateway_parts import Served, served
 
 MANY = 230
+# So long that whatever the page asked for before is answered.
+_SOME_ANSWERS = "async () => { for (let n = 0; n < 5; n++) await fetch('/v1/runs?limit=200'); }"
 
 
 @pytest.fixture(scope="module")
@@ -231,3 +234,56 @@ def test_the_runs_of_a_batch_are_listed_by_its_id(opened: Opening, idle: Served)
     expect(rows(page)).to_have_count(2)
     expect(rows(page).first).to_contain_text("of the batch 1")
     expect_hash(page, f"/?batch={batch['id']}")
+
+
+def test_no_run_is_cancelled_that_was_not_counted(opened: Opening, idle: Served) -> None:
+    counted = [idle.submit(message=f"counted {number}", tags=["counted"]) for number in range(3)]
+    page = opened(f"{idle.base_url}/#/runs?tag=counted")
+    expect(rows(page)).to_have_count(3)
+    page.get_by_label("Choose all loaded runs").check()
+    page.get_by_role("button", name="Choose all that match the filters").click()
+    page.get_by_role("region", name="Chosen runs").get_by_role("button", name="Cancel").click()
+    dialog = page.get_by_role("dialog", name="Cancel 3 runs?")
+    expect(dialog).to_be_visible()
+    later = idle.submit(message="accepted while the question was open", tags=["counted"])
+    dialog.get_by_role("button", name="Cancel 3 runs").click()
+    expect(page.get_by_text("3 runs cancelled.")).to_be_visible()
+
+    asked = [idle.http.get(f"/v1/runs/{run}").json()["cancel_requested_at"] is not None for run in [*counted, later]]
+    assert asked == [True, True, True, False]
+
+
+def test_pages_that_are_added_while_another_is_looked_at_again_stay(opened: Opening, idle: Served) -> None:
+    batch = [{"task": "desk", "message": f"slow {number}", "tags": ["slow"]} for number in range(MANY)]
+    assert idle.http.post("/v1/batches", json={"runs": batch}).status_code == 202
+    page = opened(f"{idle.base_url}/#/runs?tag=slow")
+    expect(page.get_by_text("The newest 30")).to_be_visible()
+    page.get_by_role("table", name="Runs").focus()
+    page.keyboard.press("End")
+    expect(page.get_by_text("The newest 80")).to_be_visible()
+    pages = []
+
+    def is_again(request: Request) -> bool:
+        if "cursor=" not in request.url:
+            return False
+        pages.append(request.url)
+        return len(pages) == 1
+
+    # The older page is looked at again, slowly, when the list is to grow.
+    with held(page, is_again) as again:
+        again.wait()
+        page.keyboard.press("End")
+        # Long enough for the next page to come, if it were asked for now.
+        page.evaluate(_SOME_ANSWERS)
+        again.release()
+
+        def all_shown() -> bool:
+            page.keyboard.press("End")
+            return page.get_by_text(f"All {MANY} runs").count() == 1
+
+        until(all_shown, "all runs to be loaded")
+        for _ in range(6):  # each of the older pages is looked at again in its turn
+            known = len(pages)
+            until(lambda known=known: page.evaluate("true") and len(pages) > known, "the next look")  # type: ignore[misc]
+            page.evaluate(_SOME_ANSWERS)
+            assert page.get_by_text(f"All {MANY} runs").count() == 1

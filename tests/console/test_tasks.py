@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from playwright.sync_api import expect
-from tests.console.conftest import Opening
+from tests.console.conftest import Faults, Opening
 from tests.console.guarded import sign_in
 from tests.console.world import Shop, shop
 from tests.e2e.waiting import until
@@ -86,3 +86,20 @@ def test_who_may_not_submit_has_no_form_and_an_unknown_task_says_so(opened: Open
 
         page.goto(f"{here.gateway.base_url}/#/tasks/nothing")
         expect(page.get_by_role("alert")).to_contain_text("there is no task 'nothing'")
+
+
+def test_the_form_of_one_task_is_not_shown_below_another(desk: Shop, opened: Opening, faults: Faults) -> None:
+    page = opened(f"{desk.url}/#/tasks/support")
+    form = page.get_by_role("region", name="Start a run")
+    form.get_by_label("Message").fill("for the support")
+    page.route("**/v1/tasks/handbook", lambda route: route.abort())
+    page.evaluate("location.hash = '#/tasks/handbook'")
+    expect(page.get_by_role("heading", name="handbook", exact=True)).to_be_visible()
+    expect(page.get_by_text("The server does not answer")).to_be_visible()
+    expect(form).to_have_count(0)
+
+    # The page finds the server again by itself.
+    page.unroute("**/v1/tasks/handbook")
+    expect(form.get_by_label("Message")).to_have_value("")
+    expect(page.get_by_text("The server does not answer")).to_have_count(0)
+    faults.found.clear()

@@ -38,8 +38,8 @@ def _probe(queue: str, store: MonitorRole | None) -> Work | None:
     """A message that does nothing: a permit, or a move of a run that is where it can be. None if there is no run."""
     if queue != COORDINATOR_QUEUE:
         responder: Literal["llm", "agent"] = "llm" if queue.startswith(LLM_QUEUE) else "agent"
-        placeholder = "doctor"
-        return AskEnvelope(run=placeholder, ask=placeholder, agent=placeholder, queue=queue, responder=responder, task="", turn=0)
+        name = "doctor"
+        return AskEnvelope(run=name, ask=name, agent=name, queue=queue, responder=responder, task="", turn=0)
     newest = store.newest_run_id() if store is not None else None
     return MoveEnvelope(run=newest) if newest is not None else None
 

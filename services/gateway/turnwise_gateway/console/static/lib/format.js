@@ -86,7 +86,7 @@ export function time(iso) {
   if (!iso) return "–";
   const at = new Date(iso);
   const now = new Date();
-  const clock = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+  const clock = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
   if (at.toDateString() === now.toDateString()) return clock;
   const day = { month: "short", day: "numeric" };
   if (at.getFullYear() !== now.getFullYear()) day.year = "numeric";

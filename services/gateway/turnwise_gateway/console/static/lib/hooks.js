@@ -1,23 +1,30 @@
 import { useCallback, useEffect, useRef, useState } from "./preact.js";
+import { untilAnswered } from "./attempts.js";
 import { poll } from "./live.js";
 
-// Data from `fn({signal})`, asked for again when `deps` change, and `every` so many seconds if that is given. While new
-// data is under way the old is kept; data of older `deps` never replaces that of newer ones.
-export function useData(fn, deps = [], { every = null } = {}) {
-  const [state, setState] = useState({ data: null, error: null, loading: true });
+const NOTHING_YET = { data: null, error: null, loading: true };
+
+// Data from `fn({signal})`, asked for again when `deps` change, while the server is away, and `every` so many seconds if
+// that is given. While new data is under way the old is kept, unless it is `about` another thing; data of older `deps`
+// never replaces that of newer ones.
+export function useData(fn, deps = [], { every = null, about = null } = {}) {
+  const [state, setState] = useState({ ...NOTHING_YET, about });
   const latest = useRef(fn);
   latest.current = fn;
   const load = useRef(async () => {});
 
   useEffect(() => {
     const aborting = new AbortController();
-    setState((before) => ({ ...before, loading: true }));
+    const { signal } = aborting;
+    setState((before) => (before.about === about ? { ...before, loading: true } : { ...NOTHING_YET, about }));
+    const failed = (error) => signal.aborted || setState((before) => ({ ...before, error, loading: false }));
+    const ask = () => latest.current({ signal });
     load.current = async () => {
       try {
-        const data = await latest.current({ signal: aborting.signal });
-        if (!aborting.signal.aborted) setState({ data, error: null, loading: false });
+        const data = await (every ? ask() : untilAnswered(ask, { signal, onProblem: failed }));
+        if (!signal.aborted) setState({ data, error: null, loading: false, about });
       } catch (error) {
-        if (!aborting.signal.aborted) setState((before) => ({ ...before, error, loading: false }));
+        failed(error);
       }
     };
     const stop = every ? poll(() => load.current(), every) : void load.current();
@@ -25,10 +32,10 @@ export function useData(fn, deps = [], { every = null } = {}) {
       aborting.abort();
       stop?.();
     };
-  }, [...deps, every]);
+  }, [...deps, about, every]);
 
   const reload = useCallback(() => load.current(), []);
-  return { ...state, reload };
+  return { ...(state.about === about ? state : NOTHING_YET), reload };
 }
 
 // The time, anew every so many seconds: for what says how long ago something was.

@@ -65,6 +65,7 @@ function belongTo(caller) {
   if (owner === caller) return;
   owner = caller;
   now = null;
+  setWaiting(0);
 }
 
 // `{questions, parked, latest_at}`, at most so many seconds old; null before it is known.

@@ -1,10 +1,11 @@
 // Everything that stays up to date: a run's event stream, and questions asked again and again.
 import { address, api, fetched } from "./api.js";
+import { Waits, happened } from "./attempts.js";
 
 const LAST = new Set(["run.completed", "run.failed", "run.cancelled"]);
 const ENDED = new Set(["completed", "failed", "cancelled"]);
-const FIRST_WAIT = 500;
-const LONGEST_WAIT = 15_000;
+// A connection that was there for so many ms was a good one.
+const LONG_ENOUGH = 15_000;
 // While nothing happens the server sends a comment every 15 s; a connection that is silent for longer is lost.
 const LONGEST_SILENCE = 45_000;
 
@@ -36,41 +37,36 @@ async function* eventsOf(response, heard) {
 
 // Follow a run: `onEvent({type, seq, data})` gets each event once and in order, `data` being the event as the API has
 // it; `llm.delta` has no `seq`. `onState(state, problem)` gets `connecting`, `live`, `lost` and `ended`. A lost
-// connection is made again, and continues after the last event.
+// connection is made again, and continues after the last event. While no one looks at the tab there is none: a browser
+// has six for each server, and all that is open in it shares them.
 export function watchRun(runId, { after = 0, onEvent, onState = () => {} }) {
   const path = `v1/runs/${encodeURIComponent(runId)}`;
+  const closing = new AbortController();
+  const { signal } = closing;
+  const waits = new Waits();
   let seq = after;
-  let wait = FIRST_WAIT;
-  let closed = false;
-  let timer = null;
-  let wake = () => {};
-  let aborting = new AbortController();
-
-  const pause = (ms) =>
-    new Promise((resolve) => {
-      wake = resolve;
-      timer = setTimeout(resolve, ms);
-    });
+  let reading = new AbortController();
 
   async function read() {
-    aborting = new AbortController();
     let silence = null;
     const heard = () => {
       clearTimeout(silence);
-      silence = setTimeout(() => aborting.abort(), LONGEST_SILENCE);
+      silence = setTimeout(() => reading.abort(), LONGEST_SILENCE);
     };
     heard();
+    let begun = Infinity;
     try {
       const response = await fetched("GET", `${path}/events`, {
         params: { text: true, after: seq },
         headers: { Accept: "text/event-stream" },
-        signal: aborting.signal,
+        signal: reading.signal,
       });
+      begun = Date.now();
       onState("live");
       let last = null;
       for await (const event of eventsOf(response, heard)) {
-        if (closed) return false;
-        wait = FIRST_WAIT;
+        if (reading.signal.aborted) return false;
+        waits.reset();
         if (event.id !== null && event.id !== "") {
           seq = Number(event.id);
           last = event.type;
@@ -81,6 +77,7 @@ export function watchRun(runId, { after = 0, onEvent, onState = () => {} }) {
       return LAST.has(last);
     } finally {
       clearTimeout(silence);
+      if (Date.now() - begun > LONG_ENOUGH) waits.reset();
     }
   }
 
@@ -91,40 +88,43 @@ export function watchRun(runId, { after = 0, onEvent, onState = () => {} }) {
 
   async function follow() {
     onState("connecting");
-    while (!closed) {
+    for (;;) {
+      await seen(signal);
+      if (signal.aborted) return;
+      reading = new AbortController();
       let problem = null;
       try {
-        if ((await read()) || (!closed && (await isOver()))) break;
+        if ((await read()) || (!reading.signal.aborted && (await isOver()))) break;
       } catch (error) {
         problem = error;
       }
-      if (closed) return;
+      if (signal.aborted) return;
       // The server has answered, and would answer the same again.
       if ([401, 403, 404].includes(problem?.status)) {
         onState("ended", problem);
         return;
       }
+      if (document.hidden) continue;
       onState("lost", problem);
-      await pause(wait * (0.5 + Math.random()));
-      wait = Math.min(wait * 2, LONGEST_WAIT);
+      await waits.next(signal);
     }
-    if (!closed) onState("ended");
+    if (!signal.aborted) onState("ended");
   }
 
-  const retryNow = () => {
-    clearTimeout(timer);
-    wake();
-  };
-  addEventListener("online", retryNow);
+  document.addEventListener("visibilitychange", () => document.hidden && reading.abort(), { signal });
   follow();
   return {
     close() {
-      closed = true;
-      removeEventListener("online", retryNow);
-      retryNow();
-      aborting.abort();
+      closing.abort();
+      reading.abort();
     },
   };
+}
+
+// Wait until someone looks at the tab, or the signal is aborted.
+async function seen(signal) {
+  if (!document.hidden) return;
+  await happened(signal, (end, options) => document.addEventListener("visibilitychange", () => document.hidden || end(), options));
 }
 
 // Call `fn` now and every so many seconds, never twice at a time, and not while no one looks at the tab.

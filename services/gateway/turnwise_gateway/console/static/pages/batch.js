@@ -63,8 +63,7 @@ function Content({ batch }) {
 export default function BatchPage({ route }) {
   const [id] = route.parts;
   const mayWrite = useCaller().scopes.includes("runs:write");
-  const { data, error, loading, reload } = useData(({ signal }) => api.get(`v1/batches/${encodeURIComponent(id)}`, {}, { signal }), [id], { every: EVERY });
-  const batch = data?.id === id ? data : null;
+  const { data: batch, error, loading, reload } = useData(({ signal }) => api.get(`v1/batches/${encodeURIComponent(id)}`, {}, { signal }), [], { every: EVERY, about: id });
   const actions = batch && html`<${BatchActions} batch=${batch} mayWrite=${mayWrite} reload=${reload} />`;
   return html`<${Page} title=${batch ? batchName(batch) : "Batch"} tab=${`Batch ${batch ? batchName(batch) : ""}`} note=${batch && html`<${BatchBadge} batch=${batch} />`} actions=${actions}>
     <p><a href=${link("batches")}>All batches</a></p>

@@ -50,6 +50,8 @@ export default function InboxPage() {
   const at = Math.max(0, items.findIndex((item) => item.id === selected));
   const current = items[at]?.id ?? null;
   const place = useRef(0);
+  const shown = useRef(null);
+  shown.current = { items, current };
   // Where the selected one has left, the next one takes its place.
   useEffect(() => {
     if (selected !== null && !items.some((item) => item.id === selected)) setSelected(items[Math.min(place.current, items.length - 1)]?.id ?? null);
@@ -81,8 +83,12 @@ export default function InboxPage() {
   const done = (item) => (problem) => {
     if (problem) toast(`Too late: ${problem.detail}`, "warning");
     else toast(item.kind === "parked" ? "Resolved." : "Answered.", "good");
+    // As the page is now: the answer may have been under way for a while.
+    const { items, current } = shown.current;
+    const at = items.findIndex((one) => one.id === item.id);
     const next = items[at + 1] ?? items[at - 1];
     leave(item);
+    if (current !== item.id) return; // the person is at another one by now
     if (next) write(next);
     else setSelected(null);
   };

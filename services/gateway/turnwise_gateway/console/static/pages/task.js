@@ -28,11 +28,11 @@ function Content({ task }) {
 // One task: the tasks and agents that a run of it consists of, their tools, and a form that starts one.
 export default function TaskPage({ route }) {
   const [name] = route.parts;
-  const { data, error, loading, reload } = useData(({ signal }) => api.get(`v1/tasks/${encodeURIComponent(name)}`, {}, { signal }), [name]);
+  const { data, error, loading, reload } = useData(({ signal }) => api.get(`v1/tasks/${encodeURIComponent(name)}`, {}, { signal }), [], { about: name });
   const note = data && `${data.application}, version ${data.version}${data.keeps_conversation ? " · keeps its conversation in a session" : ""}`;
   return html`<${Page} title=${name} tab=${`Task ${name}`} note=${note} actions=${html`<a class="button" href=${link("runs", [], { task: name })}>Its runs</a>`}>
     ${error && html`<${Failure} problem=${error} retry=${reload} />`}
     ${!data && loading && html`<${Loading} />`}
-    ${data && html`<${Content} task=${data} />`}
+    ${data && html`<${Content} key=${name} task=${data} />`}
   <//>`;
 }

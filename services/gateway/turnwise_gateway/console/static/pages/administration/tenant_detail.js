@@ -86,7 +86,7 @@ function LimitsForm({ tenant, reload }) {
 // A tenant: what it has used of its budgets, and its limits, which operators change.
 export function TenantDetail({ name }) {
   const caller = useCaller();
-  const { data, error, loading, reload } = useData(({ signal }) => api.get(`v1/tenants/${encodeURIComponent(name)}`, {}, { signal }), [name], { every: 15 });
+  const { data, error, loading, reload } = useData(({ signal }) => api.get(`v1/tenants/${encodeURIComponent(name)}`, {}, { signal }), [], { every: 15, about: name });
   return html`
     ${error && html`<${Failure} problem=${error} retry=${reload} compact=${data !== null} />`}
     ${!data && loading && html`<${Loading} />`}

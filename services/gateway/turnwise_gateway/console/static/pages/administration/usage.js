@@ -73,8 +73,8 @@ export function Usage({ query }) {
   const allowed = caller.scopes.includes("runs:read");
   const { data, error, loading, reload } = useData(
     ({ signal }) => (allowed ? api.get("v1/usage", { ...daysOf(month), tenant }, { signal }) : null),
-    [month, tenant, allowed],
-    { every: 30 },
+    [allowed],
+    { every: 30, about: `${tenant} ${month}` },
   );
   if (!allowed) return html`<${Empty} title="Usage needs another scope" hint="Sign in with a key that has the scope runs:read as well. What is left of budgets is shown under Tenants." />`;
   return html`

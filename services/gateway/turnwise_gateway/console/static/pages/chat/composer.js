@@ -2,11 +2,15 @@ import { html, useLayoutEffect, useRef } from "../../lib/preact.js";
 import { Failure, Field, Icon } from "../../parts/index.js";
 
 // Where the person writes. Enter sends, Shift+Enter begins a line. `asker`: who waits for an answer, or null.
-export function Composer({ text, onText, onSend, onStop, asker, running, busy, problem, onRetry, focused }) {
+export function Composer({ text, onText, onSend, onStop, asker, running, busy, problem, onRetry, focused, sent }) {
   const form = useRef(null);
+  const focus = () => form.current.querySelector("textarea").focus({ preventScroll: true });
+  useLayoutEffect(focus, [focused]);
+  // Unless the person is elsewhere on the page by now.
   useLayoutEffect(() => {
-    form.current.querySelector("textarea").focus({ preventScroll: true });
-  }, [focused, asker]);
+    const { activeElement } = document;
+    if (activeElement === document.body || form.current.contains(activeElement)) focus();
+  }, [sent, asker]);
   const canSend = !busy && text.trim() !== "" && (!running || asker !== null);
   const send = () => canSend && onSend(text);
   const keys = (event) => {

@@ -47,7 +47,8 @@ export function Conversation({ task, session, onBegun }) {
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
-  const [focused, setFocused] = useState(0);
+  const [focused, setFocused] = useState(0); // a person asked for the field
+  const [sent, setSent] = useState(0);
   const frame = useRef(null);
   const last = useRef({});
   const writtenFor = useRef(null); // the question that was open when the text was last changed, or null
@@ -62,17 +63,19 @@ export function Conversation({ task, session, onBegun }) {
     writtenFor.current = asked;
   };
 
-  const attempt = async (action) => {
+  // The field is free for what comes next while this is sent; what cannot be sent comes back, before it.
+  const attempt = async (said, action) => {
     setBusy(true);
     setProblem(null);
+    setText("");
     try {
       await action();
-      setText("");
     } catch (failed) {
       setProblem(failed);
+      setText((next) => (next.trim() ? `${said}\n${next}` : said));
     }
     setBusy(false);
-    setFocused((number) => number + 1);
+    setSent((number) => number + 1);
   };
   // The same message sent again after a lost answer is one run.
   const keyFor = (said) => {
@@ -81,7 +84,7 @@ export function Conversation({ task, session, onBegun }) {
   };
 
   const begin = (message) =>
-    attempt(async () => {
+    attempt(message, async () => {
       own.current ??= newSession();
       const body = { task: task.name, message, session_id: own.current };
       const run = await api.post("v1/runs", body, { idempotencyKey: keyFor(JSON.stringify(body)), params: { watch: true } });
@@ -92,7 +95,7 @@ export function Conversation({ task, session, onBegun }) {
       setQuery({ session: own.current });
     });
   const answer = (said) =>
-    attempt(async () => {
+    attempt(said, async () => {
       const body = { text: said, question: question.question };
       try {
         put(await api.post(pathOf(open, "/messages"), body, { idempotencyKey: keyFor(JSON.stringify(body)) }));
@@ -156,6 +159,6 @@ export function Conversation({ task, session, onBegun }) {
       </ol>
     </div>
     <${Composer} text=${text} onText=${write} onSend=${send} onStop=${stop} asker=${question ? question.task.split("/").at(-1) : null} running=${open !== null} busy=${busy}
-      problem=${problem} onRetry=${text.trim() ? () => send(text) : undefined} focused=${focused} />
+      problem=${problem} onRetry=${text.trim() ? () => send(text) : undefined} focused=${focused} sent=${sent} />
   </section>`;
 }

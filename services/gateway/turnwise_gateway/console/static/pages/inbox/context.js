@@ -48,7 +48,8 @@ export function RunContext({ item }) {
       const run = await api.get(`v1/runs/${encodeURIComponent(item.run)}`, {}, { signal });
       return { run, messages: await lastMessages(run, item, signal) };
     },
-    [item.id],
+    [],
+    { about: item.id },
   );
   return html`<section class="context" aria-label="The run">
     <div class="context-run">

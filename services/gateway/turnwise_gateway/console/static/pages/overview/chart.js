@@ -16,7 +16,7 @@ function clock(_chart, ticks) {
     const isMidnight = at.getHours() === 0 && at.getMinutes() === 0;
     if (isMidnight) return at.toLocaleDateString([], { month: "short", day: "numeric" });
     const seconds = ticks.length > 1 && ticks[1] - ticks[0] < 60 ? { second: "2-digit" } : {};
-    return at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false, ...seconds });
+    return at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...seconds });
   });
 }
 

@@ -49,8 +49,8 @@ function Pairs({ left, right }) {
 
 function Choose({ runId }) {
   const [other, setOther] = useState("");
-  const { data: run } = useData(({ signal }) => api.get(runPath(runId), {}, { signal }), [runId]);
-  const { data: page, error } = useData(({ signal }) => (run ? api.get("v1/runs", { task: run.task, limit: 50 }, { signal }) : null), [run?.task]);
+  const { data: run } = useData(({ signal }) => api.get(runPath(runId), {}, { signal }), [], { about: runId });
+  const { data: page, error } = useData(({ signal }) => (run ? api.get("v1/runs", { task: run.task, limit: 50 }, { signal }) : null), [], { about: run?.task });
   const others = (page?.items ?? []).filter((one) => one.id !== runId);
   const submit = (event) => {
     event.preventDefault();
@@ -69,7 +69,7 @@ function Choose({ runId }) {
 
 // Two runs side by side, message by message, with the first difference marked.
 export function ComparePage({ runId, otherId }) {
-  const { data, error, reload } = useData(async ({ signal }) => (otherId ? Promise.all([read(runId, signal), read(otherId, signal)]) : null), [runId, otherId]);
+  const { data, error, reload } = useData(async ({ signal }) => (otherId ? Promise.all([read(runId, signal), read(otherId, signal)]) : null), [], { about: `${runId} ${otherId}` });
   const title = html`<span class="run-title"><a class="run-back" href=${link("runs", [runId])} aria-label="Back to the run"><${Icon} name="left" /></a>Compare two runs</span>`;
   return html`<${Page} title=${title} tab="Compare two runs" fill>
     ${!otherId && html`<${Choose} runId=${runId} />`}

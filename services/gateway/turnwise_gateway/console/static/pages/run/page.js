@@ -42,7 +42,7 @@ export function RunPage({ runId, query }) {
   const { run, picture, error, stream, problem, reload, changed } = useRun(runId);
   const [action, setAction] = useState(null);
   const mayWrite = useMayWrite();
-  if (error) {
+  if (error && !(run && picture)) {
     return html`<${Page} title="Run">
       <${Failure} problem=${error} retry=${error.status === 404 ? undefined : reload} />
       <p><a href=${link("runs")}>All runs</a></p>
@@ -71,6 +71,7 @@ export function RunPage({ runId, query }) {
   return html`<${Page} title=${title} tab=${`${run.task} · run`} fill note=${html`<${StatusBadge} status=${run.status} code=${run.status_code} />`} actions=${html`<${Actions} run=${run} mayWrite=${mayWrite} onAction=${onAction} />`}>
     <div class="run">
       <div class="run-head">
+        ${error && html`<${Failure} problem=${error} retry=${reload} compact />`}
         <${Identity} run=${run} />
         <${Facts} run=${run} picture=${picture} />
         <${Waiting} run=${run} mayWrite=${mayWrite} picture=${picture} onAction=${onAction} onChanged=${changed} />

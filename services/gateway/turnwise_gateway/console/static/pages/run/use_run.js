@@ -1,4 +1,5 @@
 import { api } from "../../lib/api.js";
+import { untilAnswered } from "../../lib/attempts.js";
 import { poll, watchRun } from "../../lib/live.js";
 import { useCallback, useEffect, useRef, useState } from "../../lib/preact.js";
 import { Conversation } from "./conversation.js";
@@ -46,6 +47,7 @@ export function useRun(runId) {
     let frame = 0;
     let conversation = null;
     const aborting = new AbortController();
+    const { signal } = aborting;
 
     const draw = () => {
       frame ||= requestAnimationFrame(() => {
@@ -77,10 +79,8 @@ export function useRun(runId) {
     async function begin() {
       setStream({ state: "connecting", problem: null });
       try {
-        const [found, transcript] = await Promise.all([
-          api.get(path, {}, { signal: aborting.signal }),
-          api.get(`${path}/transcript`, { rejected: true }, { signal: aborting.signal }),
-        ]);
+        const ask = () => Promise.all([api.get(path, {}, { signal }), api.get(`${path}/transcript`, { rejected: true }, { signal })]);
+        const [found, transcript] = await untilAnswered(ask, { signal, onProblem: setError });
         if (stale) return;
         conversation = Conversation.of(transcript);
         setError(null);

@@ -54,6 +54,7 @@ export async function changeChosen(action, runs) {
   return true;
 }
 
+// Do the work page by page; returns up to when runs were accepted that were looked at.
 async function pages(action, filter, work) {
   let cursor;
   let until = filter.created_before;
@@ -63,13 +64,14 @@ async function pages(action, filter, work) {
     until = page.created_before;
     work.page(page);
   } while (cursor);
+  return until;
 }
 
 // The same for all runs that match, also those that are not loaded.
 export async function changeMatching(action, filter) {
   const { verb, body } = DOING[action];
   let matched = 0;
-  await pages(action, filter, { body: { dry_run: true }, page: (page) => (matched += page.matched) });
+  const until = await pages(action, filter, { body: { dry_run: true }, page: (page) => (matched += page.matched) });
   if (!matched) {
     toast(`No run that matches can be ${DOING[action].done}.`);
     return false;
@@ -79,7 +81,8 @@ export async function changeMatching(action, filter) {
   if (!(await confirm({ title: `${verb} ${runsText(matched)}?`, body: told, action: `${verb} ${runsText(matched)}`, danger: action === "cancel" }))) return false;
   let changed = 0;
   const refused = [];
-  await pages(action, filter, {
+  // What was counted is what is changed: no run that was accepted since.
+  await pages(action, { ...filter, created_before: until }, {
     body: {},
     page: (page) => {
       changed += page.changed;

@@ -33,6 +33,14 @@ class LiveList {
     this.next = null;
     this.turn = 0;
     this.busy = false;
+    this.last = Promise.resolve();
+  }
+
+  // One thing at a time: each builds on the list as the one before has left it.
+  inTurn(work) {
+    const done = this.last.then(work);
+    this.last = done.catch(() => {});
+    return done;
   }
 
   page(cursor) {
@@ -43,8 +51,12 @@ class LiveList {
     if (!this.signal.aborted) this.show({ runs: this.runs, more: this.next !== null, ...more });
   }
 
+  look() {
+    return this.inTurn(() => this.newest());
+  }
+
   // The newest runs. Those that were newest before have to follow them without a gap.
-  async look() {
+  async newest() {
     const before = this.runs[0]?.id ?? null;
     let page = await this.page(null);
     let fresh = page.items;
@@ -63,34 +75,42 @@ class LiveList {
     }
     if (this.pages.length) await this.lookFurther();
     this.tell({ loading: false, error: null });
-    if (fresh.length < FIRST && this.next) await this.loadMore();
+    if (fresh.length < FIRST && this.next) {
+      await this.more();
+      this.tell({});
+    }
   }
 
   // One of the other pages, each in its turn: runs there change as well.
   async lookFurther() {
     this.turn = (this.turn + 1) % this.pages.length;
     const { cursor, after } = this.pages[this.turn];
-    this.runs = merged(this.runs, await this.page(cursor), after);
+    const page = await this.page(cursor);
+    this.runs = merged(this.runs, page, after);
   }
 
-  // The next page; of a search as many as it takes to find something.
   async loadMore() {
     if (this.busy || this.next === null) return;
     this.busy = true;
     this.tell({ adding: true });
     try {
-      const count = this.runs.length;
-      for (let number = 0; this.next !== null && this.runs.length < count + PAGE / 2 && number < MOST; number += 1) {
-        const cursor = this.next;
-        const after = this.runs.at(-1)?.id ?? null;
-        const page = await this.page(cursor);
-        this.runs = [...this.runs, ...page.items.filter((run) => after === null || run.id < after)];
-        this.next = page.next_cursor;
-        if (after !== null && page.items.length) this.pages.push({ cursor, after });
-      }
+      await this.inTurn(() => this.more());
     } finally {
       this.busy = false;
       this.tell({ adding: false });
+    }
+  }
+
+  // The next page; of a search as many as it takes to find something.
+  async more() {
+    const count = this.runs.length;
+    for (let number = 0; this.next !== null && this.runs.length < count + PAGE / 2 && number < MOST; number += 1) {
+      const cursor = this.next;
+      const after = this.runs.at(-1)?.id ?? null;
+      const page = await this.page(cursor);
+      this.runs = [...this.runs, ...page.items.filter((run) => after === null || run.id < after)];
+      this.next = page.next_cursor;
+      if (after !== null && page.items.length) this.pages.push({ cursor, after });
     }
   }
 }

@@ -1,9 +1,11 @@
-import { api } from "../../../lib/api.js";
+import { everyItem } from "../../../lib/api.js";
 import { useData } from "../../../lib/hooks.js";
 import { html, useState } from "../../../lib/preact.js";
 import { Failure, Field, Json, PlainText, Time, confirm, toast } from "../../../parts/index.js";
 import { useAction } from "./use_action.js";
 
+// Items of the inbox that are looked through for the call.
+const MOST = 10_000;
 const OUTCOMES = [
   { id: "happened", title: "It happened", hint: "The handler has done its work. It is not called again." },
   { id: "again", title: "Call it again", hint: "With the same idempotency key." },
@@ -25,7 +27,7 @@ function Facts({ item }) {
 // What became of the call that no one knows of.
 export function Resolve({ run, onChanged }) {
   const ask = run.waiting_for.ask;
-  const { data: item } = useData(async ({ signal }) => (await api.get("v1/inbox", { limit: 200 }, { signal })).items.find((one) => one.id === ask) ?? null, [ask]);
+  const { data: item } = useData(async ({ signal }) => (await everyItem("v1/inbox", {}, { most: MOST, signal })).find((one) => one.id === ask) ?? null, [], { about: ask });
   const [outcome, setOutcome] = useState(null);
   const [result, setResult] = useState("");
   const [isJson, setJson] = useState(false);

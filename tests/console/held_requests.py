@@ -1,0 +1,55 @@
+"""Requests of a page that a test holds back, as a slow network would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Page, Request, Route
+from tests.e2e.waiting import until
+
+
+class Held:
+    """The requests that match, held until `release`."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._routes: list[Route] = []
+
+    def add(self, route: Route) -> None:
+        """Hold one more."""
+        self._routes.append(route)
+
+    def wait(self) -> None:
+        """Return once a request is held."""
+        until(lambda: self._page.evaluate("true") and self._routes, "a request to be held")
+
+    def release(self) -> None:
+        """Send what is held."""
+        for route in self._routes:
+            route.continue_()
+        self._routes.clear()
+
+
+@contextmanager
+def held(page: Page, matches: Callable[[Request], bool]) -> Iterator[Held]:
+    """Hold requests of the page to the API within the block; at its end those that are left are sent."""
+    found = Held(page)
+
+    def handle(route: Route) -> None:
+        if matches(route.request):
+            found.add(route)
+        else:
+            route.continue_()
+
+    page.route("**/v1/**", handle)
+    try:
+        yield found
+    finally:
+        found.release()
+        page.unroute("**/v1/**", handle)
+
+
+def is_post(request: Request) -> bool:
+    """Return whether a request may change something."""
+    return request.method == "POST"
