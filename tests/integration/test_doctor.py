@@ -201,7 +201,7 @@ class _refusing:
 
         self._server = http.server.HTTPServer(("127.0.0.1", 0), Refuse)
         self.port = self._server.server_port
-        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
         self._thread.start()
 
     def close(self) -> None:

@@ -73,7 +73,7 @@ def web_server(answer: bytes, status: int = 200) -> Iterator[int]:
             pass
 
     server = HTTPServer(("127.0.0.1", 0), Answer)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
         yield server.server_port

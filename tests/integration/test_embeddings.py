@@ -59,7 +59,7 @@ def answering(body: object) -> Iterator[str]:
             pass
 
     with HTTPServer(("127.0.0.1", 0), Handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever)
+        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         yield f"http://127.0.0.1:{listening.server_port}/v1"
         listening.shutdown()

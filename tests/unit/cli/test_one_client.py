@@ -64,7 +64,7 @@ class Interrupted(BaseHTTPRequestHandler):
 def interrupted() -> Iterator[str]:
     Interrupted.keys = []
     with ThreadingHTTPServer(("127.0.0.1", 0), Interrupted) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
