@@ -12,7 +12,7 @@ from turnwise.record.tenants.audit import AuditRecord
 from turnwise_gateway.access.scopes import ADMINISTERS
 from turnwise_gateway.gateway import Administered
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.routes.keys import After, Limit
+from turnwise_gateway.parameters import After, Limit
 from turnwise_gateway.views import when
 
 router = APIRouter(prefix="/v1/audit", tags=["access"])

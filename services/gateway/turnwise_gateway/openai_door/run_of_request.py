@@ -16,14 +16,14 @@ from turnwise.record.values.records import NewRun, RunRecord
 from turnwise_gateway.gateway import Gateway
 from turnwise_gateway.http.idempotency import REPEATED, is_repeated
 from turnwise_gateway.http.request_metrics import ARRIVED
+from turnwise_gateway.human_answers import take_answer
 from turnwise_gateway.openai_door.conversation import GivenConversation
 from turnwise_gateway.openai_door.exchange import questions
 from turnwise_gateway.openai_door.followed_run import FollowedRun, TokenSum
 from turnwise_gateway.openai_door.run_options import RunOptions
 from turnwise_gateway.openai_door.shown_text import ShownText
 from turnwise_gateway.openai_door.waiting_run import AnsweredRun, waiting_in_conversation, waiting_in_session
-from turnwise_gateway.routes.answers import take_answer
-from turnwise_gateway.routes.runs import new_run, submit_with_move, submit_without_move
+from turnwise_gateway.submitting import new_run, submit_with_move, submit_without_move
 
 _NOTHING = TokenSum(0, 0, 0)
 

@@ -15,10 +15,11 @@ from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.record.batches.batch_record import BatchItem, ItemStatus
 from turnwise_gateway.access.scopes import WRITES
 from turnwise_gateway.batch_bodies import BatchRetry
+from turnwise_gateway.batch_feeding import feed
 from turnwise_gateway.batch_views import batch_view
 from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.routes.batches import BatchId, feed
+from turnwise_gateway.parameters import BatchId
 
 # Codes of runs that no retry continues, however often it is tried.
 _NEVER_CONTINUES = ("not_retryable", "past_unknown")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, BackgroundTasks, Path, Query, Request
+from fastapi import APIRouter, BackgroundTasks, Query, Request
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -16,27 +16,26 @@ from turnwise.api.batch_item import BatchItemBody
 from turnwise.api.batches import BatchResultView, BatchView
 from turnwise.api.pages import Page
 from turnwise.base.ids import new_id
-from turnwise.errors import DatabaseUnavailableError, InvalidRequestError, InvalidWebhookError, UnknownTaskError
+from turnwise.errors import InvalidRequestError, InvalidWebhookError, UnknownTaskError
 from turnwise.record.batches.batch_record import BatchRecord, NewBatch, NewItem
 from turnwise.record.runs.wait_facts import LIMIT_CODES
 from turnwise.record.tenants.caller import Caller
 from turnwise.record.values.records import NewRun, RunRecord
 from turnwise.record.webhooks.new_webhook import NewWebhook
-from turnwise.serving.batch_feeder import BatchFeeder
 from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.batch_bodies import BatchPart, OpenedBatch, SubmittedBatch
+from turnwise_gateway.batch_feeding import feed
 from turnwise_gateway.batch_views import batch_view, item_view
 from turnwise_gateway.bodies import Submission
 from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.request_metrics import ARRIVED
-from turnwise_gateway.routes.keys import After
-from turnwise_gateway.routes.runs import new_run
+from turnwise_gateway.parameters import After, BatchId
+from turnwise_gateway.submitting import new_run
 from turnwise_gateway.webhooks import new_webhook
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"])
 
-BatchId = Annotated[str, Path(max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 # Items that are read together; a stream of results holds no more of them.
 _PAGE = 100
 _CHANGED = problems(400, 404, 409, 413, 415, 422, 503)
@@ -111,18 +110,6 @@ def open_batch(body: OpenedBatch, gateway: Here) -> BatchView:
     )
     batch, _ = gateway.record.batches.open_batch(new)
     return batch_view(gateway.record.batches.batch_progress(batch.id))
-
-
-def feeder_of(gateway: Gateway) -> BatchFeeder:
-    """Return the feeder of the tenant's batches."""
-    return BatchFeeder(gateway.record.batches, gateway.dispatcher, gateway.observers)
-
-
-def feed(gateway: Gateway, caller: Who, batch_id: str) -> None:
-    """Begin the items that there is room for; what is not begun here, a sweep begins."""
-    most = caller.limits.most_unfinished_runs(gateway.settings.tenant_max_unfinished_runs)
-    with suppress(DatabaseUnavailableError):  # what the request was about is on record
-        feeder_of(gateway).feed(batch_id, most)
 
 
 @router.get("", dependencies=[READS], responses=problems(422, 503))

@@ -23,7 +23,7 @@ from turnwise_gateway.access.scopes import WRITES
 from turnwise_gateway.bodies import BulkCancel, BulkRetry, RunSelection
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.routes.runs import seconds_of
+from turnwise_gateway.parameters import seconds_of
 from turnwise_gateway.views import when
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])

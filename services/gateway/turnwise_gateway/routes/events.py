@@ -18,8 +18,8 @@ from turnwise_gateway.access.open_requests import Admitted
 from turnwise_gateway.access.scopes import READS
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.routes.runs import ExistingRun
-from turnwise_gateway.routes.transcript import transcript
+from turnwise_gateway.parameters import ExistingRun
+from turnwise_gateway.transcript_views import transcript
 from turnwise_gateway.views import event_view
 from turnwise_gateway.watching.answer_pieces import AnswerPieces
 

@@ -25,8 +25,8 @@ from turnwise_gateway.bodies import Fork, Retry
 from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.root_path import public
-from turnwise_gateway.routes.answers import as_document
-from turnwise_gateway.routes.runs import IdempotencyKey, known_form
+from turnwise_gateway.human_answers import as_document
+from turnwise_gateway.parameters import IdempotencyKey, known_form
 from turnwise_gateway.views import run_view
 
 router = APIRouter(prefix="/v1/runs/{run_id}", tags=["runs"])

@@ -24,7 +24,7 @@ from turnwise_gateway.bodies import Resolved
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.readable_json import readable
-from turnwise_gateway.routes.runs import Cursor, known_form
+from turnwise_gateway.parameters import Cursor, known_form
 from turnwise_gateway.views import run_view, when
 
 router = APIRouter(prefix="/v1/inbox", tags=["humans"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query
+from fastapi import APIRouter, Body
 
 from turnwise.api.access import KeyView, NewKeyView
 from turnwise.api.pages import Page
@@ -16,14 +16,10 @@ from turnwise_gateway.access.scopes import ADMINISTERS
 from turnwise_gateway.bodies import KeyRequest, Rotation
 from turnwise_gateway.gateway import Administered, Administration, Who
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.parameters import After, Limit
 from turnwise_gateway.views import when
 
 router = APIRouter(prefix="/v1/keys", tags=["access"])
-
-After = Annotated[
-    str | None, Query(max_length=100, pattern=r"^[A-Za-z0-9._-]+$", description="`next_cursor` of the page before.")
-]
-Limit = Annotated[int, Query(ge=1, le=200)]
 
 
 @router.post("", status_code=201, dependencies=[ADMINISTERS], responses=problems(400, 409, 413, 415, 422, 503))

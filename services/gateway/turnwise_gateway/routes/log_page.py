@@ -19,7 +19,7 @@ from turnwise.transcripts.page.timeline import MOST_ITEMS, timeline_section
 from turnwise_gateway.access.scopes import READS
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.routes.runs import ExistingRun
+from turnwise_gateway.parameters import ExistingRun
 from turnwise_gateway.views import event_view
 
 router = APIRouter(prefix="/v1/runs/{run_id}", tags=["runs"])

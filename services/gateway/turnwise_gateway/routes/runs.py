@@ -2,64 +2,38 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunView, RunWithTree, Status
 from turnwise.base.ids import new_id
 from turnwise.base.waits import HumanWait
-from turnwise.errors import InvalidRequestError, NotFoundError
-from turnwise.messages.given_history import with_history
-from turnwise.messages.wire import encode_document
-from turnwise.observability.telemetry.context import current_traceparent
-from turnwise.processes.new_runs import limits_of_run, version_of_run
+from turnwise.errors import InvalidRequestError
 from turnwise.record.runs.wait_facts import LIMIT_CODES, Situation
 from turnwise.record.states import RunStatus
 from turnwise.record.tenants.caller import RUNS_WRITE
-from turnwise.record.values.records import NewRun, RunFilter, RunRecord
-from turnwise.tasks.entry import document_of
+from turnwise.record.values.records import RunFilter, RunRecord
 from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.bodies import RunChange, Submission
 from turnwise_gateway.gateway import Gateway, Here, Who
-from turnwise_gateway.http.idempotency import LONGEST, PRINTABLE
+from turnwise_gateway.http.idempotency import PRINTABLE
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.request_metrics import ARRIVED
 from turnwise_gateway.http.root_path import public
+from turnwise_gateway.parameters import Cursor, Filter, IdempotencyKey, known_form, seconds_of
+from turnwise_gateway.submitting import new_run, submit_with_move, submit_without_move
 from turnwise_gateway.views import fresh, run_view, run_with_tree
 from turnwise_gateway.webhooks import new_webhook, told
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
 
 _MAX_WAIT = 300.0
-_RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-IdempotencyKey = Annotated[
-    str | None,
-    Header(min_length=1, max_length=LONGEST, pattern=PRINTABLE, description="The same key and body give the same run."),
-]
-Cursor = Annotated[str | None, Query(max_length=200, pattern=r"^[A-Za-z0-9_-]+$", description="Of the page before.")]
-Filter = Annotated[str | None, Query(max_length=200, pattern=PRINTABLE)]
-
-
-def existing_run(run_id: str, gateway: Here) -> RunRecord:
-    """The run in the path, for `Depends`; raises `NotFoundError`."""
-    return gateway.record.run(known_form(run_id))
-
-
-def known_form(run_id: str) -> str:
-    """The id, if it can be one: no database is asked about anything else."""
-    if not _RUN_ID.fullmatch(run_id):
-        raise NotFoundError(f"there is no run {run_id!r}; list the runs to see which exist")
-    return run_id
-
-
-ExistingRun = Annotated[RunRecord, Depends(existing_run)]
 
 
 @router.post("", status_code=202, dependencies=[WRITES], responses=problems(400, 413, 415, 422, 503))
@@ -97,51 +71,6 @@ async def submit(
     begun = wait or run.started_at is not None
     view = run_view(await run_in_threadpool(gateway.situation, run.id) if begun else fresh(run))
     return view.model_copy(update={"webhook": told(new.webhook)}) if run.id == run_id else view
-
-
-def submit_with_move(gateway: Gateway, new: NewRun) -> RunRecord:
-    """Keep the run, with its first move where this process may make it."""
-    run, created, moved = gateway.first_moves.submit(gateway.record, new, gateway.dispatcher, gateway.observers)
-    if created and moved is None:
-        gateway.dispatcher.wake(run)
-    return run
-
-
-def submit_without_move(gateway: Gateway, new: NewRun) -> RunRecord:
-    """Leave the first move to a coordinator: meanwhile workers hear that the run is watched."""
-    run, created = gateway.record.submit(new)
-    if created:
-        gateway.dispatcher.wake(run)
-    return run
-
-
-def new_run(gateway: Gateway, body: Submission, run_id: str, key: str | None = None) -> NewRun:
-    """The run that a body asks for; raises `UnknownTaskError` and `InvalidRequestError`."""
-    settings, limits = gateway.settings, body.limits
-    version = version_of_run(settings, gateway.app, body.version, body.task)
-    return NewRun(
-        id=run_id,
-        task=body.task,
-        version=version,
-        # A message over HTTP is tainted: a human may have typed it.
-        message=with_history(encode_document(document_of(body.message)), [one.given() for one in body.history]),
-        priority=body.priority,
-        tags=tuple(body.tags),
-        metadata=body.metadata,
-        session_id=body.session_id,
-        **limits_of_run(
-            settings,
-            max_cost=limits.max_cost,
-            max_tokens=limits.max_tokens,
-            turns=limits.turns,
-            on_limit=limits.on_limit,
-            deadline=limits.deadline,
-            can_wait=limits.can_wait,
-        ),
-        idempotency_key=key,
-        body_hash=body.digest() if key else None,
-        traceparent=current_traceparent(),
-    )
 
 
 async def _wait(gateway: Gateway, request: Request, run: RunRecord, seconds: float) -> None:
@@ -199,15 +128,6 @@ def list_runs(
     )
     found, following = gateway.record.runs(filters, cursor, limit)
     return Page(items=[run_view(now) for now in _situations(gateway, found)], next_cursor=following)
-
-
-def seconds_of(at: datetime | None, name: str) -> float | None:
-    """The time of a filter in seconds since the epoch; raises `InvalidRequestError` for one without an offset."""
-    if at is None:
-        return None
-    if at.tzinfo is None:
-        raise InvalidRequestError(f"{name} is {at.isoformat()}; add Z or an offset from UTC")
-    return at.timestamp()
 
 
 def _situations(gateway: Gateway, found: list[RunRecord]) -> list[Situation]:

@@ -15,7 +15,7 @@ from turnwise.schedules.timing import LAST_YEAR, LATEST
 from turnwise_gateway.access.scopes import READS
 from turnwise_gateway.gateway import Administered, Here, Who
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.routes.runs import seconds_of
+from turnwise_gateway.parameters import seconds_of
 from turnwise_gateway.views import money, rfc3339, when
 
 router = APIRouter(prefix="/v1/series", tags=["fleet"])

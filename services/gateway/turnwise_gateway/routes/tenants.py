@@ -22,8 +22,7 @@ from turnwise_gateway.access.scopes import ADMINISTERS, OPERATES
 from turnwise_gateway.bodies import TenantChange
 from turnwise_gateway.gateway import Administered, Operated
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.routes.keys import After, Limit
-from turnwise_gateway.routes.runs import Filter, seconds_of
+from turnwise_gateway.parameters import After, Filter, Limit, seconds_of
 from turnwise_gateway.views import money, outline_view, when
 
 router = APIRouter(prefix="/v1/tenants", tags=["access"])

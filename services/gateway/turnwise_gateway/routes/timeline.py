@@ -11,7 +11,7 @@ from turnwise.timeline.run_timeline import timeline
 from turnwise_gateway.access.scopes import READS
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.routes.runs import ExistingRun
+from turnwise_gateway.parameters import ExistingRun
 
 router = APIRouter(prefix="/v1/runs/{run_id}", tags=["runs"])
 

@@ -16,7 +16,7 @@ from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.bodies import WebhookChange, WebhookRequest, WebhookRotation
 from turnwise_gateway.gateway import Here, Who
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.routes.runs import ExistingRun
+from turnwise_gateway.parameters import ExistingRun
 from turnwise_gateway.webhook_views import delivery_view, webhook_view, webhook_with_secret
 from turnwise_gateway.webhooks import new_webhook, origin_of
 
