@@ -278,3 +278,16 @@ def test_pages_of_deliveries_continue_where_the_last_one_ended(store: Store, ten
         pages += [one.run_id for one in found]
         after = found[-1].id
     assert pages == [run.id for run in reversed(runs)]
+
+
+def test_a_tenant_has_no_more_webhooks_than_its_runs_can_bear(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnwise.record.webhooks.receivers.MOST_WEBHOOKS", 2)
+    tenant, other = Tenant(store), Tenant(store)
+    first = tenant.webhook("run.*")
+    tenant.webhook("run.*")
+    with pytest.raises(ConflictError, match="may not have more") as refused:
+        tenant.webhook("run.*")
+    assert refused.value.code == "too_many_webhooks"
+    other.webhook("run.*")
+    tenant.record.webhooks.delete_webhook(first)
+    tenant.webhook("run.*")

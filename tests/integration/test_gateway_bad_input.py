@@ -14,7 +14,8 @@ from tests.support.gateway_parts import Served, served
 
 from turnwise.base.listening import listen
 from turnwise.bus.in_process import InProcessBus
-from turnwise.errors import AddressInUseError, BrokerUnavailableError
+from turnwise.errors import AddressInUseError, BrokerUnavailableError, DatabaseUnavailableError
+from turnwise.record.runs.queries import RunLookup
 from turnwise_gateway.openai_door.errors import PATHS as DOOR_PATHS
 
 GOOD = {"task": "desk", "message": "hello"}
@@ -278,3 +279,33 @@ def test_a_probe_may_ask_for_the_head_alone(gateway: Served, path: str) -> None:
     answer = gateway.http.head(path)
 
     assert (answer.status_code, answer.content) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "told"),
+    [
+        ("POST", "/v1/runs/cancel?dry_run=true", "there is no such parameter here, and no other"),
+        ("GET", "/v1/tasks?foo=1", "there is no such parameter here"),
+        ("GET", "/v1/runs?tag=a&tag=b", "this is given 2 times, and is taken once"),
+    ],
+)
+def test_a_parameter_that_would_not_be_heeded_is_refused(gateway: Served, method: str, path: str, told: str) -> None:
+    run = gateway.submit(tags=["unheeded"])
+    body = {"filter": {"tag": "unheeded"}} if method == "POST" else None
+    response = gateway.http.request(method, path, json=body)
+    assert (response.status_code, response.json()["code"]) == (422, "invalid_request")
+    assert told in response.json()["errors"][0]["message"]
+    assert gateway.http.get(f"/v1/runs/{run}").json()["cancel_requested_at"] is None
+
+
+def test_a_run_that_was_accepted_is_told_although_it_cannot_be_read(
+    gateway: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise DatabaseUnavailableError("the database is away")
+
+    monkeypatch.setattr(RunLookup, "run", away)
+    response = gateway.http.post("/v1/runs?wait=5", json=GOOD)
+    monkeypatch.undo()
+    assert (response.status_code, response.json()["status"]) == (202, "queued")
+    assert gateway.http.get(response.headers["Location"]).json()["id"] == response.json()["id"]

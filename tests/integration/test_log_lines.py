@@ -146,7 +146,7 @@ def test_the_access_log_tells_of_templates_and_tenants_and_leaves_probes_out(tmp
     assert (posted["method"], posted["route"], posted["status"]) == ("POST", "/v1/runs", 202)
     assert (posted["request"], posted["tenant"]) == ("mine-1", "default")
     assert posted["ms"] >= 0
-    assert (got["route"], got["run"], got["status"]) == ("/v1/runs/{run_id}", made["id"], 200)
+    assert (got["route"], got["run"], got["status"]) == ("/v1/runs/{run_id}", made["id"], 422)
     assert (missing["route"], missing["status"]) == ("(none)", 404)
     assert "secret" not in lines.stream.getvalue()
     assert lines.of("run_accepted")[0]["request"] == "mine-1"

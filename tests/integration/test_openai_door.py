@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx2
 import openai
@@ -256,3 +257,31 @@ def test_the_same_key_makes_one_run(client: openai.OpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
         send("another")
     assert refused.value.code == "idempotency_mismatch"
+
+
+def test_the_same_key_in_another_session_is_another_request(client: openai.OpenAI) -> None:
+    def send(session: str) -> str:
+        headers = {"Idempotency-Key": "k2", "X-Session-Id": session}
+        made = client.chat.completions.with_raw_response.create(model="clerk", messages=HELLO, extra_headers=headers)
+        return made.headers["x-session-id"]
+
+    assert (send("first"), send("first")) == ("first", "first")
+    with pytest.raises(openai.BadRequestError) as refused:
+        send("second")
+    assert refused.value.code == "idempotency_mismatch"
+
+
+def test_a_branch_within_a_session_has_all_that_was_said_before(client: openai.OpenAI, http: httpx2.Client) -> None:
+    def say(text: str, **more: Any) -> str:
+        return str(client.responses.create(model="clerk", input=text, **more).id)
+
+    in_session: dict[str, Any] = {"metadata": {"session_id": "branches"}}
+    say("I am Ann.", **in_session)
+    second = say("And you?", **in_session)
+    say("Never mind.", **in_session)
+    branch = say("Who am I?", previous_response_id=second)
+
+    run = http.get(f"/v1/runs/run_{branch.split('_')[1]}").json()
+    assert run["session_id"] != "branches"
+    assert [one["content"] for one in run["history"] if one["role"] == "user"] == ["I am Ann.", "And you?"]
+    assert [one["role"] for one in run["history"]] == ["user", "assistant"] * 2

@@ -133,12 +133,15 @@ def test_usage_is_told_by_day_task_and_model_to_the_tenant_and_to_operators(here
 
 def test_the_audit_log_tells_what_was_done_and_what_was_refused_and_no_secret(here: World) -> None:
     tenant = new_id("t")
+    here.gateway.store.operator().set_tenant_limits(tenant, TenantLimits(max_unfinished_runs=1))
     key = headers(here, tenant) | {"X-Request-Id": "order-17"}
     http = here.gateway.http
     run = http.post("/v1/runs", json=GOOD, headers=key).json()["id"]
     http.post(f"/v1/runs/{here.owned['waiting']}/cancel", headers=key)
     http.post("/v1/runs", json=GOOD | {"task": "nobody"}, headers=key)
     http.get("/v1/runs/run_0", headers=key)  # changes nothing, so nobody has to know
+    # Who asks again and again is told so, and fills no log.
+    assert http.post("/v1/runs", json=GOOD, headers=key).status_code == 429
     made = http.post("/v1/keys", json={"name": "x", "scopes": ["admin"]}, headers=key)
 
     page = http.get("/v1/audit", headers=key).json()

@@ -100,8 +100,8 @@ _ROUTERS = [
         docs_page,
     )
 ]
-# Pages take any query, and so does OpenAI's API: its clients send parameters that we do not know.
-_OPEN_QUERIES = (console.router, openai.router, docs_page.router)
+# Pages and probes take any query, and so does OpenAI's API: its clients send parameters that we do not know.
+_OPEN_QUERIES = (console.router, openai.router, docs_page.router, health.router)
 _ROUTES = [route for router in _ROUTERS for route in router.routes]
 
 

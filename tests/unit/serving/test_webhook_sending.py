@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from ipaddress import ip_network
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from tests.support.certificates import Authority
@@ -96,6 +97,7 @@ def test_a_network_can_be_allowed(tmp_path: Path) -> None:
         "https://example.com/#part",
         "https://example.com:99999/",
         "https://[::1/",
+        "https://[2001:4860:4860::8888]x:443/",
         "https://exämple.com/",
         "https://example.com/a b",
         "https://example.com/" + "a" * 2_048,
@@ -103,7 +105,7 @@ def test_a_network_can_be_allowed(tmp_path: Path) -> None:
 )
 def test_a_url_that_cannot_be_used_is_refused_before_it_is_looked_up(url: str) -> None:
     with pytest.raises(InvalidWebhookError):
-        rules([]).check(url)
+        rules(["1.1.1.1"]).check(url)
 
 
 def test_a_host_that_is_not_found_is_refused() -> None:
@@ -196,6 +198,31 @@ def test_only_success_is_a_delivery(receiver: WebhookReceiver, status: int, gone
     assert found.retry_after == (None if status == 200 else 120)
     assert found.response is not None
     assert len(found.response) == 1_000
+
+
+@pytest.mark.parametrize(
+    ("date", "asked"),
+    [
+        ("Thu, 26 Nov 2026 18:30:00 GMT", 1_800),
+        ("Thu, 26 Nov 2026 23:00:00 GMT", 3_600),  # at most an hour
+        ("Thu, 26 Nov 2026 17:00:00 GMT", 0),
+        ("soon", None),
+    ],
+)
+def test_a_receiver_may_name_the_time_of_the_next_attempt(
+    receiver: WebhookReceiver, date: str, asked: float | None
+) -> None:
+    headers = {"Date": "Thu, 26 Nov 2026 18:00:00 GMT", "Retry-After": date}
+    receiver.answer = lambda _: Reply(status=503, headers=headers)
+    assert _sender()(receiver.url, {}, "{}").retry_after == asked
+
+
+def test_an_address_of_version_6_stands_in_brackets_in_the_host(receiver: WebhookReceiver) -> None:
+    port = urlsplit(receiver.url).port
+    send = HttpSender(rules(["127.0.0.1"], allowed=HERE, allow_http=True), 5.0)
+    assert send(f"http://[2001:4860:4860::8888]:{port}/hook", {}, "{}").delivered
+    [received] = receiver.received
+    assert received.headers["host"] == f"[2001:4860:4860::8888]:{port}"
 
 
 def test_no_one_listens() -> None:

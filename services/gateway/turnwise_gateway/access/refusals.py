@@ -21,7 +21,8 @@ _LONGEST = 300
 
 
 class RefusedChanges:
-    """ASGI middleware: notes who sent a request that would have changed something, before it is answered with 4xx.
+    """ASGI middleware: notes who sent a request that would have changed something, before it is answered with 4xx,
+    429 apart.
 
     Nothing has changed then, so it is a transaction of its own; what is done is noted with the change itself. Whoever
     has the answer finds the row.
@@ -38,7 +39,7 @@ class RefusedChanges:
             return
 
         async def note_and_send(message: Message) -> None:
-            if message["type"] == "http.response.start" and 400 <= message["status"] < 500:
+            if message["type"] == "http.response.start" and _is_noted(message["status"]):
                 path = inner_path(scope)[:_LONGEST]
                 await run_in_threadpool(self._note, deed_in(scope, caller), path, message["status"])
             await send(message)
@@ -50,6 +51,11 @@ class RefusedChanges:
             self._record.note_refused(deed, path, status)
         except (DatabaseUnavailableError, UnwritableError) as error:
             logger.warning("A refusal is not in the audit log: %s", error, extra={"action": "refusal_not_noted"})
+
+
+def _is_noted(status: int) -> bool:
+    # Whoever sends too much would write a row with each request.
+    return 400 <= status < 500 and status != 429
 
 
 def deed_in(scope: Scope, caller: Caller) -> Deed:

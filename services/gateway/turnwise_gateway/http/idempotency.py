@@ -38,6 +38,7 @@ from turnwise_gateway.views import run_view
 from turnwise_gateway.webhook_views import webhook_view
 
 KEY = "Idempotency-Key"
+SESSION = "X-Session-Id"
 # Where the request stands in its scope, for whoever has to look again.
 ONCE = "turnwise.once"
 # And the run that it was about, of a repeated request whose route answers it.
@@ -73,6 +74,8 @@ async def once_of(request: Request, tenant: str) -> Once | None:
     if not 0 < len(key) <= LONGEST or not re.match(PRINTABLE, key):
         raise InvalidRequestError(f"{KEY} has to be 1 to {LONGEST} printable characters")
     said = [request.method, request.url.path, _canonical(await request.body())]
+    if SESSION in request.headers:  # some clients cannot name it in the body
+        said.append(request.headers[SESSION])
     digest = hashlib.sha256(json.dumps(said).encode()).hexdigest()
     return Once(tenant=tenant, key=key, digest=digest)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from fastapi import Request
@@ -11,16 +12,21 @@ from fastapi.routing import APIRoute
 
 
 async def known_query(request: Request) -> None:
-    """Raise `RequestValidationError` for a parameter that the route, which has some, does not have."""
+    """Raise `RequestValidationError` for a parameter that the route does not have, and for one that comes twice."""
     if not request.query_params:
         return
     route: APIRoute = request.scope["route"]
     known = set(_parameters(route.dependant))
-    unknown = [name for name in request.query_params if name not in known]
-    if known and unknown:
-        message = f"there is no such parameter here, but {', '.join(sorted(known))}"
+    there_are = f"but {', '.join(sorted(known))}" if known else "and no other"
+    faults = {}
+    for name, times in Counter(name for name, _ in request.query_params.multi_items()).items():
+        if name not in known:
+            faults[name] = f"there is no such parameter here, {there_are}"
+        elif times > 1:  # no route takes a list
+            faults[name] = f"this is given {times} times, and is taken once"
+    if faults:
         raise RequestValidationError(
-            [{"type": "unknown_parameter", "loc": ("query", name), "msg": message, "input": name} for name in unknown]
+            [{"type": "parameter", "loc": ("query", name), "msg": told, "input": name} for name, told in faults.items()]
         )
 
 

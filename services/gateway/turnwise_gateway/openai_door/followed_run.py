@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
-from contextlib import ExitStack
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import ExitStack, aclosing
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from turnwise.base.waits import HumanWait
-from turnwise.errors import ConflictError, TurnwiseError
+from turnwise.errors import ConflictError, EnvironmentFault, TurnwiseError
 from turnwise.record.states import RunStatus
 from turnwise.record.tenants.caller import RUNS_WRITE
 from turnwise.record.values.records import RunRecord
@@ -76,19 +76,29 @@ class FollowedRun:
 
     async def pieces(self, *, text: bool) -> AsyncIterator[str]:
         """The text as it grows; an empty piece now and then shows that someone is there."""
+        try:
+            async with aclosing(self._pieces(text=text)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        except (GeneratorExit, asyncio.CancelledError):
+            self._leave()
+            raise
+        if self.outcome is None:
+            self._leave()
+
+    async def _pieces(self, *, text: bool) -> AsyncGenerator[str]:
         watch = self.gateway.watch
         with ExitStack() as stack:
             watcher = stack.enter_context(watch.of(self.run.id, text=text, eager=text))
             admitted = stack.enter_context(self.gateway.admission.of(self.request, RUNS_WRITE, watcher))
             left = asyncio.create_task(self._left(watcher.changed))
-            stack.callback(self._leave)
             stack.callback(left.cancel)
             end = time.monotonic() + self.wait
             while not left.done():
                 # The watcher was there before this look, so whatever it does not see will wake it.
                 deltas = watcher.take_deltas()
                 looks = watcher.must_look(watch.poll_seconds)
-                found = await run_in_threadpool(self._look) if looks else None
+                found = await run_in_threadpool(self._looked) if looks else None
                 for piece in filter(None, (self.shown.hear(notice) for notice in deltas)):
                     yield piece
                 if found is not None:
@@ -102,6 +112,15 @@ class FollowedRun:
                     return
                 await watcher.wait(min(seconds, watch.poll_seconds))
                 yield ""
+
+    def _looked(self) -> DoorAnswer | DoorFault | None:
+        """Look at the run; what failed to be read is looked at again, as long as the request waits."""
+        try:
+            return self._look()
+        except EnvironmentFault as error:
+            extra = {"action": "answer_not_read", "run": self.run.id}
+            logger.warning("The answer of a run is looked for again: %s", error, extra=extra)
+            return None
 
     def _look(self) -> DoorAnswer | DoorFault | None:
         record = self.gateway.record
@@ -137,7 +156,7 @@ class FollowedRun:
 
     def _leave(self) -> None:
         """See to a run whose client has left before the answer; called on the event loop, which may not wait here."""
-        if self.outcome is None and self.cancels and not self.gateway.watch.stopping:
+        if self.cancels and not self.gateway.watch.stopping:
             asyncio.get_running_loop().run_in_executor(None, self._cancel)
 
     def _cancel(self) -> None:

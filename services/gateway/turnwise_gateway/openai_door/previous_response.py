@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ from turnwise_gateway.openai_door.exchange import AskedQuestion, first_question,
 from turnwise_gateway.openai_door.followed_run import FollowedRun
 from turnwise_gateway.openai_door.waiting_run import AnsweredRun
 
+_PAGE = 200
+# Runs of a session that are read for a branch of it.
+_MOST_EARLIER = 1_000
 _ID = re.compile(r"(?:resp|chatcmpl)_([A-Za-z0-9_]{1,60})_(\d{1,10})")
 
 
@@ -42,6 +46,11 @@ class PreviousResponse:
             raise NotFoundError(f"there is no response {id[:200]!r}; send the id of one that this server has given")
         return cls(id=id, run=run, question=first_question(record, run.id, int(found[2])))
 
+    @classmethod
+    def last_of(cls, run: RunRecord) -> PreviousResponse:
+        """The response that a run has ended with."""
+        return cls(id=run.id, run=run, question=None)
+
     def answered_run(self, record: TenantRole, text: str) -> AnsweredRun | None:
         """The question of the response, if the text answers it now or has done so; None if a new run continues.
 
@@ -67,16 +76,43 @@ class PreviousResponse:
             code="already_answered",
         )
 
-    def conversation(self, record: TenantRole) -> tuple[GivenMessage, ...]:
+    def conversation(self, record: TenantRole, *, of_session: bool) -> tuple[GivenMessage, ...]:
         """The conversation as the response left it.
+
+        With `of_session` also what the runs before it have said, where the task keeps a session's conversation; else
+        the session has it. Raises `ConflictError` if these are too many.
+        """
+        earlier = self._earlier(record) if of_session else []
+        first = earlier[0] if earlier else self.run
+        said = (one.said(record) for one in [*(PreviousResponse.last_of(run) for run in earlier), self])
+        return (*history_of(first.message), *itertools.chain.from_iterable(said))
+
+    def _earlier(self, record: TenantRole) -> list[RunRecord]:
+        """The runs before it in the conversation of its session, oldest first."""
+        run, found, cursor = self.run, list[RunRecord](), None
+        if run.conversation_id is None:
+            return []
+        while True:
+            page, cursor = record.runs(RunFilter(session_id=run.session_id, task=run.task), cursor, _PAGE)
+            found += [one for one in page if one.id < run.id and one.conversation_id == run.conversation_id]
+            if cursor is None:
+                return found[::-1]
+            if len(found) > _MOST_EARLIER:
+                raise ConflictError(
+                    f"the response {self.id} has more than {_MOST_EARLIER} runs before it; continue the newest one, or "
+                    "fork its run",
+                    code="session_too_long",
+                )
+
+    def said(self, record: TenantRole) -> list[GivenMessage]:
+        """The messages of its run up to the response.
 
         A response that a run has ended with, and has no result, leaves the conversation as it was before the run.
         """
         run, last = self.run, self.question
-        before = history_of(run.message)
         goes_on = last is not None and last.answered
         if not goes_on and run.status != RunStatus.COMPLETED:
-            return before
+            return []
         said = [GivenMessage("user", run.message.get("content", ""))]
         for question in questions(record, run.id):
             said.append(GivenMessage("assistant", question.content))
@@ -85,7 +121,7 @@ class PreviousResponse:
             said.append(GivenMessage("user", question.answer or ""))
         else:
             said.append(GivenMessage("assistant", (run.result or {}).get("content", "")))
-        return (*before, *(message for message in said if message.content.strip()))
+        return [message for message in said if message.content.strip()]
 
     def is_newest(self, record: TenantRole) -> bool:
         """Return whether nothing was said in its session since: else the response is continued apart from it."""

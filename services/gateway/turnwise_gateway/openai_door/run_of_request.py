@@ -79,7 +79,8 @@ async def opened(
         run=begun.run,
         after=begun.after,
         used_before=begun.used_before,
-        cancels=options.cancels,
+        # Whoever sent it first may be there still.
+        cancels=options.cancels and not replayed,
         wait=wait,
         shown=_shown(gateway, begun.run),
         replayed=replayed,

@@ -12,10 +12,9 @@ from pydantic import ValidationError
 from turnwise.base.ids import SESSION_ID
 from turnwise.errors import InvalidRequestError
 from turnwise_gateway.bodies import Submission
-from turnwise_gateway.http.idempotency import KEY
+from turnwise_gateway.http.idempotency import KEY, SESSION
 from turnwise_gateway.openai_door.parameters import CommonParameters
 
-_SESSION = "X-Session-Id"
 _LIMITS = ("max_cost", "max_tokens", "turns", "deadline", "on_limit")
 _WHOLE = ("max_tokens", "turns")
 _OWN = (*_LIMITS, "session_id", "tags", "on_disconnect")
@@ -81,10 +80,10 @@ def _named(error: ValidationError) -> RequestValidationError:
 
 
 def _session(request: Request, metadata: dict[str, str]) -> str | None:
-    header, entry = request.headers.get(_SESSION), metadata.get("session_id")
+    header, entry = request.headers.get(SESSION), metadata.get("session_id")
     if header and entry and header != entry:
         raise InvalidRequestError(
-            f"the header {_SESSION} says session {header!r}, and metadata.session_id {entry!r}; send one of them"
+            f"the header {SESSION} says session {header!r}, and metadata.session_id {entry!r}; send one of them"
         )
     found = header or entry
     if found and not re.fullmatch(SESSION_ID, found):

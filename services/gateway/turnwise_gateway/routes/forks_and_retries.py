@@ -23,6 +23,7 @@ from turnwise.tasks.entry import document_of
 from turnwise_gateway.access.scopes import WRITES
 from turnwise_gateway.bodies import Fork, Retry
 from turnwise_gateway.gateway import Gateway, Here, Who
+from turnwise_gateway.http.idempotency import REPLAYED
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.root_path import public
 from turnwise_gateway.human_answers import as_document
@@ -62,6 +63,8 @@ def fork_run(
     link_current_to(origin.traceparent)
     gateway.dispatcher.continue_run(run, ask)
     response.headers["Location"] = public(f"/v1/runs/{run.id}")
+    if run.id != new.id:
+        response.headers.update(REPLAYED)
     return run_view(gateway.situation(run.id))
 
 

@@ -16,7 +16,7 @@ from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, InvalidRequestError, UnknownTaskError
 from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.gateway import Gateway, Here
-from turnwise_gateway.http.idempotency import REPEATED, REPLAYED, is_repeated
+from turnwise_gateway.http.idempotency import REPEATED, REPLAYED, SESSION, is_repeated
 from turnwise_gateway.openai_door.chat_parameters import ChatParameters
 from turnwise_gateway.openai_door.completions import ChatCompletion, chunks, completion
 from turnwise_gateway.openai_door.conversation import GivenConversation
@@ -155,9 +155,9 @@ def _continued(
     answers = response.answered_run(record, conversation.message)
     if answers is not None:
         return answers, conversation, options
-    said = (*response.conversation(record), *conversation.history)
-    session_id = run.session_id if run.session_id and response.is_newest(record) else new_id("session")
-    return None, replace(conversation, history=said), options.in_session(session_id)
+    continued = run.session_id if run.session_id and response.is_newest(record) else None
+    said = (*response.conversation(record, of_session=continued is None), *conversation.history)
+    return None, replace(conversation, history=said), options.in_session(continued or new_id("session"))
 
 
 async def _whole(followed: FollowedRun, written: Callable[[DoorAnswer], dict[str, Any]]) -> Response:
@@ -173,5 +173,5 @@ async def _whole(followed: FollowedRun, written: Callable[[DoorAnswer], dict[str
 def _headers(followed: FollowedRun) -> dict[str, str]:
     headers = {"X-Run-Id": followed.run.id}
     if followed.run.session_id is not None:
-        headers["X-Session-Id"] = followed.run.session_id
+        headers[SESSION] = followed.run.session_id
     return headers | (REPLAYED if followed.replayed else {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
@@ -14,7 +15,7 @@ from turnwise.api.pages import Page
 from turnwise.api.runs import RunView, RunWithTree, Status
 from turnwise.base.ids import new_id
 from turnwise.base.waits import HumanWait
-from turnwise.errors import InvalidRequestError
+from turnwise.errors import EnvironmentFault, InvalidRequestError
 from turnwise.record.runs.wait_facts import LIMIT_CODES, Situation
 from turnwise.record.states import RunStatus
 from turnwise.record.tenants.caller import RUNS_WRITE
@@ -22,7 +23,7 @@ from turnwise.record.values.records import RunFilter, RunRecord
 from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.bodies import RunChange, Submission
 from turnwise_gateway.gateway import Gateway, Here, Who
-from turnwise_gateway.http.idempotency import PRINTABLE
+from turnwise_gateway.http.idempotency import PRINTABLE, REPLAYED
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.request_metrics import ARRIVED
 from turnwise_gateway.http.root_path import public
@@ -64,13 +65,19 @@ async def submit(
             new = replace(new, webhook=await new_webhook(gateway, body.webhook, caller))
     run = await run_in_threadpool(accept, gateway, new) if known is None else known
     gateway.observers.run_accepted(run, time.monotonic() - request.scope[ARRIVED])
-    if wait:
-        await _wait(gateway, request, run, wait)
     response.headers["Location"] = public(f"/v1/runs/{run.id}")
-    # Of a run that was just accepted no more is known than it says itself, so nothing is read.
-    begun = wait or run.started_at is not None
-    view = run_view(await run_in_threadpool(gateway.situation, run.id) if begun else fresh(run))
-    return view.model_copy(update={"webhook": told(new.webhook)}) if run.id == run_id else view
+    situation = fresh(run)
+    with suppress(EnvironmentFault):  # the run is accepted, whatever cannot be read of it now
+        if wait:
+            await _wait(gateway, request, run, wait)
+        # Of a run that was just accepted no more is known than it says itself, so nothing is read.
+        if wait or run.started_at is not None:
+            situation = await run_in_threadpool(gateway.situation, run.id)
+    view = run_view(situation)
+    if run.id != run_id:
+        response.headers.update(REPLAYED)
+        return view
+    return view.model_copy(update={"webhook": told(new.webhook)})
 
 
 async def _wait(gateway: Gateway, request: Request, run: RunRecord, seconds: float) -> None:

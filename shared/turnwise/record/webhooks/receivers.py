@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from turnwise.errors import NotFoundError
+from turnwise.errors import ConflictError, NotFoundError
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.rows import names
 from turnwise.record.database.webhook_tables import webhook_deliveries, webhook_events, webhooks
@@ -17,6 +17,13 @@ from turnwise.record.webhooks.new_webhook import NewWebhook
 from turnwise.record.webhooks.records import WebhookRecord
 from turnwise.record.webhooks.writing import disable, listen, write_webhook
 
+# Each event of a run is written for every one of them, in the run's own transaction.
+MOST_WEBHOOKS = 100
+_COUNT = (
+    sa.select(sa.func.count())
+    .select_from(webhooks)
+    .where(webhooks.c.tenant == sa.bindparam("of_tenant"), webhooks.c.run_id.is_(None))
+)
 _SECRET = ("secret", "previous_secret")
 _SHOWN = tuple(column for column in webhooks.c if column.name not in _SECRET)
 _NAMES = names(_SHOWN)
@@ -64,8 +71,17 @@ class ReceiverChanges(TenantPart, Receivers):
     """Makes and changes the receivers of one tenant."""
 
     def create_webhook(self, new: NewWebhook) -> WebhookRecord:
-        """Have events of all the tenant's runs sent to a receiver, those that happen from now on."""
+        """Have events of all the tenant's runs sent to a receiver, those that happen from now on.
+
+        Raises `ConflictError` (`too_many_webhooks`).
+        """
         with self._database.begin() as connection:
+            if connection.execute(_COUNT, {"of_tenant": self._tenant}).scalar_one() >= MOST_WEBHOOKS:
+                raise ConflictError(
+                    f"the tenant has {MOST_WEBHOOKS} webhooks, and may not have more: each event is sent to every one; "
+                    "delete one",
+                    code="too_many_webhooks",
+                )
             write_webhook(connection, self._tenant, new)
             self._audited(connection, new.id)
             return self._known_webhook(connection, new.id)

@@ -6,6 +6,7 @@ it has is checked, and the connection is made to one that was: an answer of the 
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ Resolve = Callable[[str, int], Sequence[str]]
 
 _LONGEST = 2_048
 _PORTS = {"https": 443, "http": 80}
+_IPV6_PLACE = re.compile(r"\[[^\[\]]+\](:\d*)?")
 # IPv6 addresses in which an IPv4 address stands at the end: mapped, compatible, and translated (RFC 6052).
 _WITH_IPV4 = tuple(IPv6Network(text) for text in ("::ffff:0:0/96", "::/96", "64:ff9b::/96"))
 # Not private by their numbers everywhere: for protocols (in older Pythons), the host of a virtual machine at Azure, and
@@ -87,6 +89,8 @@ class AddressRules:
             host, port = parts.hostname or "", parts.port
         except ValueError as error:
             raise InvalidWebhookError(f"the URL of the webhook cannot be read: {error}") from error
+        if parts.netloc.startswith("[") and not _IPV6_PLACE.fullmatch(parts.netloc):
+            raise InvalidWebhookError(f"the URL of the webhook has the host {parts.netloc!r}; expected [ADDRESS]:PORT")
         schemes = ("https", "http") if self.allow_http else ("https",)
         if parts.scheme not in schemes or not host:
             more = "" if self.allow_http else " (http only where TURNWISE_WEBHOOK_ALLOW_HTTP is set)"

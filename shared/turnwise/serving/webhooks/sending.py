@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Iterable, Mapping
+from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import httpcore2
 
@@ -44,7 +46,7 @@ class HttpSender:
         """Send it once."""
         try:
             self._rules.check_form(url)
-            return self._send(url, headers, body)
+            return self._send(url, {"Host": urlsplit(url).netloc, **headers}, body)
         except InvalidWebhookError as error:
             return Attempted(delivered=False, error=_short(str(error)))
         except httpcore2.TimeoutException:
@@ -100,10 +102,19 @@ def _judged(response: Any, text: str) -> Attempted:
 
 
 def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> float | None:
-    for name, value in headers:
-        if name.lower() == b"retry-after" and value.strip().isdigit():
-            return min(float(value), _LONGEST_WAIT)
-    return None
+    """The seconds that a receiver asks for, as a number or as a date (RFC 9110, 10.2.3)."""
+    found = {name.lower(): value.decode("latin-1").strip() for name, value in headers}
+    text = found.get(b"retry-after", "")
+    seconds = float(text) if text.isdecimal() else _seconds_between(found.get(b"date", ""), text)
+    return None if seconds is None else min(max(seconds, 0.0), _LONGEST_WAIT)
+
+
+def _seconds_between(date: str, later: str) -> float | None:
+    """The seconds between two dates of HTTP, which are of one clock; None where one of them is none."""
+    try:
+        return (parsedate_to_datetime(later) - parsedate_to_datetime(date)).total_seconds()
+    except (ValueError, TypeError):  # no dates, or one without an offset
+        return None
 
 
 def _short(text: str) -> str:
