@@ -19,7 +19,7 @@ router = APIRouter(prefix="/v1", tags=["humans"])
 @router.post("/runs/{run_id}/messages", dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))
 def answer_question(run_id: str, body: HumanText, gateway: Here) -> RunView:
     """Answer a question of the run; the first answer counts, the second one gets 409 `already_answered`."""
-    take_answer(gateway, known_form(run_id), body.text, body.question)
-    now = gateway.situation(run_id)
-    gateway.dispatcher.wake(now.run)
-    return run_view(now)
+    run = gateway.record.run(known_form(run_id))
+    take_answer(gateway, run_id, body.text, body.question)
+    gateway.dispatcher.wake(run)  # before anything else is read, which may fail
+    return run_view(gateway.situation(run_id))

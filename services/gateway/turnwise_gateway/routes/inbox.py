@@ -66,6 +66,7 @@ def resolve(item_id: str, body: Resolved, gateway: Here) -> RunView:
     with the same idempotency key. `fail`: the run ends with an error.
     """
     run_id = _run_of(item_id)
+    run = gateway.record.run(run_id)
     if body.outcome == "happened":
         _check_result(gateway, gateway.record.parked_ask(run_id, item_id), body.result)
     elif body.result is not None:
@@ -73,9 +74,9 @@ def resolve(item_id: str, body: Resolved, gateway: Here) -> RunView:
     said = Resolution(outcome=body.outcome, result=as_result(body.result), traceparent=current_traceparent())
     ask = gateway.record.resolve(run_id, item_id, said)
     link_current_to(ask.traceparent)
-    now = gateway.situation(run_id)
-    gateway.dispatcher.continue_run(now.run, None if body.outcome == "fail" else ask)
-    return run_view(now)
+    # Before anything else is read, which may fail.
+    gateway.dispatcher.continue_run(run, None if body.outcome == "fail" else ask)
+    return run_view(gateway.situation(run_id))
 
 
 def _run_of(item_id: str) -> str:
