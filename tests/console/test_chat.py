@@ -117,6 +117,7 @@ def test_a_question_to_the_human_is_answered_in_place_also_after_the_page_was_le
     page.keyboard.press("Enter")
     over(page, 2)
     assert answers(page)[-1] == "asker\nIt is red now."
+    expect(page.get_by_label("Your message")).to_have_value("blue")
     assert client.inbox() == []
     assert page.evaluate("document.documentElement.scrollWidth") == 360
 
@@ -181,6 +182,7 @@ def test_a_lost_server_is_said_and_the_message_is_not_sent_twice(opened: Opening
     page.route("**/v1/runs?watch=true", lambda route: (route.fetch(), route.abort()))
     say(page, "Hello?")
     expect(page.get_by_text("The server does not answer")).to_be_visible()
+    expect(page.get_by_text("try again in a moment")).to_be_visible()
     expect(page.get_by_label("Your message")).to_have_value("Hello?")
     page.unroute("**/v1/runs?watch=true")
     page.get_by_role("button", name="Try again").click()

@@ -93,6 +93,30 @@ def test_a_server_that_does_not_answer_is_told_and_found_again(page: Page, desk:
     faults.found.clear()
 
 
+@pytest.mark.parametrize(
+    ("place", "asked"),
+    [
+        ("tasks", "**/v1/tasks*"),
+        ("administration/webhooks", "**/v1/webhooks*"),
+        ("chat/support?session=customer-17", "**/v1/runs?session=*"),
+        ("runs/RUN?tab=events", "**/history*"),
+        ("runs/RUN?tab=timeline", "**/timeline*"),
+    ],
+)
+def test_what_a_page_could_not_read_it_asks_for_again(
+    opened: Opening, desk: Shop, faults: Faults, place: str, asked: str
+) -> None:
+    page = opened(desk.url)
+    rows(page).first.wait_for()
+    page.route(asked, lambda route: route.abort())
+    page.evaluate("place => { location.hash = place }", f"#/{place.replace('RUN', desk.runs['completed'])}")
+    expect(page.get_by_text("this page tries again")).to_be_visible()
+    page.unroute(asked)
+
+    expect(page.get_by_text("The server does not answer")).to_have_count(0)
+    faults.found.clear()
+
+
 @pytest.mark.parametrize("width", [360, 719, 1280])
 def test_no_page_is_wider_than_the_window(opened: Opening, desk: Shop, width: int) -> None:
     page = opened(desk.url, viewport={"width": width, "height": 740})

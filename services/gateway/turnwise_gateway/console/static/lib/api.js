@@ -50,7 +50,7 @@ export async function fetched(method, path, { params, body, headers = {}, signal
     signal?.throwIfAborted();
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw Problem.unreachable();
+    throw Problem.unreachable(method);
   }
   if (response.ok) return response;
   const problem = await Problem.in(response);

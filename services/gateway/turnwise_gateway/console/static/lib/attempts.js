@@ -1,8 +1,8 @@
 // Attempts that follow each other until one is answered.
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15_000;
-// Nothing answered, or something in front of a server that is away.
-const PASSING = new Set([0, 502, 503, 504]);
+// Nothing answered, the server or something in front of it is in trouble, or it was asked too often.
+const mayPass = ({ status }) => status === 0 || status === 429 || status >= 500;
 
 // Waits between attempts, each twice as long as the one before, more or less.
 export class Waits {
@@ -39,7 +39,7 @@ export async function happened(signal, listen) {
   over.abort();
 }
 
-// What `work()` gives, tried again while the server is away; `onProblem(problem)` hears of each attempt that failed so.
+// What `work()` gives, tried again while the server cannot answer; `onProblem(problem)` hears of each attempt that failed so.
 // Any other problem is raised.
 export async function untilAnswered(work, { signal, onProblem }) {
   const waits = new Waits();
@@ -47,7 +47,7 @@ export async function untilAnswered(work, { signal, onProblem }) {
     try {
       return await work();
     } catch (problem) {
-      if (signal.aborted || !PASSING.has(problem.status)) throw problem;
+      if (signal.aborted || !mayPass(problem)) throw problem;
       onProblem(problem);
     }
     await waits.next(signal);

@@ -45,7 +45,8 @@ async function look() {
   isAsking = true;
   let problem = null;
   try {
-    tell(await api.get("v1/inbox/count"));
+    const count = await api.get("v1/inbox/count");
+    if (wanted.size) tell(count);
   } catch (error) {
     // The number from before stays; the page that is shown tells of a server that is away.
     problem = error;
@@ -65,7 +66,6 @@ function belongTo(caller) {
   if (owner === caller) return;
   owner = caller;
   now = null;
-  setWaiting(0);
 }
 
 // `{questions, parked, latest_at}`, at most so many seconds old; null before it is known.
@@ -81,7 +81,9 @@ export function useInboxCount(every = 6) {
     return () => {
       wanted.delete(me);
       changes.removeEventListener("change", follow);
-      if (!wanted.size) clearTimeout(timer);
+      if (wanted.size) return;
+      clearTimeout(timer);
+      setWaiting(0); // whoever signed out has no inbox
     };
   }, [every]);
   return count;

@@ -46,6 +46,7 @@ export function watchRun(runId, { after = 0, onEvent, onState = () => {} }) {
   const waits = new Waits();
   let seq = after;
   let reading = new AbortController();
+  let isLeft = false; // no one looks at the tab any more
 
   async function read() {
     let silence = null;
@@ -92,6 +93,7 @@ export function watchRun(runId, { after = 0, onEvent, onState = () => {} }) {
       await seen(signal);
       if (signal.aborted) return;
       reading = new AbortController();
+      isLeft = false;
       let problem = null;
       try {
         if ((await read()) || (!reading.signal.aborted && (await isOver()))) break;
@@ -104,14 +106,19 @@ export function watchRun(runId, { after = 0, onEvent, onState = () => {} }) {
         onState("ended", problem);
         return;
       }
-      if (document.hidden) continue;
+      if (isLeft) continue;
       onState("lost", problem);
       await waits.next(signal);
     }
     if (!signal.aborted) onState("ended");
   }
 
-  document.addEventListener("visibilitychange", () => document.hidden && reading.abort(), { signal });
+  const leave = () => {
+    if (!document.hidden) return;
+    isLeft = true;
+    reading.abort();
+  };
+  document.addEventListener("visibilitychange", leave, { signal });
   follow();
   return {
     close() {

@@ -1,4 +1,5 @@
 import { api } from "./api.js";
+import { untilAnswered } from "./attempts.js";
 import { useCallback, useEffect, useRef, useState } from "./preact.js";
 
 const BEFORE = { items: [], cursor: null, error: null, loading: true };
@@ -16,12 +17,15 @@ export function usePaged(path, { limit = 50, params = {}, deps = [] } = {}) {
       asking.current?.abort();
       const aborting = new AbortController();
       asking.current = aborting;
+      const { signal } = aborting;
+      const failed = (error) => signal.aborted || setState((before) => ({ ...before, error, loading: false }));
       setState((before) => ({ ...before, loading: true }));
       try {
-        const page = await api.get(path, { ...further.current, limit, cursor }, { signal: aborting.signal });
+        const ask = () => api.get(path, { ...further.current, limit, cursor }, { signal });
+        const page = await untilAnswered(ask, { signal, onProblem: failed });
         setState((before) => ({ items: cursor ? [...before.items, ...page.items] : page.items, cursor: page.next_cursor, error: null, loading: false }));
       } catch (error) {
-        if (!aborting.signal.aborted) setState((before) => ({ ...before, error, loading: false }));
+        failed(error);
       }
     },
     [path, limit],

@@ -10,11 +10,13 @@ export class Problem extends Error {
     this.errors = errors;
   }
 
-  static unreachable() {
+  // Pages ask again for what they show; a change is sent again by whoever wants it.
+  static unreachable(method) {
+    const next = method === "GET" ? "this page tries again" : "try again in a moment";
     return new Problem({
       code: "unreachable",
       title: "The server does not answer",
-      detail: "No answer came from the server. It may be restarting, or the network is down; this page tries again.",
+      detail: `No answer came from the server. It may be restarting, or the network is down; ${next}.`,
     });
   }
 

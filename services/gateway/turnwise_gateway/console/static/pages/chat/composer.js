@@ -6,10 +6,10 @@ export function Composer({ text, onText, onSend, onStop, asker, running, busy, p
   const form = useRef(null);
   const focus = () => form.current.querySelector("textarea").focus({ preventScroll: true });
   useLayoutEffect(focus, [focused]);
-  // Unless the person is elsewhere on the page by now.
+  // Unless the person is elsewhere on the page by now; a page that is opened has the focus as a whole.
   useLayoutEffect(() => {
     const { activeElement } = document;
-    if (activeElement === document.body || form.current.contains(activeElement)) focus();
+    if (activeElement.matches("body, main") || form.current.contains(activeElement)) focus();
   }, [sent, asker]);
   const canSend = !busy && text.trim() !== "" && (!running || asker !== null);
   const send = () => canSend && onSend(text);

@@ -65,14 +65,19 @@ export function Conversation({ task, session, onBegun }) {
 
   // The field is free for what comes next while this is sent; what cannot be sent comes back, before it.
   const attempt = async (said, action) => {
+    const question = writtenFor.current;
+    const comeBack = () => {
+      setText((next) => (next.trim() ? `${said}\n${next}` : said));
+      writtenFor.current = question;
+    };
     setBusy(true);
     setProblem(null);
     setText("");
     try {
-      await action();
+      await action(comeBack);
     } catch (failed) {
       setProblem(failed);
-      setText((next) => (next.trim() ? `${said}\n${next}` : said));
+      comeBack();
     }
     setBusy(false);
     setSent((number) => number + 1);
@@ -95,13 +100,14 @@ export function Conversation({ task, session, onBegun }) {
       setQuery({ session: own.current });
     });
   const answer = (said) =>
-    attempt(said, async () => {
+    attempt(said, async (comeBack) => {
       const body = { text: said, question: question.question };
       try {
         put(await api.post(pathOf(open, "/messages"), body, { idempotencyKey: keyFor(JSON.stringify(body)) }));
       } catch (failed) {
         if (failed.status !== 409) throw failed;
         toast(`Too late: ${failed.detail}`, "warning");
+        comeBack();
         put(await api.get(pathOf(open)));
       }
       last.current = {};

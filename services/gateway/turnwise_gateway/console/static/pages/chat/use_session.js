@@ -1,4 +1,5 @@
 import { api } from "../../lib/api.js";
+import { untilAnswered } from "../../lib/attempts.js";
 import { useCallback, useEffect, useState } from "../../lib/preact.js";
 
 // Runs of the session that are read at a time.
@@ -25,15 +26,22 @@ export function useSession(session) {
   const read = useCallback(
     async (at, signal) => {
       setLoading(true);
+      const failed = (problem) => {
+        if (signal?.aborted) return;
+        setError(problem);
+        setLoading(false);
+      };
       try {
-        const page = await api.get("v1/runs", { session, limit: PAGE, cursor: at }, { signal });
+        const ask = () => api.get("v1/runs", { session, limit: PAGE, cursor: at }, { signal });
+        // Without a signal a person has asked, and sees to another attempt.
+        const page = await (signal ? untilAnswered(ask, { signal, onProblem: failed }) : ask());
         setRuns((before) => merged(before, page.items));
         setCursor(page.next_cursor);
         setError(null);
+        setLoading(false);
       } catch (problem) {
-        if (!signal?.aborted) setError(problem);
+        failed(problem);
       }
-      if (!signal?.aborted) setLoading(false);
     },
     [session],
   );

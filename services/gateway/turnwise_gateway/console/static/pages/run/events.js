@@ -1,3 +1,4 @@
+import { untilAnswered } from "../../lib/attempts.js";
 import { count } from "../../lib/format.js";
 import { useSearchKey } from "../../lib/keys.js";
 import { useListKeys } from "../../lib/list_keys.js";
@@ -36,7 +37,8 @@ class EventList {
   }
 
   page(wanted) {
-    return eventPage(this.runId, { ...wanted, signal: this.aborting.signal });
+    const { signal } = this.aborting;
+    return untilAnswered(() => eventPage(this.runId, { ...wanted, signal }), { signal, onProblem: (problem) => this.tell(problem) });
   }
 
   // Up to the event `last`, and to those that the run has meanwhile.

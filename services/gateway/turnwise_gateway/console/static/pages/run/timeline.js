@@ -1,4 +1,5 @@
 import { api } from "../../lib/api.js";
+import { untilAnswered } from "../../lib/attempts.js";
 import { count, duration } from "../../lib/format.js";
 import { html, useEffect, useMemo, useState } from "../../lib/preact.js";
 import { Empty, Failure, Loading, Money, PlainText, VirtualList } from "../../parts/index.js";
@@ -17,6 +18,8 @@ function useTimeline(run, seq) {
   const [again, setAgain] = useState(0);
   useEffect(() => {
     const aborting = new AbortController();
+    const { signal } = aborting;
+    const failed = (problem) => signal.aborted || setState((before) => ({ ...before, loading: false, problem }));
     const load = async () => {
       setState((before) => ({ ...before, loading: true }));
       try {
@@ -24,7 +27,8 @@ function useTimeline(run, seq) {
         let after = -1;
         let view = null;
         while (after !== null) {
-          view = await api.get(runPath(run.id, "/timeline"), { after, limit: PAGE }, { signal: aborting.signal });
+          const ask = () => api.get(runPath(run.id, "/timeline"), { after, limit: PAGE }, { signal });
+          view = await untilAnswered(ask, { signal, onProblem: failed });
           items.push(...view.items);
           after = view.next_after;
           // The first page is shown while the others are on their way.
@@ -33,7 +37,7 @@ function useTimeline(run, seq) {
         }
         setState({ view, items, loading: false, problem: null });
       } catch (problem) {
-        if (!aborting.signal.aborted) setState((before) => ({ ...before, loading: false, problem }));
+        failed(problem);
       }
     };
     const timer = setTimeout(load, state.view ? AGAIN_MS : 0);
