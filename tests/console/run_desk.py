@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from decimal import Decimal
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, RetryPolicy, Task, ToolMessage
 from turnwise.errors import ToolOutcomeUnknownError
 
+# Where its model is: it is served beside other applications, which have models of their own.
+MODEL_AT = "RUN_DESK_MODEL"
 app = App("run-desk")
 
 
@@ -33,7 +36,12 @@ class Refund(ToolMessage):
 def _agent(role: str, *tools: type[ToolMessage]) -> ChatAgent:
     # It streams also where workers have not yet heard that the run is watched.
     llm = OpenAIGPTConfig(
-        chat_model="turnwise-fake", stream=True, input_price=Decimal(1), output_price=Decimal(2), timeout=90
+        chat_model="turnwise-fake",
+        api_base=os.environ.get(MODEL_AT),
+        stream=True,
+        input_price=Decimal(1),
+        output_price=Decimal(2),
+        timeout=90,
     )
     retry = RetryPolicy(tries=1)
     agent = ChatAgent(ChatAgentConfig(name=role, llm=llm, system_message=f"You play {role}.", retry=retry))

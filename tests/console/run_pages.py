@@ -42,7 +42,7 @@ class RunDesk:
 def served_desk(folder: Path) -> Iterator[RunDesk]:
     """The application, served in this process with a scripted model."""
     with FakeLLMServer(run_model.answer) as model, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_BASE_URL", model.base_url)
+        patch.setenv(run_desk.MODEL_AT, model.base_url)
         patch.setenv("OPENAI_API_KEY", "none")
         settings = load_settings(database_url=f"sqlite:///{folder / 'runs.db'}", bind="127.0.0.1:0")
         with (
