@@ -37,7 +37,7 @@ class Bounds:
 
 _ON_SQLITE = [
     ("worker", Bounds(statements=13, commits=1.1, messages=0.06, notices=0, round_trips=0)),
-    ("pools", Bounds(statements=15.7, commits=2.1, messages=1.03, notices=0, round_trips=0)),
+    ("pools", Bounds(statements=16, commits=2.1, messages=1.03, notices=0, round_trips=0)),
     ("coordinator", Bounds(statements=20.6, commits=3.1, messages=2.1, notices=0, round_trips=0)),
 ]
 _ON_POSTGRESQL = [

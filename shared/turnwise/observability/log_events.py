@@ -46,6 +46,10 @@ BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("run_retried", _I, "A failed run continues.", ("path",)),
         LogEvent("run_held", _W, "A newer Turnwise has moved a run, which waits for a process of that version."),
         LogEvent("run_vanished", _W, "A run was deleted while it was worked on."),
+        LogEvent(
+            "answer_not_read", _W,
+            "The answer to an OpenAI client could not be read; it is looked for again while the client waits.",
+        ),
         LogEvent("left_run_not_cancelled", _W, "The run of an OpenAI client that left could not be cancelled."),
     ),
     "Schedules": (
