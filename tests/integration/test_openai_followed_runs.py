@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -14,7 +16,7 @@ from tests.e2e.waiting import until
 from tests.support.gateway_parts import Served, served
 
 from turnwise.errors import DatabaseUnavailableError
-from turnwise_gateway.openai_door.followed_run import FollowedRun
+from turnwise_gateway.openai_door.followed_run import DoorAnswer, FollowedRun, TokenSum
 
 
 @pytest.fixture
@@ -80,3 +82,29 @@ def test_a_repeated_request_whose_client_leaves_ends_no_run(desk: Served, monkey
         desk.finish(run_id, "It is done.")
         assert answer.result().status_code == 200
     assert the_run(desk)["cancel_requested_at"] is None
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_client_that_leaves_at_the_last_piece_ends_only_a_run_without_an_answer(
+    ended: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cancelled: list[bool] = []
+
+    async def last_piece(self: FollowedRun, *, text: bool) -> AsyncGenerator[str]:
+        if ended:
+            self.outcome = DoorAnswer(text="Which order?", cut=False, usage=TokenSum(0, 0, 0))
+        yield "Which order?"
+
+    async def leave() -> None:
+        given: dict[str, Any] = dict.fromkeys(("request", "run", "used_before", "shown"))
+        gateway: Any = SimpleNamespace(watch=SimpleNamespace(stopping=False))
+        followed = FollowedRun(gateway=gateway, after=0, cancels=True, wait=1, **given)
+        pieces = followed.pieces(text=True)
+        assert await anext(pieces) == "Which order?"
+        await pieces.aclose()
+        await asyncio.get_running_loop().shutdown_default_executor()
+
+    monkeypatch.setattr(FollowedRun, "_pieces", last_piece)
+    monkeypatch.setattr(FollowedRun, "_cancel", lambda _: cancelled.append(True))
+    asyncio.run(leave())
+    assert cancelled == ([] if ended else [True])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import ExitStack, aclosing
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -74,7 +74,7 @@ class FollowedRun:
     replayed: bool = False
     outcome: DoorAnswer | DoorFault | None = None
 
-    async def pieces(self, *, text: bool) -> AsyncIterator[str]:
+    async def pieces(self, *, text: bool) -> AsyncGenerator[str]:
         """The text as it grows; an empty piece now and then shows that someone is there."""
         try:
             async with aclosing(self._pieces(text=text)) as pieces:
@@ -83,8 +83,7 @@ class FollowedRun:
         except (GeneratorExit, asyncio.CancelledError):
             self._leave()
             raise
-        if self.outcome is None:
-            self._leave()
+        self._leave()
 
     async def _pieces(self, *, text: bool) -> AsyncGenerator[str]:
         watch = self.gateway.watch
@@ -156,7 +155,7 @@ class FollowedRun:
 
     def _leave(self) -> None:
         """See to a run whose client has left before the answer; called on the event loop, which may not wait here."""
-        if self.cancels and not self.gateway.watch.stopping:
+        if self.outcome is None and self.cancels and not self.gateway.watch.stopping:
             asyncio.get_running_loop().run_in_executor(None, self._cancel)
 
     def _cancel(self) -> None:
