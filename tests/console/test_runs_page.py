@@ -18,7 +18,7 @@ from tests.support.access_parts import ALL, OPERATOR, OWNER, world
 from tests.support.gateway_parts import Served, served
 
 MANY = 230
-# So long that whatever the page asked for before is answered.
+# Takes long enough for the answers to all earlier requests of the page to arrive.
 _SOME_ANSWERS = "async () => { for (let n = 0; n < 5; n++) await fetch('/v1/runs?limit=200'); }"
 
 
@@ -273,7 +273,7 @@ def test_pages_that_are_added_while_another_is_looked_at_again_stay(opened: Open
     with held(page, is_again) as again:
         again.wait()
         page.keyboard.press("End")
-        # Long enough for the next page to come, if it were asked for now.
+        # The next page would arrive meanwhile, if it were asked for now.
         page.evaluate(_SOME_ANSWERS)
         again.release()
 

@@ -1,4 +1,4 @@
-"""What a tenant uses: by day, task and model, counted once."""
+"""The usage of a tenant by day, task and model: each call is counted once."""
 
 from __future__ import annotations
 

@@ -1,41 +1,27 @@
 """The findings of `turnwise doctor` in an installation in which one thing is broken."""
 
-# mypy: disable-error-code="no-untyped-call"
-# kombu says that it is typed, but most of its signatures are bare.
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
-from kombu.connection import Connection
 from tests.e2e.processes import free_port
-from tests.support.brokers import BrokerMissing, fresh_rabbitmq, fresh_redis
 from tests.support.cli import Terminal, terminal
-from tests.support.databases import fresh_sqlite
-from tests.support.services import migrated_postgres, missing
+from tests.support.doctor_parts import found, levels, store
 from tests.support.store_parts import asked_run, new_run, new_worker
 
-from turnwise.bus.broker.topology import WORK_EXCHANGE, work_queue
-from turnwise.bus.celery_bus import CeleryBus
-from turnwise.bus.envelope import AskEnvelope
-from turnwise.cli.doctor import Finding, examine
 from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.database import schema
-from turnwise.record.database.database import Database
-from turnwise.record.database.migration import config
 from turnwise.record.database.provider_batch_tables import collected_asks
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
-__all__ = ["terminal"]
+__all__ = ["store", "terminal"]
 
 APPLICATION = """
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
@@ -48,28 +34,6 @@ def desk() -> Task:
     model = OpenAIGPTConfig(chat_model={model!r}, api_base={url!r}, api_key="sk-secret-of-the-desk", **{more!r})
     return Task(ChatAgent(ChatAgentConfig(name="desk", llm=model)), interactive=False)
 """
-
-
-@pytest.fixture
-def store(terminal: Terminal) -> Iterator[Store]:
-    """The record of an installation without a broker, with a living coordinator."""
-    database = fresh_sqlite(terminal.folder / "turnwise.db")
-    made = Store(database, lease_seconds=3_600)  # nobody renews it, and a loaded machine is slow
-    made.process.register_worker(
-        WorkerInfo(kind="coordinator", queues=("coordinator",), host="here", pid=1, version="2")
-    )
-    yield made
-    database.close()
-
-
-def found(check: str, **overrides: str) -> Finding:
-    """Return the findings of that check."""
-    every = list(examine(**overrides))
-    return next((each for each in every if each.check == check), Finding(check=check, level="note", said=str(every)))
-
-
-def levels(**overrides: str) -> dict[str, str]:
-    return {each.check: each.level for each in examine(**overrides)}
 
 
 def test_a_setting_that_can_not_be_read_is_all_that_is_found(
@@ -208,153 +172,6 @@ class _refusing:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
-
-
-# The database
-
-
-def test_a_database_that_is_not_there_is_not_made(terminal: Terminal) -> None:
-    told = found("database")
-    assert told.level == "fault"
-    assert "turnwise migrate" in told.mend
-    assert not (terminal.folder / "turnwise.db").exists()
-    assert found("fleet").level == "note"
-
-
-def test_a_database_that_does_not_answer_is_named_without_its_password(terminal: Terminal) -> None:
-    url = "postgresql://nobody:hidden@127.0.0.1:1/none"
-    assert found("database", database_url=url).level == "fault"
-    printed = terminal.printed("doctor", "--database", url, "--json", code=1)
-    assert "does not answer" in printed
-    assert "hidden" not in printed
-
-
-def test_a_schema_that_is_behind_or_ahead_is_told_apart(store: Store) -> None:
-    assert found("schema").level == "ok"
-    with store.database.begin() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9998'")
-        connection.exec_driver_sql("UPDATE schema_support SET oldest_program = '0003'")
-    assert found("schema").level == "warning"
-    assert "end the upgrade" in found("schema").mend
-    with store.database.begin() as connection:
-        connection.exec_driver_sql("UPDATE schema_support SET oldest_program = '9997'")
-    assert found("schema").level == "fault"
-    assert "update it" in found("schema").said
-
-
-def test_a_schema_that_was_not_migrated_says_how(terminal: Terminal) -> None:
-    database = Database(f"sqlite:///{terminal.folder / 'turnwise.db'}")
-    with database.begin() as connection:
-        command.upgrade(config(connection), "0003")
-    database.close()
-    told = found("schema")
-    assert told.level == "fault"
-    assert "run `turnwise migrate`" in told.said
-
-
-@pytest.mark.postgres
-def test_clocks_that_differ_are_noticed(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    with migrated_postgres() as url:
-        assert found("clock", database_url=url).level == "ok"
-        real = time.time
-        monkeypatch.setattr(time, "time", lambda: real() - 60)
-        told = found("clock", database_url=url)
-        assert told.level == "warning"
-        assert told.said.endswith("differ by 60.0 s")
-
-
-def test_a_full_disk_and_a_long_log_are_noticed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert levels()["disk"] == levels()["write-ahead log"] == "ok"
-    monkeypatch.setattr("turnwise.cli.doctor.database._ROOM", 1e18)
-    monkeypatch.setattr("turnwise.cli.doctor.database._LONG_LOG", 1)
-    assert levels()["disk"] == "warning"
-    store.tenant(DEFAULT_TENANT).submit(new_run())  # by a connection that stays open, so the log does, too
-    assert levels()["write-ahead log"] == "warning"
-
-
-# The broker
-
-
-@pytest.fixture
-def rabbitmq(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A RabbitMQ with the queues as services declare them, and nobody who reads them."""
-    try:
-        with fresh_rabbitmq() as url:
-            monkeypatch.setenv("TURNWISE_BROKER_URL", url)
-            bus = CeleryBus(url)
-            bus.wake("run")
-            for queue in ("llm", "agent"):
-                responder = "llm" if queue == "llm" else "agent"
-                ask = AskEnvelope(run="r", ask="a", queue=queue, agent="x", responder=responder, task="", turn=1)  # type: ignore[arg-type]
-                bus.publish_ask(ask)
-            bus.close()
-            yield url
-    except BrokerMissing as error:
-        missing(str(error))
-
-
-@pytest.mark.rabbitmq
-def test_each_queue_is_looked_at(store: Store, rabbitmq: str) -> None:
-    with Connection(rabbitmq) as connection:
-        channel = connection.channel()
-
-        # as it is, without anybody who reads
-        assert found("broker").level == "ok"
-        assert (found("queue llm").level, found("queue llm").said) == ("warning", "no one reads it")
-
-        # with somebody who does
-        channel.basic_consume("llm", callback=lambda message: None)
-        assert found("queue llm").said.endswith(", bound")
-        assert found("queue llm").level == "ok"
-
-        # no longer bound
-        channel.queue_unbind("llm", WORK_EXCHANGE.name, "llm.#")
-        told = found("queue llm")
-        assert (told.level, told.said[:38]) == ("fault", "a message for it came back: it is not ")
-        channel.queue_bind("llm", WORK_EXCHANGE.name, "llm.#")
-        assert found("queue llm").level == "ok"
-
-        # of another kind, then not there at all
-        channel.queue_delete("agent")
-        assert found("queue agent").level == "warning"
-        assert "no such queue" in found("queue agent").said
-        work_queue("agent", quorum=False)(channel).queue_declare()
-        told = found("queue agent")
-        assert told.level == "fault"
-        assert "delete the queue" in told.mend
-
-        # A coordinator's queue is tried with a move, for which there has to be a run.
-        channel.queue_unbind("coordinator", WORK_EXCHANGE.name, "coordinator.#")
-        assert found("queue coordinator").level == "warning"
-        store.tenant(DEFAULT_TENANT).submit(new_run())
-        assert found("queue coordinator").level == "fault"
-
-
-@pytest.mark.rabbitmq
-def test_a_broker_that_does_not_answer_is_named_without_its_password(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert found("broker").level == "note"
-    monkeypatch.setenv("TURNWISE_BROKER_URL", f"amqp://guest:hidden@127.0.0.1:{free_port()}//")
-    told = found("broker")
-    assert told.level == "fault"
-    assert "Start RabbitMQ" in told.said
-    assert "hidden" not in told.said
-    assert levels()["coordinator"] == "ok"
-
-
-@pytest.mark.redis
-def test_redis_tells_how_much_waits(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    try:
-        with fresh_redis() as url:
-            monkeypatch.setenv("TURNWISE_BROKER_URL", url)
-            bus = CeleryBus(url)
-            bus.wake("run")
-            bus.close()
-            assert found("queue coordinator").said == "a list, 1 messages wait"
-            assert levels()["broker"] == levels()["queue llm"] == "ok"
-    except BrokerMissing as error:
-        missing(str(error))
 
 
 # The processes

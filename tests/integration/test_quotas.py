@@ -140,7 +140,7 @@ def test_the_audit_log_tells_what_was_done_and_what_was_refused_and_no_secret(he
     http.post(f"/v1/runs/{here.owned['waiting']}/cancel", headers=key)
     http.post("/v1/runs", json=GOOD | {"task": "nobody"}, headers=key)
     http.get("/v1/runs/run_0", headers=key)  # changes nothing, so nobody has to know
-    # Who asks again and again is told so, and fills no log.
+    # A caller over its limit is refused, which is not written into the log.
     assert http.post("/v1/runs", json=GOOD, headers=key).status_code == 429
     made = http.post("/v1/keys", json={"name": "x", "scopes": ["admin"]}, headers=key)
 

@@ -19,7 +19,7 @@ from turnwise.messages.document import ChatDocument
 from turnwise.record.batches.batch_record import NewBatch
 from turnwise.record.database.database import Database
 from turnwise.record.store import Store
-from turnwise_responders import responders
+from turnwise_responders import reply_writer
 
 # Seconds that PostgreSQL lets a transaction rest here, and that a rule takes which takes too long.
 _LIMIT, _TOO_LONG = 0.3, 1.0
@@ -97,7 +97,7 @@ def test_an_answer_is_kept_though_the_move_after_it_takes_too_long(
     postgres_url: str,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(responders, "_LONGEST_MOVE", _LIMIT)
+    monkeypatch.setattr(reply_writer, "_LONGEST_MOVE", _LIMIT)
     options = {"options": f"-c idle_in_transaction_session_timeout={_LIMIT * 1000:.0f}ms"}
     database = Database(make_url(postgres_url).update_query_dict(options).render_as_string(hide_password=False))
     with Desk(Store(database), _app(_Hesitating)) as desk:

@@ -13,16 +13,12 @@ from turnwise.bus.base import Bus
 from turnwise.bus.envelope import Announcement, AskEnvelope
 from turnwise.errors import (
     DatabaseUnavailableError,
-    EnvironmentFault,
-    NotFoundError,
-    TurnwiseError,
     UnwritableError,
 )
 from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.processes.settings import ServiceSettings
 from turnwise.processes.spending import spending_of
 from turnwise.record.store import Store
-from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.kept_errors import CodedError, RaisedError
 from turnwise.record.values.outcomes import Deferral, Outcome, Parking, Release, Reply
 from turnwise.record.values.records import Claim
@@ -41,16 +37,11 @@ from turnwise_responders.carrying import RunCarrier
 from turnwise_responders.claimed_asks import Holdings
 from turnwise_responders.in_flight import InFlight
 from turnwise_responders.leased_record import LeasedRecord
+from turnwise_responders.reply_writer import ReplyWriter, refused
 from turnwise_responders.streaming import Streaming
 from turnwise_responders.watched_runs import WatchedRuns
 
 logger = logging.getLogger(__name__)
-
-# Seconds between two tries to write while the database is away.
-_FIRST_PAUSE = 0.2
-_LAST_PAUSE = 2.0
-# Seconds. PostgreSQL gives up a transaction that rests for a minute, and a server that is gone is noticed within 25 s.
-_LONGEST_MOVE = 40.0
 
 
 class Responders:
@@ -80,7 +71,7 @@ class Responders:
         self._observers = observers
         self._version = app.version if settings.pinned else None
         self._dispatcher = Dispatcher(bus, version=self._version)
-        self._mover = (
+        mover = (
             Mover(
                 app=app,
                 llm_queues=settings.llm_queues,
@@ -100,6 +91,7 @@ class Responders:
         self._draining = False
         self._drain_seconds = settings.drain_seconds
         self._holdings = Holdings(record)
+        self._writer = ReplyWriter(record, mover, observers, self._holdings, self._stopping)
         self._incarnation = Incarnation(
             (beat_store or store).process,
             "responders",
@@ -109,7 +101,7 @@ class Responders:
             settings.lease_seconds,
             self._holdings.clear_up,
         )
-        leased = LeasedRecord(record, self._incarnation, self._until_back)
+        leased = LeasedRecord(record, self._incarnation, self._writer.until_back)
         spending = spending_of(settings, ServedProviders(record, self._wake_next))
         self._answering = Answering(
             record, app, spending, leased, at_once=settings.concurrency, collects=settings.provider_batches
@@ -225,7 +217,7 @@ class Responders:
         kept = RaisedError(
             type=type(error).__name__, message=f"the ask cannot be answered: {error}", place=claim.ask.path
         )
-        if self._until_back(claim, lambda: self._record.reply(claim, Reply(kind="error", error=kept))):
+        if self._writer.until_back(claim, lambda: self._record.reply(claim, Reply(kind="error", error=kept))):
             self._dispatcher.wake(claim.run)
 
     def _answer(self, claim: Claim, carrier: RunCarrier) -> Claim | None:
@@ -241,28 +233,28 @@ class Responders:
                 error,
                 extra={"action": "record_unreadable"},
             )
-            self._until_back(claim, lambda: self._record.release(claim, "database_away"))
+            self._writer.until_back(claim, lambda: self._record.release(claim, "database_away"))
             return None
         if outcome is None:  # this process has to end without a word
             return None
         self._observers.attempt_ended(claim, outcome)
         try:
             return self._hand_in(claim, outcome, carrier, started)
-        except UnwritableError as error:  # of a deferral, a release or a parking; replies have it in `_write`
-            return self._keep(claim, _refused(claim, outcome, error), carrier, started)
+        except UnwritableError as error:  # of a deferral, a release or a parking; replies have it in the writer
+            return self._keep(claim, refused(claim, outcome, error), carrier, started)
 
     def _hand_in(self, claim: Claim, outcome: Outcome, carrier: RunCarrier, started: float) -> Claim | None:
         """Write what became of the ask, whatever that is; return the run's next ask, if the carrier took it."""
         if isinstance(outcome, Deferral):
             deferral = outcome
-            if self._until_back(claim, lambda: self._record.defer(claim, deferral)) is not None:
+            if self._writer.until_back(claim, lambda: self._record.defer(claim, deferral)) is not None:
                 self._observers.ask_deferred(claim, deferral, self._clock.monotonic() - started)
         elif isinstance(outcome, Release):
             held = self._drop(claim, outcome)
             self._observers.ask_released(claim, outcome, self._clock.monotonic() - started, late=held is False)
         elif isinstance(outcome, Parking):
             parking = outcome
-            if self._until_back(claim, lambda: self._record.park(claim, parking)):
+            if self._writer.until_back(claim, lambda: self._record.park(claim, parking)):
                 self._observers.ask_parked(claim, parking)
         else:
             traceparent = current_traceparent()
@@ -276,7 +268,7 @@ class Responders:
         if (version := taken_over(claim.run, self._app)) is not None:
             reply = replace(reply, version=version)
         moves: list[Moved] = []
-        accepted = self._write(claim, reply, carrier, moves)
+        accepted = self._writer.write(claim, reply, carrier, moves)
         if accepted is None:
             return None
         worked, written = answered - started, self._clock.monotonic() - answered
@@ -298,7 +290,9 @@ class Responders:
         Whether it was ours; None if this process had to stop before it knew.
         """
         given, doubt = (release.reason, release.usage, release.calls), release.in_doubt
-        held = self._until_back(claim, lambda: self._record.release(claim, *given, work=release.work, in_doubt=doubt))
+        held = self._writer.until_back(
+            claim, lambda: self._record.release(claim, *given, work=release.work, in_doubt=doubt)
+        )
         if held:
             self._dispatcher.wake(claim.run)
             if release.reason == Cause.DRAINED.value:  # others are there for it
@@ -306,92 +300,8 @@ class Responders:
         elif held is False:
             error = CodedError(code="cancelled", message=f"cancelled: {release.reason}", place=claim.ask.path)
             late = Reply(kind="error", error=error, usage=release.usage, calls=release.calls)
-            self._until_back(claim, lambda: self._record.reply(claim, late))
+            self._writer.until_back(claim, lambda: self._record.reply(claim, late))
         return held
-
-    def _write(self, claim: Claim, reply: Reply, carrier: RunCarrier, moves: list[Moved]) -> bool | None:
-        """Write the reply, and whether it was accepted; None if this process had to stop before it could.
-
-        The lease is renewed as long as this process lives, so no one else would write it. A reply that no database
-        takes becomes an error on record, and if its usage is what cannot be kept, all that was reserved counts.
-        """
-
-        def write(what: Reply) -> bool:
-            moves.clear()
-            return self._record.reply(claim, what)
-
-        if self._mover is not None:
-            mover = self._mover
-            try:
-                return self._until_back(claim, lambda: self._write_moving(claim, reply, mover, carrier, moves))
-            except EnvironmentFault:
-                raise
-            except Exception as error:  # noqa: BLE001 - the coordinator that makes the move meets it again, and tells
-                logger.warning(
-                    "The move after %s is left to a coordinator: %s",
-                    claim.ask.id,
-                    error,
-                    extra={"action": "move_left"},
-                )
-        try:
-            return self._until_back(claim, lambda: write(reply))
-        except EnvironmentFault:
-            raise
-        except Exception as error:
-            logger.exception("The reply to %s cannot be kept", claim.ask.id, extra={"action": "reply_refused"})
-            failed = _refused(claim, reply, error)
-        try:
-            return self._until_back(claim, lambda: write(failed))
-        except UnwritableError:
-            logger.exception("The usage of %s cannot be kept", claim.ask.id, extra={"action": "usage_refused"})
-            bare = replace(failed, usage=None, calls=(), forfeits=True)
-        return self._until_back(claim, lambda: write(bare))
-
-    def _write_moving(self, claim: Claim, reply: Reply, mover: Mover, carrier: RunCarrier, moves: list[Moved]) -> bool:
-        """Write the reply and the run's next move in one transaction; `moves` is that move."""
-        moves.clear()
-        taken: list[Claim] = []
-        began = self._record.clock.monotonic()
-        try:
-            with self._holdings.carrying(taken) as may:
-
-                def move(tx: RunTransaction) -> None:
-                    with self._observers.around_move(claim.run.id):
-                        moves[:] = [mover.move(tx, carrier if may else None)]
-
-                accepted = self._record.reply(claim, reply, move)
-                if not accepted:  # a move that was made before, on what was known of the run, is undone
-                    moves.clear()
-                taken += [moved.claim for moved in moves if moved.claim is not None]
-        except DatabaseUnavailableError as error:
-            seconds = self._record.clock.monotonic() - began
-            if seconds > _LONGEST_MOVE:
-                # No outage takes so long to show: a rule of the application rests for longer than the database lets
-                # a transaction rest, and would do so again.
-                raise TimeoutError(f"it took {seconds:.0f} s") from error
-            raise
-        return accepted
-
-    def _until_back(self, claim: Claim, write: Callable[[], bool]) -> bool | None:
-        """Do it again until the database answers; None if the run was deleted, or if this process has to stop."""
-        pause = _FIRST_PAUSE
-        while True:
-            try:
-                return write()
-            except NotFoundError as error:
-                logger.warning("No one is left to answer: %s", error, extra={"action": "run_vanished"})
-                return None
-            except DatabaseUnavailableError as error:
-                logger.warning(
-                    "Could not write for %s, next try in %.1f s: %s",
-                    claim.ask.id,
-                    pause,
-                    error,
-                    extra={"action": "write_failed"},
-                )
-                if self._stopping.wait(pause):
-                    return None
-                pause = min(2 * pause, _LAST_PAUSE)
 
     def _wake_next(self, claim: Claim, bucket: str) -> None:
         """A call gave room back to its provider: a permit for the next in line, which a sweep would give later."""
@@ -402,11 +312,3 @@ class Responders:
             logger.debug(
                 "The asks that wait for a provider were not looked up: %s", error, extra={"action": "line_not_seen"}
             )
-
-
-def _refused(claim: Claim, outcome: Outcome, error: Exception) -> Reply:
-    """The error for the record in place of an outcome that the database refuses."""
-    message = f"the reply cannot be kept: {error}"
-    code = error.code if isinstance(error, TurnwiseError) else None
-    kept = RaisedError(type=type(error).__name__, message=message, place=claim.ask.path, code=code)
-    return Reply(kind="error", error=kept, usage=outcome.usage, calls=outcome.calls)

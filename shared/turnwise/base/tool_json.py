@@ -4,5 +4,5 @@ from __future__ import annotations
 
 # Written beside a tool's fields, to find its class again and what JSON cannot hold.
 MARKS = frozenset({"$tool", "$agent", "$text", "$fields"})
-# What says how a tool works, and not what is meant this time.
+# Marks, and fields that describe the tool itself: not the arguments of a call.
 NOT_ARGUMENTS = frozenset({"$tool", "$agent", "$text", "request", "purpose", "id"})

@@ -83,7 +83,7 @@ webhooks.register(app)
 
 def main() -> None:
     """The console script."""
-    # What the terminal's encoding lacks is shown as an escape.
+    # A character that the output's encoding does not have is written as an escape.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

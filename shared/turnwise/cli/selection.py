@@ -66,7 +66,7 @@ def selection(
     times = {"created_after": created_after, "created_before": created_before, "finished_after": finished_after}
     chosen = {name: value for name, value in {**conditions, **times}.items() if value is not None and value != []}
     for name, value in chosen.items():
-        # Of a script's variable that is not set; to drop the condition would choose every run.
+        # A script's variable was not set. Without the condition, every run would be chosen.
         if value == "" or (isinstance(value, list) and "" in value):
             option = "search" if name == "q" else name.replace("_", "-")
             raise typer.BadParameter(f"--{option} is empty; give it a value, or leave it out to choose runs of any")

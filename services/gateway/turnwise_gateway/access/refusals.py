@@ -54,7 +54,7 @@ class RefusedChanges:
 
 
 def _is_noted(status: int) -> bool:
-    # Whoever sends too much would write a row with each request.
+    # A client that sends too many requests would write a row with each of them.
     return 400 <= status < 500 and status != 429
 
 

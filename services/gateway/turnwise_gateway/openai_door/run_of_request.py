@@ -23,7 +23,7 @@ from turnwise_gateway.openai_door.followed_run import FollowedRun, TokenSum
 from turnwise_gateway.openai_door.run_options import RunOptions
 from turnwise_gateway.openai_door.shown_text import ShownText
 from turnwise_gateway.openai_door.waiting_run import AnsweredRun, waiting_in_conversation, waiting_in_session
-from turnwise_gateway.submitting import new_run, submit_with_move, submit_without_move
+from turnwise_gateway.submission import new_run, submit_with_move, submit_without_move
 
 _NOTHING = TokenSum(0, 0, 0)
 
@@ -79,7 +79,7 @@ async def opened(
         run=begun.run,
         after=begun.after,
         used_before=begun.used_before,
-        # Whoever sent it first may be there still.
+        # The client that sent the request first may still be connected.
         cancels=options.cancels and not replayed,
         wait=wait,
         shown=_shown(gateway, begun.run),

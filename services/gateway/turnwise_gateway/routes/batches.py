@@ -31,7 +31,7 @@ from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.request_metrics import ARRIVED
 from turnwise_gateway.parameters import After, BatchId
-from turnwise_gateway.submitting import new_run
+from turnwise_gateway.submission import new_run
 from turnwise_gateway.webhooks import new_webhook
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"])

@@ -28,7 +28,7 @@ from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.request_metrics import ARRIVED
 from turnwise_gateway.http.root_path import public
 from turnwise_gateway.parameters import Cursor, Filter, IdempotencyKey, known_form, seconds_of
-from turnwise_gateway.submitting import new_run, submit_with_move, submit_without_move
+from turnwise_gateway.submission import new_run, submit_with_move, submit_without_move
 from turnwise_gateway.views import fresh, run_view, run_with_tree
 from turnwise_gateway.webhooks import new_webhook, told
 

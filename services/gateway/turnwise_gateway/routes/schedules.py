@@ -21,6 +21,7 @@ from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.request_metrics import ARRIVED
 from turnwise_gateway.http.root_path import public
+from turnwise_gateway.parameters import Limit
 from turnwise_gateway.schedule_bodies import NewScheduleBody, ScheduleChange, SchedulePauseRequest
 from turnwise_gateway.schedule_views import schedule_view, tick_view
 from turnwise_gateway.views import fresh, run_view
@@ -29,7 +30,6 @@ router = APIRouter(prefix="/v1/schedules", tags=["schedules"])
 
 _MOST_SHOWN = 100
 _REF = re.compile(r"[A-Za-z0-9_.-]{1,80}")
-Limit = Annotated[int, Query(ge=1, le=200)]
 Ahead = Annotated[int, Query(alias="next", ge=0, le=_MOST_SHOWN, description="How many next ticks are shown.")]
 AfterName = Annotated[
     str | None, Query(max_length=100, pattern=r"^[A-Za-z0-9._-]+$", description="`next_cursor` of the page before.")

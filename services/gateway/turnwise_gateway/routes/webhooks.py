@@ -16,7 +16,7 @@ from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.bodies import WebhookChange, WebhookRequest, WebhookRotation
 from turnwise_gateway.gateway import Here, Who
 from turnwise_gateway.http.problem import problems
-from turnwise_gateway.parameters import ExistingRun
+from turnwise_gateway.parameters import ExistingRun, Limit
 from turnwise_gateway.webhook_views import delivery_view, webhook_view, webhook_with_secret
 from turnwise_gateway.webhooks import new_webhook, origin_of
 
@@ -24,7 +24,6 @@ router = APIRouter(tags=["webhooks"])
 
 _Id = r"^[A-Za-z0-9._-]+$"
 After = Annotated[str | None, Query(max_length=300, pattern=_Id, description="`next_cursor` of the page before.")]
-Limit = Annotated[int, Query(ge=1, le=200)]
 _CHANGED = problems(400, 404, 409, 413, 415, 422, 503)
 _ASKED = problems(404, 409, 422, 503)
 

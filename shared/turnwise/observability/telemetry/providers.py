@@ -41,11 +41,11 @@ def tracer_provider() -> TracerProvider | None:
         return _chosen.tracers
     # Who has set up a provider has imported the API; who has not, shall not pay for its import.
     api: Any = sys.modules.get("opentelemetry.trace")
-    absent = getattr(api, "NoOpTracerProvider", None)
-    if absent is None:
+    no_op = getattr(api, "NoOpTracerProvider", None)
+    if no_op is None:
         return None
     provider = api.get_tracer_provider()
-    return None if isinstance(provider, (api.ProxyTracerProvider, absent)) else provider
+    return None if isinstance(provider, (api.ProxyTracerProvider, no_op)) else provider
 
 
 def meter_provider() -> MeterProvider | None:
@@ -53,13 +53,13 @@ def meter_provider() -> MeterProvider | None:
     if _chosen.meters is not None:
         return _chosen.meters
     api: Any = sys.modules.get("opentelemetry.metrics")
-    absent = getattr(api, "NoOpMeterProvider", None)
-    if absent is None:
+    no_op = getattr(api, "NoOpMeterProvider", None)
+    if no_op is None:
         return None
     provider = api.get_meter_provider()
     # The placeholder of before a provider is set has no public name.
     waiting = type(provider).__module__.startswith("opentelemetry.metrics")
-    return None if waiting or isinstance(provider, absent) else provider
+    return None if waiting or isinstance(provider, no_op) else provider
 
 
 def tracer() -> Tracer | None:

@@ -1,6 +1,6 @@
 // What a message of the record says, in parts: text, tools, results, reasoning. Nothing here touches the page.
 
-// Fields of a tool that say how it works, not what is meant this time.
+// Marks, and fields that describe the tool itself: not the arguments of a call.
 const INNER = new Set(["$tool", "$agent", "$text", "request", "purpose", "id"]);
 const MOST_PARSED = 200_000;
 

@@ -54,7 +54,7 @@ export async function changeChosen(action, runs) {
   return true;
 }
 
-// Do the work page by page; returns up to when runs were accepted that were looked at.
+// Do the work page by page. Returns the time of the first page: later runs were not looked at.
 async function pages(action, filter, work) {
   let cursor;
   let until = filter.created_before;

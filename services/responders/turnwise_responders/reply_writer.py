@@ -1,0 +1,139 @@
+"""Writing what became of an ask, however long the database is away."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+from turnwise.base.clock import Event
+from turnwise.errors import (
+    DatabaseUnavailableError,
+    EnvironmentFault,
+    NotFoundError,
+    TurnwiseError,
+    UnwritableError,
+)
+from turnwise.record.roles.worker import WorkerRole
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.kept_errors import RaisedError
+from turnwise.record.values.outcomes import Outcome, Reply
+from turnwise.record.values.records import Claim
+from turnwise.serving.moves.move import Mover
+from turnwise.serving.moves.moved import Moved
+from turnwise.serving.observer import Observers
+from turnwise_responders.carrying import RunCarrier
+from turnwise_responders.claimed_asks import Holdings
+
+logger = logging.getLogger(__name__)
+
+# Seconds between two tries to write while the database is away.
+_FIRST_PAUSE = 0.2
+_LAST_PAUSE = 2.0
+# Seconds. PostgreSQL gives up a transaction that rests for a minute, and a server that is gone is noticed within 25 s.
+_LONGEST_MOVE = 40.0
+
+
+class ReplyWriter:
+    """Writes replies, each with the run's next move if there is a `mover`; `stopping` ends waits for the database."""
+
+    def __init__(
+        self, record: WorkerRole, mover: Mover | None, observers: Observers, holdings: Holdings, stopping: Event
+    ) -> None:
+        self._record = record
+        self._mover = mover
+        self._observers = observers
+        self._holdings = holdings
+        self._stopping = stopping
+
+    def write(self, claim: Claim, reply: Reply, carrier: RunCarrier, moves: list[Moved]) -> bool | None:
+        """Write the reply, and whether it was accepted; None if this process had to stop before it could.
+
+        The lease is renewed as long as this process lives, so no one else would write it. A reply that no database
+        takes becomes an error on record, and if its usage is what cannot be kept, all that was reserved counts.
+        """
+
+        def once(what: Reply) -> bool:
+            moves.clear()
+            return self._record.reply(claim, what)
+
+        if self._mover is not None:
+            mover = self._mover
+            try:
+                return self.until_back(claim, lambda: self._write_moving(claim, reply, mover, carrier, moves))
+            except EnvironmentFault:
+                raise
+            except Exception as error:  # noqa: BLE001 - the coordinator that makes the move meets it again, and tells
+                logger.warning(
+                    "The move after %s is left to a coordinator: %s",
+                    claim.ask.id,
+                    error,
+                    extra={"action": "move_left"},
+                )
+        try:
+            return self.until_back(claim, lambda: once(reply))
+        except EnvironmentFault:
+            raise
+        except Exception as error:
+            logger.exception("The reply to %s cannot be kept", claim.ask.id, extra={"action": "reply_refused"})
+            failed = refused(claim, reply, error)
+        try:
+            return self.until_back(claim, lambda: once(failed))
+        except UnwritableError:
+            logger.exception("The usage of %s cannot be kept", claim.ask.id, extra={"action": "usage_refused"})
+            bare = replace(failed, usage=None, calls=(), forfeits=True)
+        return self.until_back(claim, lambda: once(bare))
+
+    def _write_moving(self, claim: Claim, reply: Reply, mover: Mover, carrier: RunCarrier, moves: list[Moved]) -> bool:
+        """Write the reply and the run's next move in one transaction; `moves` is that move."""
+        moves.clear()
+        taken: list[Claim] = []
+        began = self._record.clock.monotonic()
+        try:
+            with self._holdings.carrying(taken) as may:
+
+                def move(tx: RunTransaction) -> None:
+                    with self._observers.around_move(claim.run.id):
+                        moves[:] = [mover.move(tx, carrier if may else None)]
+
+                accepted = self._record.reply(claim, reply, move)
+                if not accepted:  # a move that was made before, on what was known of the run, is undone
+                    moves.clear()
+                taken += [moved.claim for moved in moves if moved.claim is not None]
+        except DatabaseUnavailableError as error:
+            seconds = self._record.clock.monotonic() - began
+            if seconds > _LONGEST_MOVE:
+                # No outage takes so long to show: a rule of the application rests for longer than the database lets
+                # a transaction rest, and would do so again.
+                raise TimeoutError(f"it took {seconds:.0f} s") from error
+            raise
+        return accepted
+
+    def until_back(self, claim: Claim, write: Callable[[], bool]) -> bool | None:
+        """Do it again until the database answers; None if the run was deleted, or if this process has to stop."""
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                return write()
+            except NotFoundError as error:
+                logger.warning("No one is left to answer: %s", error, extra={"action": "run_vanished"})
+                return None
+            except DatabaseUnavailableError as error:
+                logger.warning(
+                    "Could not write for %s, next try in %.1f s: %s",
+                    claim.ask.id,
+                    pause,
+                    error,
+                    extra={"action": "write_failed"},
+                )
+                if self._stopping.wait(pause):
+                    return None
+                pause = min(2 * pause, _LAST_PAUSE)
+
+
+def refused(claim: Claim, outcome: Outcome, error: Exception) -> Reply:
+    """The error for the record in place of an outcome that the database refuses."""
+    message = f"the reply cannot be kept: {error}"
+    code = error.code if isinstance(error, TurnwiseError) else None
+    kept = RaisedError(type=type(error).__name__, message=message, place=claim.ask.path, code=code)
+    return Reply(kind="error", error=kept, usage=outcome.usage, calls=outcome.calls)
