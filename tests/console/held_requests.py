@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from playwright.sync_api import Page, Request, Route
 from tests.e2e.waiting import until
@@ -28,6 +29,12 @@ class Held:
         """Send what is held."""
         for route in self._routes:
             route.continue_()
+        self._routes.clear()
+
+    def fulfil(self, **response: Any) -> None:
+        """Answer what is held in the server's place; see `playwright.sync_api.Route.fulfill`."""
+        for route in self._routes:
+            route.fulfill(**response)
         self._routes.clear()
 
 

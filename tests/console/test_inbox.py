@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from tests.console import talk_desk, talk_model
-from tests.console.conftest import Opening
+from tests.console.conftest import Faults, Opening
 from tests.console.held_requests import held, is_post
 from tests.console.world import Shop, shop
 from tests.e2e.waiting import until
@@ -226,3 +226,24 @@ def test_a_late_answer_leaves_the_one_that_is_being_written_alone(opened: Openin
     page.keyboard.press("Control+Enter")
     assert ends(client, first) == "It is red now."
     assert ends(client, third) == "It is no, never blue now."
+
+
+def test_an_answer_that_fails_after_the_person_moved_on_is_told_of_and_kept(
+    opened: Opening, talk: Shop, client: Client, faults: Faults
+) -> None:
+    ask(client, "one", "two")
+    page = opened(f"{talk.url}/#/inbox")
+    expect(page.locator("[data-item]")).to_have_count(2)
+    first, second = client.inbox()
+    page.get_by_label("Your answer").fill("blue")
+    unavailable = {"status": 503, "json": {"code": "database_unavailable", "detail": "The database is away."}}
+    with held(page, is_post) as answer:
+        page.keyboard.press("Control+Enter")
+        answer.wait()
+        page.locator(f'[data-item="{second.id}"] .inbox-head').click()
+        answer.fulfil(**unavailable)
+    expect(page.get_by_text("Not sent: The database is away. It is kept as a draft in the inbox.")).to_be_visible()
+
+    page.locator(f'[data-item="{first.id}"] .inbox-head').click()
+    expect(page.get_by_label("Your answer")).to_have_value("blue")
+    faults.found.clear()

@@ -338,8 +338,37 @@ def test_a_run_that_cannot_be_read_is_asked_for_until_the_server_is_back(
     faults.found.clear()
 
 
+# What a tab tells that a test can put into the background.
+HIDEABLE = 'Object.defineProperty(document, "hidden", { get: () => Boolean(window.away) })'
+AWAY = "window.away = true; document.dispatchEvent(new Event('visibilitychange'))"
+BACK = "window.away = false; document.dispatchEvent(new Event('visibilitychange'))"
+
+
+def test_a_tab_that_no_one_looks_at_does_not_ask_again_for_what_it_could_not_read(
+    page: Page, run_desk: RunDesk, faults: Faults
+) -> None:
+    page.add_init_script(HIDEABLE)
+    page.clock.install()
+    before, run_id = run_desk.run("talker", "2"), run_desk.run("talker", "3")
+    show(page, run_desk, before)
+    run_desk.proxy.refuse()
+    with page.expect_event("requestfailed", lambda request: f"{run_id}/transcript" in request.url):
+        page.evaluate(f"location.hash = '#/runs/{run_id}'")
+    expect(page.get_by_text("The server does not answer")).to_be_visible()
+    page.evaluate(AWAY)
+    run_desk.proxy.heal()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.clock.run_for(60_000)
+    assert asked == []
+
+    page.evaluate(BACK)
+    status(page, "Completed")
+    faults.found.clear()
+
+
 def test_a_tab_that_no_one_looks_at_holds_no_connection_and_catches_up(page: Page, run_desk: RunDesk) -> None:
-    page.add_init_script('Object.defineProperty(document, "hidden", { get: () => Boolean(window.away) })')
+    page.add_init_script(HIDEABLE)
     page.goto(run_desk.url)
     run_id = run_desk.client.submit("talker", "60", watch=True).id
     show(page, run_desk, run_id)
@@ -347,12 +376,12 @@ def test_a_tab_that_no_one_looks_at_holds_no_connection_and_catches_up(page: Pag
     streams: list[str] = []
     page.on("request", lambda request: streams.append(request.url) if "/events?" in request.url else None)
     with page.expect_event("requestfailed", lambda request: f"{run_id}/events?" in request.url):
-        page.evaluate("window.away = true; document.dispatchEvent(new Event('visibilitychange'))")
+        page.evaluate(AWAY)
     run_desk.ended(run_id)
     assert page.locator(".message.in-progress").count() == 1
     assert streams == []
 
-    page.evaluate("window.away = false; document.dispatchEvent(new Event('visibilitychange'))")
+    page.evaluate(BACK)
     status(page, "Completed")
     expect(page.get_by_role("article").last).to_contain_text("word58 word59")
     numbers = [int(text[1:]) for text in page.locator(".message-no").all_inner_texts()]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
+import os
 import sys
 from typing import Annotated
 
@@ -30,7 +32,8 @@ from turnwise.cli.commands import (
     top,
     webhooks,
 )
-from turnwise.cli.group import Commands
+from turnwise.cli.group import BAD_USAGE, Commands
+from turnwise.observability.logs import tell_fault
 
 app = typer.Typer(
     name="turnwise",
@@ -81,6 +84,10 @@ tenants.register(app)
 webhooks.register(app)
 
 
+# A full disk, a full quota, and a device that fails.
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+
+
 def main() -> None:
     """The console script."""
     # A character that the output's encoding does not have is written as an escape.
@@ -88,9 +95,27 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
+    except OSError as error:
+        # An error of a file has its name.
+        if error.errno not in _UNWRITABLE or error.filename is not None:
+            raise
+        _give_up_output(error)
+    except SystemExit:
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            _give_up_output(error)
+        raise
     finally:
         # Or Python looks through all that was loaded once more on its way out: a quarter of a short command's time.
         gc.freeze()
+
+
+def _give_up_output(error: OSError) -> None:
+    """Say why standard output cannot be written, and exit; what is left of it is thrown away."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    tell_fault(f"cannot write to standard output: {error.strerror}; make room, or send it elsewhere")
+    raise SystemExit(BAD_USAGE) from error
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ export class Waits {
 }
 
 // Wait until `listen(end, {signal})` has called `end`, or the signal is aborted; its listeners are taken off then.
-export async function happened(signal, listen) {
+async function happened(signal, listen) {
   if (signal.aborted) return;
   const over = new AbortController();
   await new Promise((resolve) => {
@@ -39,8 +39,14 @@ export async function happened(signal, listen) {
   over.abort();
 }
 
-// What `work()` gives, tried again while the server cannot answer; `onProblem(problem)` hears of each attempt that failed so.
-// Any other problem is raised.
+// Wait until someone looks at the tab, or the signal is aborted.
+export async function seen(signal) {
+  if (!document.hidden) return;
+  await happened(signal, (end, options) => document.addEventListener("visibilitychange", () => document.hidden || end(), options));
+}
+
+// What `work()` gives, tried again while the server cannot answer, and someone looks at the tab; `onProblem(problem)` hears
+// of each attempt that failed so. Any other problem is raised.
 export async function untilAnswered(work, { signal, onProblem }) {
   const waits = new Waits();
   for (;;) {
@@ -51,6 +57,7 @@ export async function untilAnswered(work, { signal, onProblem }) {
       onProblem(problem);
     }
     await waits.next(signal);
+    await seen(signal);
     signal.throwIfAborted();
   }
 }

@@ -1,6 +1,6 @@
 // Everything that stays up to date: a run's event stream, and questions asked again and again.
 import { address, api, fetched } from "./api.js";
-import { Waits, happened } from "./attempts.js";
+import { Waits, seen } from "./attempts.js";
 
 const LAST = new Set(["run.completed", "run.failed", "run.cancelled"]);
 const ENDED = new Set(["completed", "failed", "cancelled"]);
@@ -126,12 +126,6 @@ export function watchRun(runId, { after = 0, onEvent, onState = () => {} }) {
       reading.abort();
     },
   };
-}
-
-// Wait until someone looks at the tab, or the signal is aborted.
-async function seen(signal) {
-  if (!document.hidden) return;
-  await happened(signal, (end, options) => document.addEventListener("visibilitychange", () => document.hidden || end(), options));
 }
 
 // Call `fn` now and every so many seconds, never twice at a time, and not while no one looks at the tab.

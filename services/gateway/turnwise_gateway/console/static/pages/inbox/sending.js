@@ -1,5 +1,6 @@
 import { newIdempotencyKey } from "../../lib/api.js";
-import { useRef, useState } from "../../lib/preact.js";
+import { useEffect, useRef, useState } from "../../lib/preact.js";
+import { toast } from "../../parts/index.js";
 
 // Someone else was quicker, or the run has ended meanwhile.
 const TOO_LATE = new Set(["already_answered", "already_resolved", "no_open_question", "already_ended"]);
@@ -14,6 +15,8 @@ export function useSending(post, onDone) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
   const last = useRef({});
+  const isShown = useRef(true);
+  useEffect(() => () => (isShown.current = false), []);
   const send = async (body) => {
     if (busy) return;
     const said = JSON.stringify(body);
@@ -28,6 +31,8 @@ export function useSending(post, onDone) {
       else {
         setProblem(error);
         setBusy(false);
+        // The person is at another item by now, or at another page.
+        if (!isShown.current) toast(`Not sent: ${error.detail ?? error.message} It is kept as a draft in the inbox.`, "bad");
       }
     }
   };
