@@ -59,9 +59,10 @@ def asked_human(agent: ChatAgent, message: ChatDocument | None) -> Steps[Any]:
 def said(agent: ChatAgent, entity: Entity, value: Any, asked: ChatDocument | None = None) -> ChatDocument | None:
     """Return what an application's own responder returned, as a message from `entity` that answers `asked`."""
     if isinstance(value, ChatDocument):
-        return value.apart_from(asked)
+        return value.as_answer_to(asked)
     made = agent.to_ChatDocument(value, author_entity=entity)
-    if made is not None:
-        # In the human's place it is what a human says.
-        made.metadata.tainted = entity is Entity.USER
-    return made
+    if made is None:
+        return None
+    # In the human's place it is what a human says.
+    made.metadata.tainted = entity is Entity.USER
+    return made.as_answer_to(asked)

@@ -199,17 +199,19 @@ class ChatAgent(Agent):
 
     def facts(self) -> AgentFacts:
         """The agent as the rules of a task see it."""
+        config, form = self.config, self.answer_format
+        # By position, which takes half the time: every move asks.
         return AgentFacts(
-            name=self.config.name,
-            tools=self.toolbox.sets,
-            has_llm=self.llm is not None,
-            silent=self.is_silent(),
-            respond_tools_only=self.config.respond_tools_only,
-            accept_user_tools=self.config.accept_user_tools,
-            infers_tools=self.answer_format is None or self.answer_format.tool is not None,
-            open_calls=tuple(self.record.open_calls),
-            history_len=len(self.history.held or ()),
-            own_llm=self._own_llm,
+            config.name,
+            self.toolbox.sets,
+            self.llm is not None,  # has_llm
+            self.is_silent(),  # silent
+            config.respond_tools_only,
+            config.accept_user_tools,
+            form is None or form.tool is not None,  # infers_tools
+            tuple(self.record.open_calls),
+            len(self.history.held or ()),  # history_len
+            self._own_llm,
         )
 
     def is_silent(self) -> bool:

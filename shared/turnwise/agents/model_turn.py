@@ -262,8 +262,10 @@ def _taken_in(agent: ChatAgent, response: LLMResponse, message: ChatDocument | N
         chat_document_id=meta.id,
     )
     history.append(said)
-    if message is not None and message.metadata.tool_ids:
-        meta.tool_ids = list(message.metadata.tool_ids)
+    if message is not None:
+        doc.made_for(message)
+        if message.metadata.tool_ids:
+            meta.tool_ids = list(message.metadata.tool_ids)
     assert meta.sender is Entity.LLM
     agent.history.ends_with(doc)
     if agent.answer_format is not None:

@@ -215,18 +215,7 @@ class _Opened:
     A plain block, because logic that is driven either way (see `sync_async`) has no `async with`.
     """
 
-    __slots__ = (
-        "_before",
-        "_call",
-        "_cancellation",
-        "_interruption",
-        "_left",
-        "_loop",
-        "_outer",
-        "_struck",
-        "_task",
-        "_watched",
-    )
+    __slots__ = ("_before", "_call", "_cancellation", "_left", "_loop", "_outer", "_struck", "_task", "_watched")
 
     def __init__(self, token: Cancellation, call: CallContext | None) -> None:
         self._cancellation = token
@@ -238,12 +227,12 @@ class _Opened:
 
         cancellation = self._cancellation
         cancellation.check()
-        task: asyncio.Task[object] | None = asyncio.current_task()
+        self._loop = asyncio.get_running_loop()
+        task: asyncio.Task[object] | None = asyncio.current_task(self._loop)
         assert task is not None, "asynchronous calls are made in a task"
-        self._task, self._loop = task, asyncio.get_running_loop()
-        self._before, self._interruption = task.cancelling(), asyncio.CancelledError
+        self._task, self._before = task, task.cancelling()
         self._outer = enter(_context(cancellation, self._call))
-        self._watched = cancellation._watched()
+        self._watched = cancellation._watched() if cancellation._due is not None else None
         # As `on_cancel` does it, without more objects: very many blocks may be open at once.
         token: Cancellation | None = cancellation
         while token is not None:
@@ -265,10 +254,13 @@ class _Opened:
         if self._watched is not None:
             self._watched.withdraw()
         leave(self._outer)
-        if self._struck and self._task.uncancel() <= self._before and isinstance(error, self._interruption):
-            origin = self._cancellation.origin
-            assert origin is not None
-            raise origin._error() from None
+        if self._struck and self._task.uncancel() <= self._before:
+            import asyncio
+
+            if isinstance(error, asyncio.CancelledError):
+                origin = self._cancellation.origin
+                assert origin is not None
+                raise origin._error() from None
 
     def __call__(self) -> None:
         """It was cancelled."""

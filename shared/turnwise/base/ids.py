@@ -22,6 +22,8 @@ _counter = 0
 # Random numbers not used yet: one system call serves many ids, and each call would hand the interpreter's lock over.
 _random: list[int] = []
 _CHUNK = Struct("512Q")
+# The marks of a UUID version 7 in its upper and its lower 64 bits.
+_VERSION, _VARIANT = 0x7 << 12, 0b10 << 62
 # A child must not continue with the numbers of its parent.
 os.register_at_fork(after_in_child=_random.clear)
 
@@ -48,8 +50,7 @@ def uuid7() -> str:
         if not _random:
             _random.extend(_CHUNK.unpack(os.urandom(_CHUNK.size)))
         rest = _random.pop() >> 2  # 62 bits
-    value = (ms << 80) | (0x7 << 76) | (count << 64) | (0b10 << 62) | rest
-    return f"{value:032x}"
+    return f"{(ms << 16) | _VERSION | count:016x}{_VARIANT | rest:016x}"
 
 
 def new_id(prefix: str) -> str:

@@ -1,6 +1,6 @@
 """The input of a move, and its decisions.
 
-What every move makes is a named tuple, which takes a third of the time to make that a frozen dataclass does.
+What every move takes or makes is a named tuple, which takes a third of the time to make that a frozen dataclass does.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from turnwise.messages.given_history import GivenMessage
 # --- what a move is told -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(NamedTuple):
     """The asked responder's answer; None if it had none."""
 
     document: ChatDocument | None = None

@@ -27,10 +27,10 @@ def is_empty(spec: TaskSpec, doc: ChatDocument | None) -> bool:
     if doc is None:
         return True
     # MSG-7
-    if doc.tool_messages or doc.oai_tool_calls or doc.oai_tool_id2result or doc.function_call:
-        return False
     text = doc.content.strip()
-    return not text or (spec.recognize_string_signals and text == PASS)
+    if text and not (spec.recognize_string_signals and text == PASS):
+        return False  # as nearly always
+    return not (doc.tool_messages or doc.oai_tool_calls or doc.oai_tool_id2result or doc.function_call)
 
 
 def says_done(spec: TaskSpec, doc: ChatDocument) -> bool:
@@ -57,7 +57,7 @@ def has_done_tool(doc: ChatDocument, agent: AgentFacts) -> bool:
 def user_quits(spec: TaskSpec, doc: ChatDocument, agent: AgentFacts) -> bool:
     """Return whether the human wants to end the task."""
     # MSG-9, MSG-10
-    return doc.metadata.sender == Entity.USER and (
+    return doc.metadata.sender is Entity.USER and (
         doc.content.strip() in USER_QUIT_STRINGS or says_done(spec, doc) or has_done_tool(doc, agent)
     )
 

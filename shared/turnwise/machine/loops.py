@@ -18,7 +18,8 @@ def message_hash(doc: ChatDocument, agent: AgentFacts) -> str:
     """16 hex digits for who said what to whom, with which tools."""
     # LOOP-1
     meta = doc.metadata
-    tools = ",".join(tool.request for tool in find_tools(doc, agent).tools)
+    found = find_tools(doc, agent).tools
+    tools = ",".join([tool.request for tool in found]) if found else ""
     text = "\x1f".join((meta.sender.value, meta.sender_name, meta.recipient, tools, doc.content))
     return blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()
 

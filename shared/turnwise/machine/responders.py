@@ -53,11 +53,12 @@ def may_answer(spec: TaskSpec, responder: str, pending: ChatDocument | None, pen
     if sub is not None and not accepts(facts.agent(sub.agent), pending):
         return False
     # WHO-2
-    recipient = pending.metadata.recipient
+    meta = pending.metadata
+    recipient = meta.recipient
     if recipient and not _addressed(spec, responder, recipient, is_entity=sub is None):
         return False
     # WHO-4
-    block = pending.metadata.block
+    block = meta.block
     return not (sub is None and block is not None and block == responder)
 
 
@@ -66,11 +67,10 @@ def human_wanted(spec: TaskSpec, pending: ChatDocument | None, facts: Facts) -> 
     # WHO-6
     if spec.interactive:
         return True
-    return (
-        pending is not None
-        and pending.metadata.recipient == Entity.USER
-        and not tool_attempt(pending, facts.agent(spec.agent))
-    )
+    recipient = pending.metadata.recipient if pending is not None else ""
+    if not recipient or pending is None:
+        return False
+    return recipient == Entity.USER and not tool_attempt(pending, facts.agent(spec.agent))
 
 
 def model_may_answer(agent: AgentFacts, pending: ChatDocument | None) -> bool:

@@ -98,9 +98,7 @@ def _settle(
     root: TaskSpec, below: Stack, no: int, last_frame: int, move: Move, facts: Facts, sub_turns: int = -1
 ) -> StackMove:
     """Push and pop until someone outside has to act."""
-    edits: list[Edit] = list(move.edits)
-    trace: list[Trace] = list(move.trace)
-    counts: list[tuple[int, Count]] = [(no, count) for count in move.counts] if move.counts else []
+    edits, trace, counts = move.edits, move.trace, _numbered(no, move.counts)
     returned = False
     while True:
         action = move.action
@@ -134,14 +132,19 @@ def _settle(
             move = machine.receive(caller, caller_frame.state, answer, facts)
         else:
             stack = () if isinstance(action, Finish) else (*below, Frame(no, action.path, move.state))
-            told = _as_taken(trace) if returned else tuple(trace)
-            return StackMove(stack, action, no, move.state, last_frame, tuple(edits), told, tuple(counts))
-        edits.extend(move.edits)
-        trace.extend(move.trace)
-        counts.extend((no, count) for count in move.counts)
+            told = _as_taken(trace) if returned else trace
+            return StackMove(stack, action, no, move.state, last_frame, edits, told, counts)
+        edits += move.edits
+        trace += move.trace
+        counts += _numbered(no, move.counts)
 
 
-def _as_taken(trace: list[Trace]) -> tuple[Trace, ...]:
+def _numbered(no: int, counts: tuple[Count, ...]) -> tuple[tuple[int, Count], ...]:
+    """Return the counts of a move with the number of the frame that they are for."""
+    return tuple([(no, count) for count in counts]) if counts else ()
+
+
+def _as_taken(trace: tuple[Trace, ...]) -> tuple[Trace, ...]:
     """Show the results of sub-tasks as their callers took them in: a document of one id looks the same everywhere."""
     last = {item.document.metadata.id: item.document for item in trace if item.document is not None}
     return tuple(

@@ -126,7 +126,11 @@ class Step(AfterStep):
         if route.is_pass:
             if self.pending is not None:
                 # ROUTE-3, ROUTE-5
-                self.replace_pending().metadata.recipient = route.recipient
+                asked, passed_on = self.pending.metadata.id, self.replace_pending()
+                passed_on.metadata.recipient = route.recipient
+                if doc.metadata.parent_id == asked:
+                    # If it is taken, it answers what is passed on.
+                    doc = doc.with_metadata(parent_id="")
                 if PASS not in doc.content:
                     return doc.changed(content=PASS)
             return doc
@@ -143,7 +147,8 @@ class Step(AfterStep):
         if parent is not None:
             # MSG-13
             doc = doc.answering(parent)
-            if doc.metadata.parent_id != parent.metadata.id and responder in ENTITIES and not doc.metadata.takes_back:
+            meta = doc.metadata
+            if meta.parent_id != parent.metadata.id and responder in ENTITIES and not meta.takes_back:
                 doc = doc.following(parent)
         if not passed and (responder != AGENT or doc.metadata.sender is Entity.LLM):
             # Not in what AGENT says itself: a result may quote a tool, and the human has the first word on it.

@@ -19,9 +19,6 @@ from turnwise.messages.tool_message import ToolMessage
 from turnwise.models.base import LLMFunctionCall, LLMMessage, LLMResponse, OpenAIToolCall, Role
 from turnwise.models.shared_fields import SharedFieldsSet
 
-# Sets a slot directly. Pydantic's own `__setattr__` first looks for a field of that name and takes 20 times as long.
-_put = object.__setattr__
-
 
 class KnownDocuments(Protocol):
     """Documents that a program's conversations hold, by id."""
@@ -78,9 +75,9 @@ class ChatDocument(SharedFieldsSet):
         # What answered this; weak, because that holds this one.
         _child: ref[ChatDocument] | None
         _find_parent: Callable[[str], ChatDocument | None] | None
-        # (text, JSON objects in it) and (text, tool sets, tools found): scanning a text once is enough.
+        # (text, JSON objects in it), and what `tool_parsing` found in it: scanning a text once is enough.
         _objects: tuple[str, list[dict[str, Any]]] | None
-        _found: tuple[Any, ...] | None
+        _found: Any
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
@@ -117,32 +114,32 @@ class ChatDocument(SharedFieldsSet):
         super().__setstate__(state)
         self._remember_nothing()
 
-    def keep_tools(self, key: tuple[Any, ...], found: Any) -> None:
-        """Keep what was found in the text, with what the finding depends on."""
-        _put(self, "_found", (key, found))
+    def keep_tools(self, finding: Any) -> None:
+        """Keep what was found in the text, with what it depends on."""
+        _set_found(self, finding)
 
     def forget_findings(self) -> None:
         """Let go of what was read out of the text; it is read again if someone asks."""
-        _put(self, "_found", None)
-        _put(self, "_objects", None)
+        _set_found(self, None)
+        _set_objects(self, None)
 
     def _remember_nothing(self) -> None:
         """Fill the slots of a new document."""
-        _put(self, "_parent", None)
-        _put(self, "_before", None)
-        _put(self, "_child", None)
-        _put(self, "_find_parent", None)
-        _put(self, "_found", None)
-        _put(self, "_objects", None)
+        _set_parent(self, None)
+        _set_before(self, None)
+        _set_child(self, None)
+        _set_find_parent(self, None)
+        _set_found(self, None)
+        _set_objects(self, None)
 
     def _remember(self, other: ChatDocument) -> None:
         """Fill the slots with what `other`, of which this is a copy, knows."""
-        _put(self, "_parent", other._parent)
-        _put(self, "_before", other._before)
-        _put(self, "_child", other._child)
-        _put(self, "_find_parent", other._find_parent)
-        _put(self, "_found", other._found)
-        _put(self, "_objects", other._objects)
+        _set_parent(self, other._parent)
+        _set_before(self, other._before)
+        _set_child(self, other._child)
+        _set_find_parent(self, other._find_parent)
+        _set_found(self, other._found)
+        _set_objects(self, other._objects)
 
     def __str__(self) -> str:
         name = self.metadata.sender_name
@@ -182,7 +179,7 @@ class ChatDocument(SharedFieldsSet):
         if not self.metadata.parent_id:
             return None
         if self._find_parent is not None:
-            _put(self, "_parent", self._find_parent(self.metadata.parent_id))
+            _set_parent(self, self._find_parent(self.metadata.parent_id))
             return self._parent
         return ChatDocument.from_id(self.metadata.parent_id)
 
@@ -196,26 +193,33 @@ class ChatDocument(SharedFieldsSet):
 
     def answered_by(self, child: ChatDocument) -> None:
         """Link this message to the one that answered it first."""
-        if not self.metadata.child_id:
-            self.metadata.fill(child_id=child.metadata.id)
-            _put(self, "_child", ref(child))
+        meta = self.metadata
+        if not meta.child_id:
+            meta.fill(child_id=child.metadata.id)
+            _set_child(self, ref(child))
 
     def answers(self, parent: ChatDocument) -> None:
         """Link this message, which is being made, to the one it answers, where it is not linked yet."""
         if not self.metadata.parent_id:
             self.metadata.parent_id = parent.metadata.id
         if self.metadata.parent_id == parent.metadata.id:
-            _put(self, "_parent", parent)
+            _set_parent(self, parent)
+
+    def made_for(self, asked: ChatDocument) -> None:
+        """Note what this answer, which an agent has just made, was asked with: `as_answer_to` need not copy it."""
+        if not self.metadata.parent_id:
+            _set_parent(self, asked)
 
     def answering(self, parent: ChatDocument) -> Self:
         """Return this message linked to the one it answers: a copy, where it is not linked yet."""
-        if not self.metadata.parent_id:
-            linked = self.with_metadata(parent_id=parent.metadata.id)
-        elif self.metadata.parent_id == parent.metadata.id and self._parent is not parent:
+        meta, answered = self.metadata, parent.metadata.id
+        if not meta.parent_id:
+            linked = self.changed(metadata=meta.changed(parent_id=answered))
+        elif meta.parent_id == answered and self._parent is not parent:
             linked = self.changed()
         else:
             return self
-        _put(linked, "_parent", parent)
+        _set_parent(linked, parent)
         return linked
 
     def lent(self) -> Self:
@@ -226,18 +230,28 @@ class ChatDocument(SharedFieldsSet):
             metadata=self.metadata.changed(tool_ids=list(self.metadata.tool_ids)),
         )
 
-    def apart_from(self, asked: ChatDocument | None) -> Self:
-        """Return this answer; where it is the message that it answers, or a changed copy, as a message of its own."""
-        if asked is None or self.metadata.id != asked.metadata.id:
+    def as_answer_to(self, asked: ChatDocument | None) -> Self:
+        """Return this answer linked to what was asked, unless it is linked to another message.
+
+        It is a copy where a program may hold it. Where it is the message that was asked with, or a changed copy of
+        that, it becomes a message of its own.
+        """
+        if asked is None:
             return self
-        other = self.with_metadata(id=document_id(), parent_id=asked.metadata.id, child_id="", takes_back=())
-        _put(other, "_parent", asked)
-        return other
+        meta = self.metadata
+        if meta.id == asked.metadata.id:
+            answer = self.with_metadata(id=document_id(), parent_id=asked.metadata.id, child_id="", takes_back=())
+            _set_parent(answer, asked)
+            return answer
+        if self._parent is not asked or meta.parent_id:
+            return self.answering(asked)
+        meta.fill(parent_id=asked.metadata.id)
+        return self
 
     def following(self, message: ChatDocument) -> Self:
         """Return a copy that knows what stood before it, though it answers another message."""
         other = self.changed()
-        _put(other, "_before", message)
+        _set_before(other, message)
         return other
 
     @staticmethod
@@ -264,7 +278,7 @@ class ChatDocument(SharedFieldsSet):
                 "files": list(doc.files),
             }
         )
-        _put(copy, "_before", doc)
+        _set_before(copy, doc)
         return copy
 
     @classmethod
@@ -342,7 +356,7 @@ class ChatDocument(SharedFieldsSet):
         kept = self._objects
         if kept is None or kept[0] is not self.content:
             kept = (self.content, json_objects(self.content))
-            _put(self, "_objects", kept)
+            _set_objects(self, kept)
         return kept[1]
 
     def get_json_tools(self) -> list[str]:
@@ -383,3 +397,13 @@ class ChatDocument(SharedFieldsSet):
     def tsv_str(self) -> str:
         """The log line as tab-separated values; see `tsv_field`."""
         return "\t".join(tsv_field(str(value)) for value in self.log_fields().model_dump().values())
+
+
+# The slots' own setters. Pydantic's `__setattr__` first looks for a field of that name and takes 20 times as long, that
+# of `object` twice as long.
+_set_parent = ChatDocument.__dict__["_parent"].__set__
+_set_before = ChatDocument.__dict__["_before"].__set__
+_set_child = ChatDocument.__dict__["_child"].__set__
+_set_find_parent = ChatDocument.__dict__["_find_parent"].__set__
+_set_found = ChatDocument.__dict__["_found"].__set__
+_set_objects = ChatDocument.__dict__["_objects"].__set__

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
@@ -35,8 +35,7 @@ class ToolFault:
     call_id: str = ""
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """The tools of a message that count for one agent.
 
     `tools`: all of them; `mine`: those it handles and that are not meant for another; `faults`: known tools with bad
@@ -61,26 +60,42 @@ def find_tools(doc: ChatDocument, agent: AgentFacts) -> Found:
     """The tools in `doc` as `agent` sees them; remembered on the document until its text or the agent's sets change."""
     if not may_hold_tools(doc, agent.tools):
         return NOTHING_FOUND
-    key = _key(doc, agent)
-    cached = doc._found
-    if cached is not None and cached[0] == key:
-        return cached[1]  # type: ignore[no-any-return]
+    kept: _Finding | None = doc._found
+    if kept is not None and kept.holds_for(doc, agent):
+        return kept.found
     found = _find(doc, agent)
-    doc.keep_tools(key, found)
+    doc.keep_tools(_finding(doc, agent, found))
     return found
 
 
-def _key(doc: ChatDocument, agent: AgentFacts) -> tuple[Any, ...]:
-    """Return what the tools that are found depend on."""
-    return (
-        doc.content,
-        agent.tools,
-        agent.name,
-        agent.accept_user_tools,
-        untrusted(doc),
-        len(doc.tool_messages),
-        agent.infers_tools,
-    )
+class _Finding(NamedTuple):
+    """The tools that were found in a message, and what they depend on."""
+
+    text: str
+    agent: AgentFacts
+    distrusted: bool
+    attached: int
+    found: Found
+
+    def holds_for(self, doc: ChatDocument, agent: AgentFacts) -> bool:
+        """Return whether the same would be found again."""
+        own = self.agent
+        same_agent = own is agent or (
+            own.tools is agent.tools
+            and own.name == agent.name
+            and own.accept_user_tools == agent.accept_user_tools
+            and own.infers_tools == agent.infers_tools
+        )
+        return (
+            same_agent
+            and self.text == doc.content
+            and self.attached == len(doc.tool_messages)
+            and self.distrusted == untrusted(doc)
+        )
+
+
+def _finding(doc: ChatDocument, agent: AgentFacts, found: Found) -> _Finding:
+    return _Finding(doc.content, agent, untrusted(doc), len(doc.tool_messages), found)
 
 
 def may_hold_tools(doc: ChatDocument, tools: ToolSets) -> bool:
@@ -95,7 +110,7 @@ def tool_attempt(doc: ChatDocument, agent: AgentFacts) -> bool:
     """Return whether the message is to be treated as an attempt to use a tool, not as text."""
     if doc.tool_messages:
         return True
-    return doc.metadata.sender == Entity.LLM and find_tools(doc, agent).attempted
+    return doc.metadata.sender is Entity.LLM and find_tools(doc, agent).attempted
 
 
 def for_agent(tool: ToolMessage, agent_name: str) -> bool:
@@ -143,7 +158,7 @@ def with_tools(doc: ChatDocument, agent: AgentFacts) -> ChatDocument:
             attached = doc.changed(tool_messages=mine)
             if len(mine) == len(found.present) and not doc.oai_tool_calls and doc.function_call is None:
                 # All that there is was attached, so it is all that would be found again.
-                attached.keep_tools(_key(attached, agent), found)
+                attached.keep_tools(_finding(attached, agent, found))
             return attached
     return doc
 
@@ -221,7 +236,7 @@ def _from_json(
     inner = item.get("properties")
     fields = inner if isinstance(inner, dict) else item
     request = fields.get("request")
-    if request is None and (agent.infers_tools or doc.metadata.sender != Entity.LLM):
+    if request is None and (agent.infers_tools or doc.metadata.sender is not Entity.LLM):
         tool = _inferred(lambda _: fields, agent, untrusted(doc))
         if tool is not None:
             yield tool

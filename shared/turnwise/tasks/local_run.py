@@ -238,7 +238,7 @@ class LocalRun:
             self._unbroken += 1
             if self._unbroken >= _BREATH_ANSWERS or monotonic() - self._breathed > _BREATH_SECONDS:
                 # Models and handlers may all be synchronous, and others have to run, such as who wants to end this run.
-                yield Effect(sync=_no_breath, awaited=breath)
+                yield _BREATH
                 self._breathed, self._unbroken = monotonic(), 0
         call = self._call(ask)
         block = cancellation.opened(call) if self.awaited else cancellation.open(call)
@@ -273,7 +273,7 @@ class LocalRun:
         if value is None:
             return None
         if isinstance(value, ChatDocument):  # as nearly always; to look up the entity takes longer than the rest
-            return value.apart_from(ask.message)
+            return value.as_answer_to(ask.message)
         return said(self.tree.tasks[ask.path].agent, Entity(ask.responder), value, ask.message)
 
     def _tally(self, frame: int) -> Tally:
@@ -328,6 +328,9 @@ class LocalRun:
 
 def _no_breath() -> None:
     """Nothing waits for a run that blocks."""
+
+
+_BREATH = Effect(sync=_no_breath, awaited=breath)
 
 
 def _new_document_id() -> str:

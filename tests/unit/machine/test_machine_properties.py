@@ -188,7 +188,7 @@ def changed_in_place(document: ChatDocument, **fields: Any) -> ChatDocument:
 @pytest.mark.parametrize(
     ("member", "opening"),
     [
-        (Member(replies=("hello",)), "the answer is linked to what it answers"),
+        (Member(replies=("__PASS__:User",)), "the answer is linked to what is passed on"),
         (Member(replies=("__SEND__:User hello",)), "the answer is addressed by its text"),
         (Member(handled=frozenset([0]), usable=frozenset([0])), '{"request": "square", "number": 2}'),
     ],

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from turnwise.agents.history.fitting import MARGIN, ContextWindow, DroppingTurns, Truncating, fit
 from turnwise.agents.history.history import MessageHistory
@@ -39,8 +38,7 @@ _TELLING, _MOST_SCALE = 1_000, 4.0
 _WAYS: dict[str, type[Truncating | DroppingTurns]] = {"truncate": Truncating, "drop_turns": DroppingTurns}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Prompt:
+class Prompt(NamedTuple):
     """Messages for the model, the limit of its answer, and the estimate of the whole prompt (0: not estimated)."""
 
     messages: Sequence[LLMMessage]

@@ -122,17 +122,18 @@ def own_code(agent: ChatAgent, name: str, call: Effect) -> Steps[Any]:
 
 def matched(agent: ChatAgent, result: ChatDocument, doc: ChatDocument) -> ChatDocument:
     """Match the result to the API calls that it answers, and mark who put tools into it."""
-    if result.metadata.sender == Entity.AGENT and result.metadata.id != doc.metadata.id:
+    meta, asked = result.metadata, doc.metadata
+    if meta.sender is Entity.AGENT and meta.id != asked.id:
         if result.tool_messages:
-            result.metadata.tools_from_agent = True
-        if doc.oai_tool_calls and agent.record.open_calls and result.metadata.oai_tool_id is None:
-            result.content, result.oai_tool_id2result, result.metadata.oai_tool_id = match_results(
+            meta.tools_from_agent = True
+        if doc.oai_tool_calls and agent.record.open_calls and meta.oai_tool_id is None:
+            result.content, result.oai_tool_id2result, meta.oai_tool_id = match_results(
                 result.content, result.oai_tool_id2result, agent.record.open_calls
             )
-        if doc.function_call is not None and not result.metadata.sender_name:
-            result.metadata.sender_name = doc.function_call.name
-        if doc.metadata.tool_ids or result.metadata.tool_ids:
-            result.metadata.tool_ids = list(doc.metadata.tool_ids)
+        if doc.function_call is not None and not meta.sender_name:
+            meta.sender_name = doc.function_call.name
+        if asked.tool_ids or meta.tool_ids:
+            meta.tool_ids = list(asked.tool_ids)
     return result
 
 
@@ -187,7 +188,10 @@ def _as_document(
         by_id = agent.create_agent_response("")
         by_id.oai_tool_id2result = {key: value_as_text(result) for key, result in value.items()}
         return by_id
-    return agent.to_ChatDocument(value)
+    said = agent.to_ChatDocument(value)
+    if said is not None:
+        said.made_for(doc)
+    return said
 
 
 def _text(agent: ChatAgent, doc: ChatDocument, text: str) -> ChatDocument:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, NamedTuple
 
 _USD = re.compile(r"[0-9]{1,12}(\.[0-9]{1,18})?")
 
@@ -19,8 +19,7 @@ def parse_usd(text: str) -> Decimal | None:
 LimitKind = Literal["cost", "tokens"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Amount:
+class Amount(NamedTuple):
     """The use of a call, or its maximum: tokens of prompt and answer, and USD (None: its price is not known)."""
 
     prompt_tokens: int = 0

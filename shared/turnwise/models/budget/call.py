@@ -13,7 +13,7 @@ from turnwise.models.language_model import LanguageModel
 from turnwise.models.limits.provider import Target
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class ModelCall:
     """A call of `model`, whose answer may have up to `most` tokens, and is of no use with fewer than `least`.
 

@@ -43,12 +43,13 @@ class LLMTokenUsage(SharedFieldsSet):
         """The sum; its cost is unknown if either is."""
         if self is NO_USAGE:
             return other
-        unknown = self.cost is None or other.cost is None
+        mine, more = self.cost, other.cost
         return LLMTokenUsage.made(
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
-            cost=None if unknown else (self.cost or Decimal(0)) + (other.cost or Decimal(0)),
+            # Most calls of a local model cost nothing, and there is no sum to make.
+            cost=None if mine is None or more is None else mine + more if more else mine,
             calls=self.calls + other.calls,
             doubt=self.doubt or other.doubt,
         )

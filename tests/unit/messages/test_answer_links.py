@@ -1,0 +1,91 @@
+"""An answer that is handed over is linked to what was asked; a document that a program may hold stays as it is."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from turnwise import ChatAgent, ChatAgentConfig, ChatDocument, MockLMConfig, Task, ToolMessage
+
+ASKED = "what is two and two?"
+
+
+def test_an_answer_that_was_made_for_the_message_is_linked_as_it_is() -> None:
+    asked, answer = ChatDocument(content=ASKED), ChatDocument(content="four")
+    answer.made_for(asked)
+    assert answer.parent is None  # until it is handed over
+
+    linked = answer.as_answer_to(asked)
+
+    assert linked is answer
+    assert linked.metadata.parent_id == asked.id()
+    assert linked.parent is asked
+
+
+def test_an_answer_that_a_program_may_hold_is_linked_in_a_copy() -> None:
+    asked, held = ChatDocument(content=ASKED), ChatDocument(content="four")
+
+    linked = held.as_answer_to(asked)
+
+    assert (linked.parent, linked.id(), linked.content) == (asked, held.id(), "four")
+    assert (held.metadata.parent_id, held.parent) == ("", None)
+
+
+def test_an_answer_that_was_made_for_another_message_is_linked_in_a_copy() -> None:
+    asked, other, answer = (ChatDocument(content=text) for text in (ASKED, "and now?", "four"))
+    answer.made_for(other)
+
+    linked = answer.as_answer_to(asked)
+
+    assert linked.parent is asked
+    assert answer.metadata.parent_id == ""
+
+
+def test_an_answer_that_is_linked_elsewhere_stays_so() -> None:
+    asked, earlier = ChatDocument(content=ASKED), ChatDocument(content="and now?")
+    answer = ChatDocument(content="four").answering(earlier)
+
+    assert answer.as_answer_to(asked) is answer
+    assert answer.parent is earlier
+
+
+def test_the_message_itself_becomes_an_answer_of_its_own() -> None:
+    asked = ChatDocument(content=ASKED)
+
+    answer = asked.as_answer_to(asked)
+
+    assert (answer.content, answer.parent) == (ASKED, asked)
+    assert answer.id() != asked.id()
+    assert asked.metadata.parent_id == ""
+
+
+def test_no_message_leaves_an_answer_as_it_is() -> None:
+    answer = ChatDocument(content="four")
+    assert answer.as_answer_to(None) is answer
+    assert answer.metadata.parent_id == ""
+
+
+class Look(ToolMessage):
+    request: str = "look"
+    purpose: str = "To look something up."
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_a_document_that_a_handler_returns_again_and_again_is_never_changed(awaited: bool) -> None:
+    kept = ChatDocument(content="nothing new")
+
+    class Reader(ChatAgent):
+        def look(self, tool: Look) -> ChatDocument:
+            return kept
+
+    agent = Reader(ChatAgentConfig(llm=MockLMConfig(response_fn=lambda text: '{"request": "look"}')))
+    agent.enable_message(Look)
+    before = kept.model_dump()
+
+    task = Task(agent, interactive=False)
+    result = asyncio.run(task.run_async("look", turns=6)) if awaited else task.run("look", turns=6)
+
+    assert result is not None
+    assert kept.model_dump() == before
+    assert kept.parent is None
