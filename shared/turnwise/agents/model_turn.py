@@ -23,7 +23,7 @@ from turnwise.messages.tool_parsing import call_fault, unknown
 from turnwise.models.answer_check import taken
 from turnwise.models.asking import asked_by_name
 from turnwise.models.base import LLMMessage, LLMResponse, OpenAIToolCall, Role, TokenSink, ToolChoice
-from turnwise.models.budget.gate import Hold, failed
+from turnwise.models.budget.gate import GATE, Hold, failed
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.retry_policy import ErrorKind, kind_of
 from turnwise.models.tokens.usage import LLMTokenUsage, doubt_about
@@ -50,6 +50,8 @@ def answer(agent: ChatAgent, message: str | ChatDocument | None, call: CallConte
         raise
     learn(agent, sent, response.usage)
     doc = _taken_in(agent, response, message)
+    if message is not None and call[GATE] is not None:
+        doc.made_for(message)
     showing.finished(doc)
     return doc
 
@@ -262,10 +264,8 @@ def _taken_in(agent: ChatAgent, response: LLMResponse, message: ChatDocument | N
         chat_document_id=meta.id,
     )
     history.append(said)
-    if message is not None:
-        doc.made_for(message)
-        if message.metadata.tool_ids:
-            meta.tool_ids = list(message.metadata.tool_ids)
+    if message is not None and message.metadata.tool_ids:
+        meta.tool_ids = list(message.metadata.tool_ids)
     assert meta.sender is Entity.LLM
     agent.history.ends_with(doc)
     if agent.answer_format is not None:

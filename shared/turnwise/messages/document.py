@@ -206,7 +206,11 @@ class ChatDocument(SharedFieldsSet):
             _set_parent(self, parent)
 
     def made_for(self, asked: ChatDocument) -> None:
-        """Note what this answer, which an agent has just made, was asked with: `as_answer_to` need not copy it."""
+        """Note what this answer, which an agent has just made in a run, was asked with.
+
+        `as_answer_to` need not copy it then. It holds that message; answers outside of a run, which no one links, would
+        hold all that was said before.
+        """
         if not self.metadata.parent_id:
             _set_parent(self, asked)
 

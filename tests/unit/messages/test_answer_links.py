@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+from weakref import ref
 
 import pytest
 
@@ -89,3 +91,26 @@ def test_a_document_that_a_handler_returns_again_and_again_is_never_changed(awai
     assert result is not None
     assert kept.model_dump() == before
     assert kept.parent is None
+
+
+def test_answers_outside_of_a_run_hold_nothing_that_was_said_before() -> None:
+    class Reader(ChatAgent):
+        def look(self, tool: Look) -> str:
+            return "nothing new"
+
+    agent = Reader(ChatAgentConfig(llm=MockLMConfig(response_fn=lambda text: '{"request": "look"}')))
+    agent.enable_message(Look)
+    asked = ChatDocument(content=ASKED)
+    seen = [ref(asked)]
+    for _ in range(3):
+        answer = agent.llm_response(asked)
+        assert answer is not None
+        found = agent.agent_response(answer)
+        assert found is not None
+        asked = found
+        seen += [ref(answer), ref(asked)]
+        del answer, found
+
+    gc.collect()
+    assert [held() for held in seen[:-1]] == [None] * 6
+    assert asked.metadata.parent_id == ""

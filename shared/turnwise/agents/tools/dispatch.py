@@ -13,6 +13,7 @@ from turnwise.agents.own_methods import own_call
 from turnwise.agents.tools.handler_calls import made, on_copied_state
 from turnwise.agents.tools.handler_lookup import declared_by, effect_of, handler_of
 from turnwise.agents.tools.reading import found_in
+from turnwise.base.call_context import current_call
 from turnwise.base.sync_async import Effect, Steps, finished
 from turnwise.base.text import value_as_text
 from turnwise.messages.api_results import match_results
@@ -25,6 +26,7 @@ from turnwise.messages.tool_parsing import Found, ToolFault, handles, unknown
 from turnwise.messages.tools.orchestration import ONE_AT_A_TIME, AgentDoneTool, FinalResultTool, ForwardTool
 from turnwise.messages.tools.recipient import RecipientTool
 from turnwise.messages.tools.rewind import RewindTool
+from turnwise.models.budget.gate import GATE
 from turnwise.models.tokens.estimate import shortened
 
 if TYPE_CHECKING:
@@ -189,7 +191,7 @@ def _as_document(
         by_id.oai_tool_id2result = {key: value_as_text(result) for key, result in value.items()}
         return by_id
     said = agent.to_ChatDocument(value)
-    if said is not None:
+    if said is not None and current_call()[GATE] is not None:
         said.made_for(doc)
     return said
 
