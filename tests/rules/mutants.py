@@ -44,7 +44,7 @@ MUTANTS = (
     _mutant("MSG-7", _DONE, "if text and not (spec.recognize_string_signals and text == PASS):", "if text:"),
     _mutant("MSG-8", _DONE, "DONE in doc.content", "DONE == doc.content"),
     _mutant("MSG-9", _DONE, "doc.content.strip() in USER_QUIT_STRINGS", "doc.content in USER_QUIT_STRINGS"),
-    _mutant("MSG-10", _DONE, "return doc.metadata.sender is Entity.USER and (", "return bool(doc.content) and ("),
+    _mutant("MSG-10", _DONE, "return doc.metadata.sender == Entity.USER and (", "return bool(doc.content) and ("),
     _mutant(
         "MSG-13",
         "messages/document.py",
@@ -56,7 +56,7 @@ MUTANTS = (
     _mutant("HUMAN-4", "messages/human.py", 'if text.startswith("SYSTEM"):', "if False:"),
     # trust
     _mutant("TRUST-1", _FIND, "if tool.request in agent.tools.usable], []", "], []"),
-    _mutant("TRUST-2", "messages/provenance.py", "(not meta.tools_from_agent and meta.sender is Entity.USER)", "False"),
+    _mutant("TRUST-2", "messages/provenance.py", "(not meta.tools_from_agent and meta.sender == Entity.USER)", "False"),
     _mutant(
         "TRUST-4 WHO-5",
         _WHO,

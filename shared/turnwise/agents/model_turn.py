@@ -12,6 +12,7 @@ from turnwise.agents.human.answer_display import Showing, begin, tell_error
 from turnwise.agents.observed import chatted, chatting
 from turnwise.agents.output.output_format import take_in
 from turnwise.agents.retries import Failure, call_retries, waiting, within
+from turnwise.agents.tools.handler_calls import answers_a_run
 from turnwise.agents.tools.reading import found_in
 from turnwise.agents.tools.tool_choice import tool_choice
 from turnwise.base.call_context import CallContext
@@ -23,7 +24,7 @@ from turnwise.messages.tool_parsing import call_fault, unknown
 from turnwise.models.answer_check import taken
 from turnwise.models.asking import asked_by_name
 from turnwise.models.base import LLMMessage, LLMResponse, OpenAIToolCall, Role, TokenSink, ToolChoice
-from turnwise.models.budget.gate import GATE, Hold, failed
+from turnwise.models.budget.gate import Hold, failed
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.retry_policy import ErrorKind, kind_of
 from turnwise.models.tokens.usage import LLMTokenUsage, doubt_about
@@ -50,7 +51,7 @@ def answer(agent: ChatAgent, message: str | ChatDocument | None, call: CallConte
         raise
     learn(agent, sent, response.usage)
     doc = _taken_in(agent, response, message)
-    if message is not None and call[GATE] is not None:
+    if message is not None and answers_a_run(call):
         doc.made_for(message)
     showing.finished(doc)
     return doc

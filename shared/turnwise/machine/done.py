@@ -57,7 +57,7 @@ def has_done_tool(doc: ChatDocument, agent: AgentFacts) -> bool:
 def user_quits(spec: TaskSpec, doc: ChatDocument, agent: AgentFacts) -> bool:
     """Return whether the human wants to end the task."""
     # MSG-9, MSG-10
-    return doc.metadata.sender is Entity.USER and (
+    return doc.metadata.sender == Entity.USER and (
         doc.content.strip() in USER_QUIT_STRINGS or says_done(spec, doc) or has_done_tool(doc, agent)
     )
 

@@ -18,7 +18,7 @@ from turnwise.messages.toolset import ToolSets
 def untrusted(doc: ChatDocument) -> bool:
     """Return whether tools in the message may come from a human."""
     meta = doc.metadata
-    return meta.tainted or (not meta.tools_from_agent and meta.sender is Entity.USER)
+    return meta.tainted or (not meta.tools_from_agent and meta.sender == Entity.USER)
 
 
 def steers(tool: ToolMessage) -> bool:

@@ -110,7 +110,7 @@ def tool_attempt(doc: ChatDocument, agent: AgentFacts) -> bool:
     """Return whether the message is to be treated as an attempt to use a tool, not as text."""
     if doc.tool_messages:
         return True
-    return doc.metadata.sender is Entity.LLM and find_tools(doc, agent).attempted
+    return doc.metadata.sender == Entity.LLM and find_tools(doc, agent).attempted
 
 
 def for_agent(tool: ToolMessage, agent_name: str) -> bool:
@@ -236,7 +236,7 @@ def _from_json(
     inner = item.get("properties")
     fields = inner if isinstance(inner, dict) else item
     request = fields.get("request")
-    if request is None and (agent.infers_tools or doc.metadata.sender is not Entity.LLM):
+    if request is None and (agent.infers_tools or doc.metadata.sender != Entity.LLM):
         tool = _inferred(lambda _: fields, agent, untrusted(doc))
         if tool is not None:
             yield tool

@@ -114,3 +114,60 @@ def test_answers_outside_of_a_run_hold_nothing_that_was_said_before() -> None:
     gc.collect()
     assert [held() for held in seen[:-1]] == [None] * 6
     assert asked.metadata.parent_id == ""
+
+
+def test_a_document_that_a_program_makes_of_answers_is_never_changed() -> None:
+    kept = ChatDocument(content="nothing new")
+
+    class Reader(ChatAgent):
+        def look(self, tool: Look) -> str:
+            return "nothing new"
+
+        def to_ChatDocument(self, *given: object, **named: object) -> ChatDocument:
+            return kept
+
+    agent = Reader(ChatAgentConfig(llm=MockLMConfig(response_fn=lambda text: '{"request": "look"}')))
+    agent.enable_message(Look)
+
+    Task(agent, interactive=False).run("look", turns=6)
+
+    assert kept.metadata.parent_id == ""
+
+
+def test_answers_that_a_handler_asks_for_hold_nothing_that_was_said_before() -> None:
+    helper = ChatAgent(ChatAgentConfig(llm=MockLMConfig(response_fn=lambda text: "go on")))
+    seen: list[ref[ChatDocument]] = []
+
+    class Asker(ChatAgent):
+        def look(self, tool: Look) -> str:
+            said = ChatDocument(content=ASKED)
+            for _ in range(5):
+                answer = helper.llm_response(said)
+                assert answer is not None
+                seen.append(ref(said))
+                said = answer
+            return "done"
+
+    agent = Asker(ChatAgentConfig(llm=MockLMConfig(response_fn=lambda text: '{"request": "look"}')))
+    agent.enable_message(Look)
+    Task(agent, interactive=False).run("look", turns=2)
+
+    gc.collect()
+    assert [held() for held in seen] == [None] * 5
+
+
+def test_a_sender_that_is_written_as_text_is_as_untrusted_as_the_entity() -> None:
+    class Wipe(ToolMessage):
+        request: str = "wipe"
+        purpose: str = "To wipe everything."
+
+        def handle(self) -> str:
+            return "WIPED"
+
+    agent = ChatAgent(ChatAgentConfig())
+    agent.enable_message(Wipe, use=False, handle=True)
+    typed = ChatDocument(content='{"request": "wipe"}')
+    typed.metadata.sender = "User"  # type: ignore[assignment]
+
+    assert agent.get_tool_messages(typed) == []
+    assert agent.agent_response(typed) is None

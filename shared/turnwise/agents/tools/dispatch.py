@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from turnwise.agents import responses
 from turnwise.agents.config import NonToolAction
 from turnwise.agents.history.retention import of_results
 from turnwise.agents.human.answer_display import show_agent_answer, tell_error
 from turnwise.agents.output.output_format import take_in
 from turnwise.agents.own_methods import own_call
-from turnwise.agents.tools.handler_calls import made, on_copied_state
-from turnwise.agents.tools.handler_lookup import declared_by, effect_of, handler_of
+from turnwise.agents.tools.handler_calls import answers_a_run, made, on_copied_state
+from turnwise.agents.tools.handler_lookup import declared_by, effect_of, handler_of, is_function
 from turnwise.agents.tools.reading import found_in
 from turnwise.base.call_context import current_call
 from turnwise.base.sync_async import Effect, Steps, finished
@@ -26,7 +27,6 @@ from turnwise.messages.tool_parsing import Found, ToolFault, handles, unknown
 from turnwise.messages.tools.orchestration import ONE_AT_A_TIME, AgentDoneTool, FinalResultTool, ForwardTool
 from turnwise.messages.tools.recipient import RecipientTool
 from turnwise.messages.tools.rewind import RewindTool
-from turnwise.models.budget.gate import GATE
 from turnwise.models.tokens.estimate import shortened
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def own_code(agent: ChatAgent, name: str, call: Effect) -> Steps[Any]:
 def matched(agent: ChatAgent, result: ChatDocument, doc: ChatDocument) -> ChatDocument:
     """Match the result to the API calls that it answers, and mark who put tools into it."""
     meta, asked = result.metadata, doc.metadata
-    if meta.sender is Entity.AGENT and meta.id != asked.id:
+    if meta.sender == Entity.AGENT and meta.id != asked.id:
         if result.tool_messages:
             meta.tools_from_agent = True
         if doc.oai_tool_calls and agent.record.open_calls and meta.oai_tool_id is None:
@@ -191,9 +191,16 @@ def _as_document(
         by_id.oai_tool_id2result = {key: value_as_text(result) for key, result in value.items()}
         return by_id
     said = agent.to_ChatDocument(value)
-    if said is not None and current_call()[GATE] is not None:
+    if said is not None and answers_a_run(current_call()) and _made_here(agent):
         said.made_for(doc)
     return said
+
+
+def _made_here(agent: ChatAgent) -> bool:
+    """Return whether the library makes the agent's answers; one that a program makes it may hold, and return again."""
+    return is_function(agent.to_ChatDocument, responses.to_ChatDocument) and is_function(
+        agent.response_template, responses.response_template
+    )
 
 
 def _text(agent: ChatAgent, doc: ChatDocument, text: str) -> ChatDocument:

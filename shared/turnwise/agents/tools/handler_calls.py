@@ -20,6 +20,7 @@ from turnwise.base.ids import new_id
 from turnwise.base.sync_async import Effect, Steps, finished, is_unfinished
 from turnwise.errors import CallTimeoutError, ConfigurationError, ToolOutcomeUnknownError
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
+from turnwise.models.budget.gate import GATE
 from turnwise.models.retry_policy import ErrorKind, RetryPolicy, kind_of_handler_error
 
 if TYPE_CHECKING:
@@ -224,6 +225,11 @@ def _copy(agent: ChatAgent, state: Any) -> Any:
             f"the state of agent {agent.config.name!r} cannot be copied ({error}); keep in it only what JSON can "
             "express, and the rest (connections, locks) in the module or on the class"
         ) from error
+
+
+def answers_a_run(call: CallContext) -> bool:
+    """Return whether an answer that is made in `call` is one that a run asked for, not one that a program did."""
+    return call[GATE] is not None and call[RUNNING] is None
 
 
 _naming = threading.RLock()

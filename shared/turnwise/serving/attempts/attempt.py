@@ -25,7 +25,6 @@ from turnwise.errors import (
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.messages.stop_reason import by_refusal
-from turnwise.messages.tool_parsing import with_tools
 from turnwise.messages.tool_registry import owners_in
 from turnwise.messages.wire import encode_document
 from turnwise.models.budget.gate import GATE
@@ -92,9 +91,6 @@ class Attempt:
         shared.check()
         entity = Entity.LLM if self.claim.ask.responder == "llm" else Entity.AGENT
         document, owners = said(self.served.agent, entity, value, message), owners_in(self.served.registry)
-        if document is not None and entity is Entity.LLM:
-            # As the machine has it when it takes it, so that the record need not be changed then.
-            document = with_tools(document, self.served.agent.facts())
         body = encode_document(document, owners) if document is not None else None
         record, state = self.served.record(), self.served.state()
         keep, rows = self.served.history_changes()
