@@ -207,6 +207,7 @@ def test_only_success_is_a_delivery(receiver: WebhookReceiver, status: int, gone
         ("Thu, 26 Nov 2026 23:00:00 GMT", 3_600),  # at most an hour
         ("Thu, 26 Nov 2026 17:00:00 GMT", 0),
         ("soon", None),
+        ("Thu, 26 Nov 2026 18:30:00 +99999999999999999", None),
     ],
 )
 def test_a_receiver_may_name_the_time_of_the_next_attempt(

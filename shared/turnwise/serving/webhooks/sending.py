@@ -113,7 +113,7 @@ def _seconds_between(date: str, later: str) -> float | None:
     """The seconds between two dates of HTTP, which are of one clock; None where one of them is none."""
     try:
         return (parsedate_to_datetime(later) - parsedate_to_datetime(date)).total_seconds()
-    except (ValueError, TypeError):  # no dates, or one without an offset
+    except (ValueError, TypeError, OverflowError):  # no dates, one without an offset, or one with an absurd offset
         return None
 
 
