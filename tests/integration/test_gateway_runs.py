@@ -263,3 +263,14 @@ def test_an_unfinished_run_says_why_it_waits_alone_and_in_lists(gateway: Served)
     assert "no coordinator is running" in alone[1]["sentence"]
     assert listed == {asking: alone[0], accepted["id"]: alone[1], ended: None}
     assert gateway.http.post(f"/v1/runs/{asking}/cancel").json()["waiting_for"]["reason"] == "cancelled"
+
+
+def test_a_persons_answer_is_linked_to_the_question_before_it_is_judged(gateway: Served) -> None:
+    run_id = gateway.submit()
+    gateway.ask_human(run_id)
+
+    gateway.http.post(f"/v1/runs/{run_id}/messages", json={"text": "DO-NOT-KNOW"}).raise_for_status()
+
+    answer = gateway.store.inspector.events(run_id)[-1].document
+    assert answer is not None
+    assert answer["metadata"]["parent_id"] == "doc-1"

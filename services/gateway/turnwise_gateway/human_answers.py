@@ -34,4 +34,6 @@ def as_document(text: str, asked: HumanQuestion | None) -> NewDocument | None:
         return None
     # Whatever comes over HTTP, also what begins with SYSTEM, runs no handler that the model may not use.
     said.metadata.tainted = True
-    return NewDocument(id=said.metadata.id, body=encode_document(said))
+    if question is not None:
+        said.answers(question)
+    return NewDocument(id=said.metadata.id, body=encode_document(said), parent_id=said.metadata.parent_id or None)

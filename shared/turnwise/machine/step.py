@@ -76,13 +76,16 @@ class Step(AfterStep):
 
     def default_reply(self) -> ChatDocument | None:
         """Return what `default_human_response` says in the human's place."""
-        return human_answer(
+        reply = human_answer(
             self.spec.default_human_response or "",
             self.pending,
             default=self.spec.default_human_response,
             open_calls=self.agent.open_calls,
             new_id=self.facts.new_id(),
         )
+        if reply is not None and self.pending is not None:
+            reply.answers(self.pending)
+        return reply
 
     def answered(self, responder: str, doc: ChatDocument | None) -> Action:
         valid = self._judge(responder, doc)

@@ -8,7 +8,7 @@ from weakref import ref
 
 import pytest
 
-from turnwise import ChatAgent, ChatAgentConfig, ChatDocument, MockLMConfig, Task, ToolMessage
+from turnwise import Callbacks, ChatAgent, ChatAgentConfig, ChatDocument, Entity, MockLMConfig, Task, ToolMessage
 
 ASKED = "what is two and two?"
 
@@ -171,3 +171,23 @@ def test_a_sender_that_is_written_as_text_is_as_untrusted_as_the_entity() -> Non
 
     assert agent.get_tool_messages(typed) == []
     assert agent.agent_response(typed) is None
+
+
+@pytest.mark.parametrize("asked_by", ["callback", "default"])
+def test_a_persons_answer_that_is_not_taken_knows_what_was_asked(asked_by: str) -> None:
+    refused: list[ChatDocument] = []
+
+    class Listening(Task):
+        def log_message(self, resp: object, msg: ChatDocument | None = None, mark: bool = False) -> None:
+            if resp == Entity.USER and not mark and msg is not None:
+                refused.append(msg)
+
+    agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig(default_response="May I?")))
+    agent.callbacks = Callbacks(get_user_response=lambda **_: "DO-NOT-KNOW")
+    default = "DO-NOT-KNOW" if asked_by == "default" else None
+
+    Listening(agent, interactive=True, only_user_quits_root=False, default_human_response=default).run("go", turns=3)
+
+    assert [(said.content, said.parent.content if said.parent else None) for said in refused[-1:]] == [
+        ("DO-NOT-KNOW", "May I?")
+    ]
