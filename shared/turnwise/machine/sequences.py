@@ -42,9 +42,10 @@ class EventType(str, Enum):
 class AgentEvent:
     """One element of a done-sequence: a kind of message to wait for.
 
-    `event_type` is the kind. For SPECIFIC_TOOL, `tool_class` is the tool's class, or `tool_name` its request or the
-    name of its class. `content_pattern` is what to search for with CONTENT_MATCH, a regular expression in any case.
-    With `responder`, an entity's or a sub-task's name, the message counts only if that one sent it.
+    `event_type` is the kind, or its value (`"tool"`). For SPECIFIC_TOOL, `tool_class` is the tool's class, or
+    `tool_name` its request or the name of its class. `content_pattern` is what to search for with CONTENT_MATCH, a
+    regular expression in any case. With `responder`, an entity's or a sub-task's name, the message counts only if that
+    one sent it. Raises `ValueError` for an unknown kind, and for one of these two without what it waits for.
     """
 
     event_type: EventType
@@ -52,6 +53,16 @@ class AgentEvent:
     content_pattern: str | None = None
     responder: str | None = None
     tool_class: type[ToolMessage] | None = None
+
+    def __post_init__(self) -> None:
+        kinds = [kind.value for kind in EventType]
+        if self.event_type not in kinds:
+            raise ValueError(f"event_type is {self.event_type!r}; expected one of {', '.join(kinds)}")
+        object.__setattr__(self, "event_type", EventType(self.event_type))
+        if self.event_type is EventType.SPECIFIC_TOOL and self.tool_class is None and not self.tool_name:
+            raise ValueError("an event of the type specific_tool names no tool; give tool_class or tool_name")
+        if self.event_type is EventType.CONTENT_MATCH and self.content_pattern is None:
+            raise ValueError("an event of the type content_match has no content_pattern; give a regular expression")
 
     def is_of(self, tool: ToolMessage) -> bool:
         """Return whether the tool is the one that the event names."""
@@ -175,8 +186,10 @@ def _parse_event(part: str, whole: str) -> AgentEvent:
 
 
 def compile_sequence(text: str | DoneSequence) -> CompiledSequence:
-    """Parse and make ready; raises `ValueError` for a bad element or a bad regular expression."""
+    """Parse and make ready; raises `ValueError` for no element, a bad one, or a bad regular expression."""
     events = tuple(parse_done_sequence(text).events)
+    if not events:
+        raise ValueError("a done-sequence has no events; give at least one, such as AgentEvent(event_type='tool')")
     patterns = []
     for event in events:
         try:

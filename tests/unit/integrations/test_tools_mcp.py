@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from mcp.server import MCPServer
+from tests.support import raw_mcp_server
 from tests.support.mcp_server import make_server
 
 from turnwise import (
@@ -128,6 +131,64 @@ def test_errors_and_what_takes_too_long_are_texts_for_the_model() -> None:
     assert failed == "ERROR: the tool `fail` failed: no paper"
     assert refused.startswith("ERROR: the tool `move` failed:")
     assert slow == "ERROR: the tool `sleep` failed: no answer within 0.05 s; whether it was carried out is not known"
+
+
+def raw(result: dict[str, Any], tool: dict[str, Any] | None = None, **settings: Any) -> MCPTools:
+    """Tools of a server that lists `look` with what is in `tool`, and answers each call with just that result."""
+    listed = {"name": "look", "inputSchema": {"type": "object", "properties": {}}} | (tool or {})
+    command = [sys.executable, raw_mcp_server.__file__, json.dumps(listed), json.dumps(result)]
+    return MCPTools(command, **settings)
+
+
+TEXT = {"content": [{"type": "text", "text": "seen"}]}
+NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+@pytest.mark.parametrize(
+    ("result", "tool", "said"),
+    [
+        (TEXT, {"outputSchema": NUMBER}, "has an output schema but did not return structured content"),
+        (TEXT | {"structuredContent": {"n": "x"}}, {"outputSchema": NUMBER}, "Invalid structured content returned"),
+        (
+            TEXT | {"structuredContent": {"n": 1}},
+            {"outputSchema": NUMBER | {"pattern": 1}},
+            "Invalid schema for tool look",
+        ),
+        (TEXT | {"isError": None}, {}, "isError: Input should be a valid boolean"),
+        ({"content": None}, {}, "content: Input should be a valid list"),
+        ({"content": [{"type": "smell"}]}, {}, "content.0"),
+    ],
+)
+def test_an_answer_that_the_protocol_forbids_is_a_text_for_the_model(
+    result: dict[str, Any], tool: dict[str, Any], said: str
+) -> None:
+    with raw(result, tool) as server:
+        found = answer(server, '{"request": "look"}').content
+    assert found.startswith("ERROR: the tool `look` failed: the server has answered, but not as the protocol or ")
+    assert said in found
+
+
+@pytest.mark.parametrize("schema", [None, {"type": "object", "properties": []}])
+def test_a_server_that_lists_what_is_no_tool_is_named_with_the_cause(schema: Any) -> None:
+    with (
+        raw(TEXT, {"inputSchema": schema}) as server,
+        pytest.raises(ToolServerUnavailableError, match=r"lists what is no tool of the protocol: .*inputSchema"),
+    ):
+        server.tools()
+
+
+def test_a_null_in_a_schema_is_nothing() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": None}
+    with raw(TEXT, {"inputSchema": schema}) as server:
+        assert answer(server, '{"request": "look"}').content == "seen"
+
+
+def test_an_image_that_is_not_base64_is_no_attachment() -> None:
+    image = {"type": "image", "mimeType": "image/png", "data": "abc"}
+    with raw({"content": [image]}, forward_images=True) as server:
+        assert answer(server, '{"request": "look"}').files == [
+            {"type": "image", "mime_type": "image/png", "data": "abc"}
+        ]
 
 
 def test_images_and_data_are_files_and_the_text_says_so(server: MCPTools) -> None:

@@ -279,6 +279,28 @@ def test_a_bad_sequence_is_refused_when_the_task_is_built(text: str, said: str) 
         Task(agent_saying(), config=TaskConfig(done_sequences=[text]))
 
 
+def test_a_sequence_without_events_is_refused_when_the_task_is_built() -> None:
+    with pytest.raises(ValueError, match="has no events; give at least one"):
+        Task(agent_saying(), config=TaskConfig(done_sequences=[DoneSequence(events=[])]))
+
+
+def test_the_kind_of_an_event_may_be_its_value() -> None:
+    assert AgentEvent(event_type="tool").event_type is EventType.TOOL  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ({"event_type": "tol"}, "event_type is 'tol'; expected one of tool, specific_tool, llm_response"),
+        ({"event_type": EventType.SPECIFIC_TOOL}, "names no tool; give tool_class or tool_name"),
+        ({"event_type": EventType.CONTENT_MATCH}, "has no content_pattern; give a regular expression"),
+    ],
+)
+def test_an_event_that_could_never_happen_is_refused(event: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        AgentEvent(**event)
+
+
 # --- trees ----------------------------------------------------------------------------------------------------------
 
 

@@ -202,6 +202,35 @@ def test_an_error_is_no_first_result() -> None:
     assert results == [None, "12"]
 
 
+def cancelled_at_11() -> Task:
+    """The model's call for 11 awaits something that was cancelled, as that of a library's own task may be."""
+
+    async def answer(said: str) -> str:
+        if said == "11":
+            gone = asyncio.get_running_loop().create_future()
+            gone.cancel()
+            await gone
+        return said
+
+    return answering(answer)
+
+
+@pytest.mark.parametrize("sequential", [True, False])
+def test_an_item_that_ends_as_cancelled_by_itself_has_failed(sequential: bool) -> None:
+    with pytest.raises(asyncio.CancelledError):
+        run_batch_tasks(cancelled_at_11(), [10, 11, 12], sequential=sequential)
+    results = run_batch_tasks(
+        cancelled_at_11(),
+        [10, 11, 12, 13],
+        output_map=text,
+        sequential=sequential,
+        batch_size=1,
+        handle_exceptions=True,
+    )
+    assert results == ["10", None, "12", "13"]
+    assert results.outcomes == ["done", "failed", "done", "done"]
+
+
 def test_an_error_cancels_what_is_still_running() -> None:
     cancelled = []
 

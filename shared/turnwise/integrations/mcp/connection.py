@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+from pydantic import ValidationError
+
 from turnwise.errors import ConfigurationError, ToolOutcomeUnknownError, ToolServerUnavailableError
 from turnwise.integrations.mcp.transport import Address, opened
 
@@ -20,7 +22,7 @@ _MIN_WAIT = 1.0
 
 
 class ToolRefusedError(Exception):
-    """The server did not carry a call out, or not in time; the text is for the model."""
+    """The server did not carry a call out, or not in time, or its answer cannot be read; the text is for the model."""
 
 
 class _NotArrivedError(Exception):
@@ -50,6 +52,11 @@ class Connection:
                 except MCPError as error:
                     raise ToolServerUnavailableError(
                         f"the MCP server {self._address} does not list its tools: {error}"
+                    ) from error
+                except ValidationError as error:
+                    raise ToolServerUnavailableError(
+                        f"the MCP server {self._address} lists what is no tool of the protocol: {_first_fault(error)}; "
+                        "correct the server"
                     ) from error
                 found += page.tools
                 cursor = page.next_cursor
@@ -83,6 +90,11 @@ class Connection:
                 return await session.client.call_tool(tool, arguments, read_timeout_seconds=timeout)
             except MCPError as error:
                 failure = error
+            except (RuntimeError, ValidationError) as error:  # RuntimeError: of the tool's own output schema
+                raise ToolRefusedError(
+                    f"the server has answered, but not as the protocol or the tool's output schema says: "
+                    f"{_first_fault(error)}"
+                ) from error
         if not session.ended and not _says_over(failure):
             raise ToolRefusedError(_refusal(failure, timeout)) from failure
         await self._forget(session)
@@ -208,6 +220,14 @@ def _refusal(error: Any, timeout: float) -> str:
     if error.code == REQUEST_TIMEOUT:
         return f"no answer within {timeout:g} s; whether it was carried out is not known"
     return str(error)
+
+
+def _first_fault(error: RuntimeError | ValidationError) -> str:
+    """Return what is wrong with a server's answer, in a line."""
+    if not isinstance(error, ValidationError):
+        return str(error).partition("\n")[0]
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
 
 
 def _says_over(error: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from binascii import Error as Base64Error
 from typing import Any, Self
 
 from turnwise.messages.document import ChatDocument
@@ -40,8 +41,8 @@ def answer_of(tool: str, result: Any, *, forward_images: bool) -> ServerAnswer:
     """The texts of the result, one after the other, with its files and structured content.
 
     Images, audio and other data are files, each as a dict of `type`, `mime_type` and base64 `data` (and `uri`, if it
-    has one), or images as attachments for the model; the text says that they are there. A result that reports an error
-    is a text that says so.
+    has one), or images as attachments for the model, unless their data cannot be read; the text says that they are
+    there. A result that reports an error is a text that says so.
     """
     parts: list[str] = []
     files: list[Any] = []
@@ -49,7 +50,8 @@ def answer_of(tool: str, result: Any, *, forward_images: bool) -> ServerAnswer:
         text, file = _read(block)
         parts.append(text)
         if file is not None:
-            files.append(_attachment(file) if forward_images and file["type"] == "image" else file)
+            attachment = _attachment(file) if forward_images and file["type"] == "image" else None
+            files.append(file if attachment is None else attachment)
     value = result.structured_content
     if not parts and value is not None:
         parts.append(json.dumps(value))
@@ -57,8 +59,12 @@ def answer_of(tool: str, result: Any, *, forward_images: bool) -> ServerAnswer:
     return ServerAnswer.of_failure(tool, text) if result.is_error else ServerAnswer(text, files, value)
 
 
-def _attachment(file: dict[str, str]) -> FileAttachment:
-    return FileAttachment.from_bytes(b64decode(file["data"]), mime_type=file["mime_type"])
+def _attachment(file: dict[str, str]) -> FileAttachment | None:
+    """Return the image for a model; None if its data is not base64."""
+    try:
+        return FileAttachment.from_bytes(b64decode(file["data"]), mime_type=file["mime_type"])
+    except Base64Error:
+        return None
 
 
 def _read(block: Any) -> tuple[str, dict[str, str] | None]:

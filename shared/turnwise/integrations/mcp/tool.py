@@ -109,8 +109,9 @@ class OpenMCPTool(MCPTool):
 
 def class_of(definition: Any, caller: ToolServer, name: str, effect: ToolEffect | None = None) -> type[MCPTool]:
     """The class for a tool that a server listed, called `name`; its effect is what the server says, if not given."""
-    schema: dict[str, Any] = dict(definition.input_schema or {})
-    properties: dict[str, Any] = schema.get("properties") or {}
+    # Some servers write null for none.
+    schema: dict[str, Any] = {key: value for key, value in (definition.input_schema or {}).items() if value is not None}
+    properties: dict[str, Any] = schema.get("properties", {})
     required = schema.get("required", [])
     base = OpenMCPTool if schema.get("additionalProperties") else MCPTool
     names = field_names(base, list(properties))

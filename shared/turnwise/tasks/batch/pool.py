@@ -75,6 +75,7 @@ class Pool:
         self._stop_on_first = stop_on_first_result
         self._left = iter(range(count))
         self._winner: int | None = None
+        self._failure: BaseException | None = None
         self._workers: list[asyncio.Task[None]] = []
         self.results: list[Any] = [None] * count
         self.outcomes: list[Outcome] = ["not_started"] * count
@@ -88,13 +89,18 @@ class Pool:
             for worker in workers:
                 if worker.done() and not worker.cancelled() and (error := worker.exception()) is not None:
                     raise error
+            if self._failure is not None:
+                raise self._failure
         finally:
-            for worker in workers:
-                worker.cancel()
+            self._end()
             await asyncio.gather(*workers, return_exceptions=True)
         if self._winner is not None:
             return [result if i == self._winner else None for i, result in enumerate(self.results)]
         return self.results
+
+    def _end(self) -> None:
+        for worker in self._workers:
+            worker.cancel()
 
     async def _work(self, advance: Callable[[], None]) -> None:
         for i in self._left:
@@ -106,8 +112,7 @@ class Pool:
             done = self.outcomes[i] == "done" and self.results[i] is not None
             if self._winner is None and self._stop_on_first and done:
                 self._winner = i
-                for worker in self._workers:
-                    worker.cancel()
+                self._end()
 
     async def _tried(self, i: int) -> Any:
         """The result of an item; what it raises is dealt with."""
@@ -115,16 +120,28 @@ class Pool:
         try:
             with self._purse.open():
                 result = await self._job(i)
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and _is_told_to_end():
+                raise
+            # Else something that the job awaited was cancelled, which is a failure of this item like any other.
             if isinstance(error, LimitReachedError) and self._purse.refused(error):
                 self.outcomes[i] = "limit"
                 return None
             if self._handling is ExceptionHandling.RAISE:
+                # No one is told of a worker's end as cancelled, so it is kept as well.
+                self._failure = self._failure or error
+                self._end()
                 raise
             self.outcomes[i] = "failed"
             return error if self._handling is ExceptionHandling.RETURN_EXCEPTION else None
         self.outcomes[i] = "done"
         return result
+
+
+def _is_told_to_end() -> bool:
+    """Return whether someone has cancelled this worker."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def run_pool(
