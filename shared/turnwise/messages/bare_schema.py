@@ -105,7 +105,7 @@ class _Stripping:
 
     def schema(self, own: Schema, serialized: bool) -> Schema:
         kind = own["type"]
-        if serialized and kind not in _FIELDS and _has_serializer(own):
+        if serialized and kind not in _FIELDS and has_serializer(own):
             return own  # the validator may be what undoes it
         if kind in _WRAPPERS and self._is_added(own["function"]["function"]):
             self.changed = True
@@ -113,6 +113,9 @@ class _Stripping:
             return {**inner, "ref": own["ref"]} if "ref" in own else inner
         if kind == "function-plain" and id(own["function"]["function"]) in self._plain:
             return self._of_type(own, self._plain[id(own["function"]["function"])], serialized)
+        if kind == "json":  # written as the value that was in its text
+            self.changed = True
+            return self.schema(own["schema"], serialized) if "schema" in own else {"type": "any"}
         if kind in _CLASSES:
             return self._class(own, serialized or own["cls"] is not self._kind)
         return self._copy(own, serialized)
@@ -195,7 +198,7 @@ def _without(names: set[str], fields: Any) -> Any:
     return {key: item for key, item in fields.items() if key not in names} if isinstance(fields, dict) else fields
 
 
-def _has_serializer(schema: Schema) -> bool:
+def has_serializer(schema: Schema) -> bool:
     """Return whether the program says how the value is written."""
     at: Any = schema
     while isinstance(at, dict):
@@ -210,14 +213,20 @@ def _has_serializer(schema: Schema) -> bool:
     return False
 
 
-def _classes(part: Any) -> Iterator[type[Any]]:
+def _classes(own: Schema) -> Iterator[type[Any]]:
+    return (schema["cls"] for schema in schemas(own) if schema["type"] in _CLASSES)
+
+
+def schemas(part: Any) -> Iterator[Schema]:
+    """Yield a schema and all that are inside of it."""
     if isinstance(part, list | tuple):
         for item in part:
-            yield from _classes(item)
+            yield from schemas(item)
     elif isinstance(part, dict):
+        # Fields by name are a dict as well, but a field called "type" is no text.
         is_schema = isinstance(part.get("type"), str)
-        if is_schema and part["type"] in _CLASSES:
-            yield part["cls"]
+        if is_schema:
+            yield part
         for key, item in part.items():
             if not (is_schema and key in _OPAQUE):
-                yield from _classes(item)
+                yield from schemas(item)

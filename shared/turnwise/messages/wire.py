@@ -14,7 +14,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, SerializeAsAny, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, RootModel, SerializeAsAny, TypeAdapter, ValidationError
 
 from turnwise.base.json_bounds import MAX_DEPTH, MAX_NUMBER
 from turnwise.base.places import found_at, is_found, place_of
@@ -22,6 +22,7 @@ from turnwise.base.text import value_as_text
 from turnwise.base.tool_json import MARKS
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.document_metadata import ChatDocMetaData
+from turnwise.messages.own_serializers import comes_back, encoded_fields, has_own_form, own_form
 from turnwise.messages.read_back import read_back
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.tool_registry import place_of_tool
@@ -107,15 +108,8 @@ def encode_tool(tool: ToolMessage, owners: Owners = _NO_OWNERS) -> dict[str, Any
     if isinstance(tool, UnknownTool):
         kind = (tool.model_extra or {}).get("$tool", tool.request)
         return {"$tool": kind, **tool.model_dump(mode="json", exclude={"$tool"})}
-    extra = tool.model_extra or {}
-    names = [*type(tool).model_fields, *extra]
-    fields = {
-        name: encode_value(
-            getattr(tool, name), f"{tool.request}.{name}", owners, named=name in extra or _is_open(tool, name)
-        )
-        for name in names
-    }
-    marked = {name: fields.pop(name) for name in names if name.startswith("$")}
+    fields = _encode_fields(tool, tool.request, owners)
+    marked = {name: fields.pop(name) for name in list(fields) if name.startswith("$")}
     kind = None if type(tool) is ToolMessage else type(tool).name() or tool.request
     data = {"$tool": kind, **fields, **({"$fields": marked} if marked else {})}
     if owners and (owner := owners.get(type(tool))) is not None:
@@ -125,13 +119,33 @@ def encode_tool(tool: ToolMessage, owners: Owners = _NO_OWNERS) -> dict[str, Any
     return data
 
 
-def _is_open(tool: ToolMessage, name: str) -> bool:
-    """Tell whether only the value says which class it has; of a field of another type, the class of the tool does."""
-    return name in _open_fields(type(tool))
+def _encode_fields(model: BaseModel, place: str, owners: Owners, depth: int = MAX_DEPTH) -> dict[str, Any]:
+    """The fields of a model by name, also extra ones, as they are: no serializer of its class counts.
+
+    Where only the value says which class it has, that is named; of a field of another type, the class of the model
+    tells.
+    """
+    kind, extra = type(model), model.model_extra or {}
+    named, encoded = _open_fields(kind), encoded_fields(kind)
+    fields = {}
+    for name in (*kind.model_fields, *extra):
+        at = f"{place}.{name}"
+        value = getattr(model, name)
+        if name in encoded:
+            value = own_form(kind, name, value)
+        try:
+            fields[name] = encode_value(value, at, owners, depth, named=name in extra or name in named)
+        except TypeError:
+            if not has_own_form(kind, name):
+                raise
+            # Of a type that only the program knows how to write.
+            fields[name] = encode_value(own_form(kind, name, value), at, owners, depth)
+    return fields
 
 
 @lru_cache(maxsize=4_096)
-def _open_fields(kind: type[ToolMessage]) -> frozenset[str]:
+def _open_fields(kind: type[BaseModel]) -> frozenset[str]:
+    """Return the fields that may hold a value of any class."""
     return frozenset(name for name, field in kind.model_fields.items() if _holds_any(field.annotation))
 
 
@@ -205,10 +219,23 @@ def encode_value(
             f"{place} holds a {type(value).__name__}, which cannot cross a process: {error}; "
             "return what JSON can express, or a pydantic model"
         ) from error
+    if isinstance(value, BaseModel) and not comes_back(value, plain):
+        return _encode_own(value, place, owners, depth)
     body = encode_value(plain, place, owners, depth - 1)
     if named and isinstance(value, BaseModel) and isinstance(body, dict) and "$data" not in body:
         return {**_class_of(value), **body}
     return body
+
+
+def _encode_own(model: BaseModel, place: str, owners: Owners, depth: int) -> dict[str, Any]:
+    """A model that would not come back from its JSON, by its fields."""
+    kind = type(model)
+    if not is_found(kind):
+        raise TypeError(
+            f"{place} holds a {kind.__name__}, whose serializers or left out fields change it, and whose class other "
+            "processes do not find; define the class at the top of its module"
+        )
+    return {"$model": place_of(kind), "$fields": _encode_fields(model, place, owners, depth - 1)}
 
 
 K = TypeVar("K")
@@ -244,12 +271,16 @@ def _decode_enum(body: Mapping[str, Any], registry: Registry) -> Any:
 
 def _decode_model(body: Mapping[str, Any], registry: Registry) -> Any:
     """The model that was written; its fields as plain data where the class is gone, or would not take them."""
-    fields = {key: decode_value(item, registry) for key, item in body.items() if key != "$model"}
+    by_fields = "$fields" in body
+    written = body["$fields"] if by_fields else {key: item for key, item in body.items() if key != "$model"}
+    fields = {key: decode_value(item, registry) for key, item in written.items()}
     kind = _class_at(str(body["$model"]), BaseModel)
     if kind is None:
         return fields
+    if by_fields and issubclass(kind, RootModel):
+        fields = fields["root"]
     try:
-        return read_back(kind, fields, serialized=True)
+        return read_back(kind, fields, serialized=not by_fields)
     except ValidationError:
         return fields
 
