@@ -54,7 +54,7 @@ def server() -> Iterator[FakeLLMServer]:
 
 
 def model_of(server: FakeLLMServer, **settings: Any) -> LanguageModel:
-    model = create_model(OpenAIGPTConfig(api_base=server.base_url, api_key=SecretStr("k"), **settings))
+    model = create_model(OpenAIGPTConfig(**{"api_base": server.base_url, "api_key": SecretStr("k")} | settings))
     assert model is not None
     return model
 
@@ -177,6 +177,46 @@ def test_a_missing_key_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None
     assert model is not None
     with pytest.raises(ConfigurationError, match=r"set OPENAI_API_KEY.*turnwise fake-llm"):
         ask(model, "hi")
+
+
+@pytest.mark.parametrize("given", ["api_key", "environment"])
+def test_the_line_end_of_a_key_that_was_read_from_a_file_is_no_part_of_it(
+    server: FakeLLMServer, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-a-file\n")
+    key = SecretStr("sk-of-a-file\n") if given == "api_key" else None
+    model = create_model(OpenAIGPTConfig(api_base=server.base_url, api_key=key))
+    assert model is not None
+    assert ask(model, "say hi").message == "You said: hi"
+
+
+@pytest.mark.parametrize("key", ["sk-first\nsk-second", "sk-caf\u00e9-first"])
+def test_a_key_that_no_header_takes_is_refused_and_not_told(server: FakeLLMServer, key: str) -> None:
+    with pytest.raises(ConfigurationError, match="the API key for model gpt-9 has a character that no") as error:
+        ask(model_of(server, chat_model="gpt-9", api_key=SecretStr(key)), "say hi")
+    assert "first" not in str(error.value)
+    with pytest.raises(ConfigurationError, match="the header 'X-Place' for model gpt-9 has a character"):
+        ask(model_of(server, chat_model="gpt-9", headers={"X-Place": "a\nb"}), "say hi")
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_address_that_is_none_is_no_outage(asynchronous: bool) -> None:
+    model = create_model(OpenAIGPTConfig(api_base="models.example", api_key=SecretStr("k")))
+    assert model is not None
+    with pytest.raises(
+        ModelRequestError, match=r"no request can be sent to .*models\.example.*; check OPENAI_BASE_URL"
+    ):
+        asyncio.run(ask_async(model, "hi")) if asynchronous else ask(model, "hi")
+
+
+def test_half_of_a_surrogate_pair_is_sent_as_a_question_mark(server: FakeLLMServer) -> None:
+    assert ask(model_of(server), "say caf\udce9.txt").message == "You said: caf?.txt"
+
+
+@pytest.mark.parametrize("timeout", [0, -1])
+def test_a_timeout_that_is_none_is_refused(timeout: float) -> None:
+    with pytest.raises(ValueError, match="greater than 0"):
+        OpenAIGPTConfig(timeout=timeout)
 
 
 def test_key_and_address_come_from_the_environment(server: FakeLLMServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 from turnwise.base.json_bounds import fault_in
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
+from turnwise.messages.finite_numbers import number_fault
 from turnwise.messages.provenance import untrusted
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.toolset import AgentFacts, ToolSets
@@ -276,6 +277,9 @@ def _parsed(
     except ValidationError as error:
         faults.append(ToolFault(request, error, call_id))
         return
+    if (fault := number_fault(tool)) is not None:
+        faults.append(ToolFault(request, _refusal(request, fault), call_id))
+        return
     if call_id:
         tool.id = call_id
     yield tool
@@ -314,9 +318,11 @@ def _inferred(
         if not names & (known - tool_class.common_fields) or names - known:
             continue
         try:
-            candidates.append(tool_class.model_validate({**fields, "request": request}))
+            tool = tool_class.model_validate({**fields, "request": request})
         except ValidationError:  # it does not fit this one: that is the question asked
             continue
+        if number_fault(tool) is None:
+            candidates.append(tool)
     return candidates[0] if len(candidates) == 1 else None
 
 

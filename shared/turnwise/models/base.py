@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from turnwise.base.configuration import Configuration
+from turnwise.base.json_bounds import as_unicode
 from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.file_attachment import FileAttachment
 from turnwise.models.model_names import ModelName
@@ -119,11 +120,13 @@ class LLMMessage(SharedFieldsSet):
         """The message in the form of the OpenAI chat-completions API, as `model` takes files.
 
         A message without text has no content beside calls, and a blank elsewhere: some servers refuse an empty one.
+        Half of a surrogate pair, such as in the name of a file, is sent as a question mark: it is no text to a server.
         Raises `ConfigurationError` for a file that cannot be sent.
         """
-        body: dict[str, Any] = {"role": self.role.value, "content": self.content or " "}
+        content = as_unicode(self.content)
+        body: dict[str, Any] = {"role": self.role.value, "content": content or " "}
         if self.files and self.role is Role.USER:
-            text = [{"type": "text", "text": self.content}] if self.content else []
+            text = [{"type": "text", "text": content}] if content else []
             body["content"] = [*text, *(file.to_dict(model) for file in self.files)]
         if self.name:
             body["name"] = self.name
@@ -141,13 +144,13 @@ class LLMMessage(SharedFieldsSet):
                 }
                 for call in self.tool_calls
             ]
-            body["content"] = self.content or None
+            body["content"] = content or None
         if self.function_call is not None:
             body["function_call"] = {
                 "name": self.function_call.name,
                 "arguments": json.dumps(self.function_call.arguments or {}),
             }
-            body["content"] = self.content or None
+            body["content"] = content or None
         return body
 
 
@@ -242,7 +245,7 @@ class LLMConfig(Configuration):
     - `chat_context_length`: the length of the model's context in tokens, prompt and answer together; None for what is
       known of the model, and no limit where nothing is.
     - `temperature`: how much the model may vary its words; None leaves that to the server.
-    - `timeout`: seconds after which a call is given up.
+    - `timeout`: seconds after which a call is given up, more than 0.
     - `stream`: whether pieces of an answer are asked for as they are made. None (the default) asks for them while
       someone watches: a person at the terminal of a script, or the event stream of a served run.
 
@@ -263,7 +266,7 @@ class LLMConfig(Configuration):
     min_output_tokens: int = Field(default=500, gt=0)
     chat_context_length: int | None = Field(default=None, gt=0)
     temperature: float | None = None
-    timeout: float = 120.0
+    timeout: float = Field(default=120.0, gt=0)
     stream: bool | None = None
 
     @field_validator("chat_model", mode="wrap")

@@ -361,6 +361,20 @@ def test_bad_fields_are_explained_and_an_unknown_tool_gets_no_answer() -> None:
     assert answer(agent_with(Double), '{"request": "triple", "n": 1}') is None
 
 
+class Weigh(ToolMessage):
+    request: str = "weigh"
+    kilos: list[float]
+
+    def handle(self) -> str:
+        return f"{sum(self.kilos)} kg"
+
+
+@pytest.mark.parametrize("number", ["NaN", '"NaN"', '"-inf"', "1e999"])
+def test_a_number_that_is_not_finite_is_explained_also_as_a_text(number: str) -> None:
+    text = content(agent_with(Weigh), f'{{"request": "weigh", "kilos": [1.5, {number}]}}')
+    assert "NaN and infinite numbers are not JSON" in text
+
+
 def test_what_a_human_typed_wrongly_is_plain_text() -> None:
     bad = ChatDocument(content='{"request": "double", "n": "many"}')
     assert agent_with(Double).agent_response(bad) is None

@@ -40,6 +40,11 @@ class City(BaseModel):
     country: Country | None = None
 
 
+class Reading(BaseModel):
+    metres: float
+    more: dict[str, Any] = Field(default_factory=dict)
+
+
 class CityTool(ToolMessage):
     request: str = "city"
     purpose: str = "To tell of a city with <place> and <people>."
@@ -201,6 +206,31 @@ def test_a_bad_answer_is_told_what_is_wrong_and_given_again(
     errors = [m.content for m in agent.message_history if m.role == "user"][1:]
     assert len(errors) == 1
     assert ("people" in errors[0]) == (text == "badly")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text", "said"),
+    [
+        (Reading, '{"metres": NaN}', "NaN and infinite numbers are not JSON"),
+        (Reading, '{"metres": "inf"}', "NaN and infinite numbers are not JSON"),
+        (Reading, '{"metres": 1, "more": {"n": 1e999}}', "NaN and infinite numbers are not JSON"),
+        (Reading, '{"metres": 1, "more": {"n": 1' + "0" * 400 + "}}", "a number in it has more than 308 digits"),
+        (Reading, '{"metres": 1, "more": ' + '{"n": ' * 70 + "1" + "}" * 71, "it is nested deeper than 64 levels"),
+        (float, "nan", "NaN and infinite numbers are not JSON"),
+        (list[float], "[1.5, Infinity]", "NaN and infinite numbers are not JSON"),
+    ],
+)
+def test_an_answer_that_could_not_be_kept_is_told_so_and_given_again(wanted: Any, text: str, said: str) -> None:
+    good = '{"metres": 1.5}' if wanted is Reading else "[1.5]" if wanted == list[float] else "1.5"
+    answers = iter([text])
+    llm = MockLMConfig(response_fn=lambda _: next(answers, good))
+    agent = ChatAgent(ChatAgentConfig(llm=llm, output_format=wanted))
+
+    Task(agent, interactive=False).run("measure", turns=3)
+
+    told = [m.content for m in agent.message_history if m.role == "user"][1]
+    assert said in told
+    assert agent.message_history[-1].content == good
 
 
 def test_an_agent_in_brackets_is_a_copy_with_that_format_that_goes_on_by_itself(server: FakeLLMServer) -> None:

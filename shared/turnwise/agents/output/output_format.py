@@ -11,8 +11,10 @@ from typing import Any, ClassVar, get_origin
 
 from pydantic import BaseModel, PydanticUserError, RootModel, TypeAdapter, ValidationError, create_model
 
+from turnwise.base.json_bounds import fault_in
 from turnwise.errors import ConfigurationError
 from turnwise.messages.document import ChatDocument
+from turnwise.messages.finite_numbers import number_fault
 from turnwise.messages.json_text import json_objects
 from turnwise.messages.schema.json_schema import clean_schema, strict_schema
 from turnwise.messages.tool_message import ToolMessage
@@ -101,11 +103,21 @@ def _wrapping(kind: Any) -> type[Wrapped]:
 
 
 def _unwrapped(kind: type[Wrapped], text: str) -> Wrapped:
-    """The value in the text that is no object with a `value`: as JSON, else as it is; raises `ValidationError`."""
+    """The value in the text that is no object with a `value`: as JSON, else as it is.
+
+    Raises `ValidationError`, and `ValueError` for what could not be kept as JSON.
+    """
     try:
-        return kind.model_construct(value=_adapter(kind).validate_json(text))
+        read = kind.model_construct(value=_adapter(kind).validate_json(text))
     except ValidationError:
-        return kind.model_construct(value=_adapter(kind).validate_python(text.strip()))
+        read = kind.model_construct(value=_adapter(kind).validate_python(text.strip()))
+    _check(fault_in(read.value) or number_fault(read))
+    return read
+
+
+def _check(fault: str | None) -> None:
+    if fault is not None:
+        raise ValueError(fault)
 
 
 @lru_cache(maxsize=256)
@@ -114,16 +126,23 @@ def _adapter(kind: type[Wrapped]) -> TypeAdapter[Any]:
 
 
 def read_answer(kind: type[BaseModel], text: str) -> BaseModel:
-    """The object of `kind` in the text; raises `ValidationError` of the first object, `ValueError` if there is none."""
-    fault: ValidationError | None = None
+    """The object of `kind` in the text.
+
+    Raises `ValidationError` of the first object, `ValueError` if there is none, or if it could not be kept as JSON.
+    """
+    fault: ValueError | None = None
     name = kind.name() if issubclass(kind, ToolMessage) else None
     for fields in json_objects(text):
         if name is not None and fields.setdefault("request", name) != name:
             continue
         try:
-            return kind.model_validate(fields)
-        except ValidationError as error:
+            _check(fault_in(fields))
+            read = kind.model_validate(fields)
+            _check(number_fault(read))
+        except ValueError as error:  # also a ValidationError
             fault = fault or error
+        else:
+            return read
     if issubclass(kind, Wrapped):
         return _unwrapped(kind, text)
     raise fault if fault is not None else ValueError("there is not JSON object in it")

@@ -121,8 +121,11 @@ class OpenAIGPTConfig(LLMConfig):
 
     @property
     def key(self) -> str:
-        """The API key: `api_key`, else that of the provider out of the environment; "" without one."""
-        return self.api_key.get_secret_value() if self.api_key else self.route.key
+        """The API key: `api_key`, else that of the provider out of the environment; "" without one.
+
+        Blanks and line ends around it are not part of it: a key that is read from a file has one.
+        """
+        return (self.api_key.get_secret_value() if self.api_key else self.route.key).strip()
 
     @property
     def caps(self) -> Caps:

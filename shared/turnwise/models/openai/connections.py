@@ -150,9 +150,11 @@ def _options(config: OpenAIGPTConfig) -> dict[str, Any]:
             )
         key = "local"  # a server that its user runs; the client library insists on some key
     hide(key)
+    _check_header("the API key", key, config)
     for name, value in config.request_headers.items():
         if _SECRET_HEADER.search(name):
             hide(value)
+        _check_header(f"the header {name!r}", value, config)
     return {
         "api_key": key,
         "base_url": base_url,
@@ -161,6 +163,16 @@ def _options(config: OpenAIGPTConfig) -> dict[str, Any]:
         "timeout": httpx2.Timeout(config.timeout, connect=min(10.0, config.timeout)),
         "max_retries": 0,  # whoever runs the call retries it, and keeps a record
     }
+
+
+def _check_header(what: str, value: str, config: OpenAIGPTConfig) -> None:
+    """Raise `ConfigurationError` for a value that no request can have, without telling it."""
+    if not (value.isascii() and value.isprintable()):
+        at = next(i for i, character in enumerate(value) if not (character.isascii() and character.isprintable()))
+        raise ConfigurationError(
+            f"{what} for model {config.chat_model} has a character that no HTTP header takes, {value[at]!a} at "
+            f"position {at + 1} of {len(value)}; correct it"
+        )
 
 
 def _key(options: dict[str, Any]) -> Hashable:

@@ -18,6 +18,7 @@ from turnwise.errors import (
     ModelUnavailableError,
 )
 from turnwise.models.limits.announcement import rate_limits
+from turnwise.observability.redaction import redacted
 
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 _HINTS = {
@@ -65,8 +66,13 @@ def model_error(error: Exception, model: str, base_url: str) -> ModelError:
         return _status_error(error, who)
     if isinstance(error, openai.APIConnectionError | httpx2.TransportError):
         cause = error.__cause__ or error
+        if isinstance(cause, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
+            return ModelRequestError(
+                f"no request can be sent to {who}: {redacted(str(cause))}; check OPENAI_BASE_URL or api_base, which "
+                "begins with http:// or https://, and the headers of the configuration"
+            )
         return ModelUnavailableError(
-            f"no connection to {who}: {type(cause).__name__}: {cause}; check that the server runs and "
+            f"no connection to {who}: {type(cause).__name__}: {redacted(str(cause))}; check that the server runs and "
             "OPENAI_BASE_URL or api_base is right",
             _was_sent(error),
         )
