@@ -28,7 +28,7 @@ class Timing:
 
     Moments are seconds since the epoch. Ticks lie from `start_at` to `end_at`, both included, and before `LATEST`. An
     interval counts from `start_at`, or from `anchor`, when the schedule was made. Each tick is later than it is due by
-    up to `jitter` seconds, by chance, but always the same for the same tick.
+    up to `jitter` seconds, by chance, but always the same for the same tick, and never as late as the next one is due.
     """
 
     cron: str | None = None
@@ -97,8 +97,11 @@ class Timing:
         """Return when the tick that is due then is to happen; `salt` tells the schedule's jitter from another's."""
         if not self.jitter:
             return due
+        # A tick that comes after the next one is due would count as missed.
+        following = self.next_after(due)
+        most = self.jitter if following is None else min(self.jitter, following - due)
         digest = hashlib.sha256(f"{salt} {due!r}".encode()).digest()
-        return due + self.jitter * int.from_bytes(digest[:6], "big") / 2**48
+        return due + most * int.from_bytes(digest[:6], "big") / 2**48
 
     def _times(self, moment: float) -> Iterator[float]:
         if self._line is not None:
