@@ -32,6 +32,7 @@ from turnwise.record.database.schedule_tables import schedule_ticks, schedules
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.schedules import firing
 from turnwise.record.schedules import schedules as module
+from turnwise.record.schedules.declarations import Declaration
 from turnwise.record.schedules.schedule import ScheduleRecord
 from turnwise.record.store import Store
 
@@ -394,6 +395,35 @@ def test_a_tick_amid_an_upgrade_is_for_the_version_that_the_policy_says(
 
     (run,) = runs_of(store, schedule)
     assert run.version == (old.version if of_coordinator else new.version)
+
+
+def test_a_schedule_of_the_code_comes_into_force_at_the_start_after_its_name_is_free(store: Store, tenant: str) -> None:
+    other = store.tenant(tenant).schedules.create_schedule("nightly", terms(), "me")
+    app = App("tests", version=new_id("version"))
+    app.task(name="triage")(_unbuilt)
+    for name in ("nightly", "hourly"):
+        app.schedule("triage", name=name, tenant=tenant, message="hello", every=3_600)
+
+    def declare(*, starting: bool) -> Declaration | None:
+        return store.coordinator.declare_schedules(app.version, app.schedules, starting=starting)
+
+    for _ in range(2):  # each process that starts is told
+        left_out = declare(starting=True)
+        assert left_out is not None
+        assert ([(one.tenant, one.name) for one in left_out.taken], left_out.written) == (
+            [(tenant, "nightly")],
+            ["hourly"],
+        )
+    assert declare(starting=False) is None
+    assert store.tenant(tenant).schedules.schedule("nightly").id == other.id
+
+    store.tenant(tenant).schedules.remove_schedule("nightly")
+    complete = declare(starting=True)
+
+    assert complete is not None
+    assert (complete.taken, sorted(complete.written)) == ([], ["hourly", "nightly"])
+    assert store.tenant(tenant).schedules.schedule("nightly").version == app.version
+    assert declare(starting=True) is None
 
 
 def _unbuilt() -> Task:

@@ -262,6 +262,30 @@ def test_code_declares_schedules_and_they_go_with_it(tmp_path: Path) -> None:
         until(lambda: not client.schedules().items, "the end of the schedule")
 
 
+def test_each_start_tells_of_a_name_that_is_taken_until_it_is_free(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def warnings() -> list[str]:
+        return [one.getMessage() for one in caplog.records if getattr(one, "action", "") == "schedule_name_taken"]
+
+    with EmbeddedServer(_settings(tmp_path), _app()) as server, Client(server.url) as client:
+        client.create_schedule("report", "report", "Mine.", every=3_600.0)
+    for _ in range(2):
+        caplog.clear()
+        with EmbeddedServer(_settings(tmp_path), _app(every=60)) as server, Client(server.url) as client:
+            until(warnings, "the warning")
+            assert client.schedule("report").declared_by is None
+        (warning,) = warnings()
+        assert "The schedule report of the application is not in force: tenant default has another" in warning
+        assert "remove that one (turnwise schedules remove) and start this process again" in warning
+
+    with EmbeddedServer(_settings(tmp_path), _app(every=60)) as server, Client(server.url) as client:
+        client.remove_schedule("report")
+    with EmbeddedServer(_settings(tmp_path), _app(every=60)) as server, Client(server.url) as client:
+        until(lambda: client.schedules().items, "the schedule of the code")
+        assert client.schedule("report").declared_by == "1"
+
+
 def test_code_that_declares_what_cannot_be_does_not_start() -> None:
     app = _app()
 

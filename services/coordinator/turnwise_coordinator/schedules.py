@@ -115,10 +115,12 @@ class ScheduleSweep:
                 len(made.removed),
                 extra={"action": "schedules_declared", "written": made.written, "removed": made.removed},
             )
-        for name in made.taken:
+        for one in made.taken:
             logger.warning(
-                "The schedule %s of the application is not in force: a request made another of that name; remove that "
-                "one, or rename this",
-                name,
-                extra={"action": "schedule_name_taken", "schedule": name},
+                "The schedule %s of the application is not in force: tenant %s has another of that name, which a "
+                "request made. Rename this one in the code, or remove that one (turnwise schedules remove) and start "
+                "this process again",
+                one.name,
+                one.tenant,
+                extra={"action": "schedule_name_taken", "schedule": one.name, "tenant": one.tenant},
             )

@@ -45,11 +45,11 @@ _CODE = "code"
 
 @dataclass(kw_only=True)
 class Declaration:
-    """The changes that a version's schedules made; `taken` are names that requests gave to other schedules."""
+    """The changes that a version's schedules made; `taken` are those whose names requests gave to others."""
 
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
-    taken: list[str] = field(default_factory=list)
+    taken: list[DeclaredSchedule] = field(default_factory=list)
 
 
 class DeclaredSchedules(RecordPart):
@@ -80,7 +80,8 @@ class DeclaredSchedules(RecordPart):
             made = self._write(connection, version, declared, at)
             connection.execute(sa.update(schedule_versions).values(in_force=schedule_versions.c.version == version))
             mine = sa.update(schedule_versions).where(schedule_versions.c.version == version)
-            connection.execute(mine.values(digest=digest))
+            # With a name that is taken this is not done: whoever starts next looks again, and tells it again.
+            connection.execute(mine.values(digest="" if made.taken else digest))
         return made
 
     def _is_done(self, version: str, digest: str, *, starting: bool) -> bool:
@@ -110,7 +111,10 @@ class DeclaredSchedules(RecordPart):
                 )
             else:
                 written = write_terms(connection, found, terms, at, version)
-            (made.taken if written is None else made.written).append(one.name)
+            if written is None:
+                made.taken.append(one)
+            else:
+                made.written.append(one.name)
         for left in before.values():
             delete_schedule(connection, left.id)
             made.removed.append(left.name)
