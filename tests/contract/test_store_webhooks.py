@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from sqlalchemy.engine import Connection
+from tests.e2e.waiting import until
 from tests.support.kept_values import happen
 from tests.support.store_parts import new_run
 from tests.support.webhook_parts import new_webhook
@@ -16,8 +19,11 @@ from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.upkeep.purging import Retention
 from turnwise.record.values.records import NewFork, RunRecord
+from turnwise.record.webhooks import outbox
+from turnwise.record.webhooks.receivers import ReceiverChanges
 from turnwise.record.webhooks.records import Attempted, DeliveryRecord, DueDelivery
 from turnwise.record.webhooks.secrets import new_secret
+from turnwise.record.webhooks.writing import disable
 
 OK = Attempted(delivered=True, status_code=204)
 FAILED = Attempted(delivered=False, status_code=500, response="no", error="it answered 500")
@@ -291,3 +297,81 @@ def test_a_tenant_has_no_more_webhooks_than_its_runs_can_bear(store: Store, monk
     other.webhook("run.*")
     tenant.record.webhooks.delete_webhook(first)
     tenant.webhook("run.*")
+
+
+@pytest.mark.parametrize("change", ["disable", "delete"])
+@pytest.mark.parametrize("other", ["gone", "purge"])
+def test_a_change_of_a_receiver_and_what_disables_or_deletes_it_wait_for_each_other(
+    store: Store, tenant: Tenant, monkeypatch: pytest.MonkeyPatch, change: str, other: str
+) -> None:
+    if not store.database.is_postgres:
+        pytest.skip("SQLite lets one writer in at a time")
+    own = new_webhook(origin=f"https://{tenant.name}")
+    run = tenant.ended(webhook=own)
+    (due,) = tenant.take()
+    others: dict[str, Callable[[], bool]] = {
+        "gone": lambda: store.coordinator.note_attempt(due, GONE, None),
+        "purge": lambda: store.coordinator.purge_run(run.id, Retention(older_than=0)),
+    }
+    begun: list[Future[bool]] = []
+    known = ReceiverChanges._known_webhook
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def meanwhile(self: ReceiverChanges, connection: Connection, webhook_id: str, *, lock: bool = False) -> Any:
+            found = known(self, connection, webhook_id, lock=lock)
+            if lock:
+                begun.append(pool.submit(others[other]))
+                _until_it_waits(store)
+            return found
+
+        monkeypatch.setattr(ReceiverChanges, "_known_webhook", meanwhile)
+        if change == "delete":
+            tenant.record.webhooks.delete_webhook(own.id)
+        else:
+            tenant.record.webhooks.change_webhook(own.id, active=False)
+        (done,) = [one.result(timeout=30) for one in begun]
+
+    # the attempt came too late, but the run goes whatever became of its receiver
+    assert done is (other == "purge")
+    left = [one.state for one in tenant.deliveries(run_id=run.id)]
+    assert left == (["parked"] if (change, other) == ("disable", "gone") else [])
+
+
+def test_a_receiver_may_say_to_two_deliveries_at_a_time_that_it_is_gone(
+    store: Store, tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not store.database.is_postgres:
+        pytest.skip("SQLite lets one writer in at a time")
+    hook = of(tenant)
+    for _ in range(2):
+        tenant.ended()
+    first, second = tenant.take()
+    begun: list[Future[bool]] = []
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def meanwhile(*given: Any) -> None:
+            if not begun:
+                begun.append(pool.submit(store.coordinator.note_attempt, second, GONE, None))
+                _until_it_waits(store)
+            disable(*given)
+
+        monkeypatch.setattr(outbox, "disable", meanwhile)
+        noted = store.coordinator.note_attempt(first, GONE, None)
+        (later,) = [one.result(timeout=30) for one in begun]
+
+    assert (noted, later) == (True, False)
+    shown = tenant.record.webhooks.webhook(hook)
+    assert (shown.disabled_reason, shown.pending, shown.parked) == ("gone", 0, 2)
+
+
+def _until_it_waits(store: Store) -> None:
+    """Return once another transaction waits for this one."""
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+    def waits() -> bool:
+        with store.database.read() as connection:
+            return bool(connection.exec_driver_sql(query).scalar_one())
+
+    until(waits, "another transaction to wait for this one")

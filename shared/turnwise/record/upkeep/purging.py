@@ -27,6 +27,7 @@ from turnwise.record.database.budget_tables import budgets, purged_usage, reserv
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.rows import RUN, run_of
 from turnwise.record.database.schema import agent_states, documents, events, histories, runs, sessions
+from turnwise.record.database.webhook_tables import webhooks
 from turnwise.record.states import FINISHED, RunStatus
 from turnwise.record.transaction.part import RecordPart
 from turnwise.record.transaction.writes import aside
@@ -35,7 +36,8 @@ from turnwise.record.values.records import RunRecord
 
 _TOGETHER = 500  # names in one statement
 # Every table with rows of runs, also one that there is not yet; those of agents may be a session's (`owner`).
-_OF_RUNS = tuple(table for table in schema.metadata.sorted_tables if "run_id" in table.c)
+# Receivers come ahead of their deliveries, as all that change a receiver lock them.
+_OF_RUNS = (webhooks, *(each for each in schema.metadata.sorted_tables if "run_id" in each.c and each is not webhooks))
 _OF_OWNERS = (histories, agent_states)
 
 _before = runs.alias("before")

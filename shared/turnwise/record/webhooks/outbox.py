@@ -30,6 +30,7 @@ _LOOK = 200
 _PENDING = table.c.state == word("pending")
 _MINE = (table.c.id == sa.bindparam("of_id"), table.c.attempts == sa.bindparam("of_attempt"), _PENDING)
 _EVENT = tuple(events.c[name] for name in ("run_id", "seq", "type", "at", "path", "turn", "try_no", "ask_id", "data"))
+_LOCK_RECEIVER = sa.select(webhooks.c.id).where(webhooks.c.id == sa.bindparam("of_webhook")).with_for_update()
 _PARCEL = (
     sa.select(
         *DELIVERY,
@@ -126,6 +127,8 @@ class Outbox(RecordPart):
         again = not found.delivered and not found.gone and wait is not None
         statement = _DELIVERED if found.delivered else _AGAIN if again else _GIVEN_UP
         with self._database.begin() as connection:
+            if found.gone:  # its row ahead of its deliveries, as all do that change a receiver
+                connection.execute(_LOCK_RECEIVER, {"of_webhook": due.webhook_id})
             noted = connection.execute(statement, given | ({"wait": wait} if again else {})).rowcount == 1
             if noted and found.gone:
                 disable(connection, due.webhook_id, "gone", "the receiver is gone: it answered 410 to another delivery")
