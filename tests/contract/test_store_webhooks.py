@@ -145,6 +145,7 @@ def test_a_delivery_is_taken_once_and_comes_back_when_its_taker_dies(store: Stor
     tenant.ended()
     (first,) = tenant.take(lease=0.0)
     assert first.attempt == 1
+    assert 0 <= first.tried_for < 60
 
     # when its lease is over, the next one takes it under the same id
     (second,) = tenant.take()

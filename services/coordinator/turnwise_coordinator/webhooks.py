@@ -86,14 +86,16 @@ class Courier:
             except EnvironmentFault as error:
                 logger.warning("A webhook is left: %s", error, extra={"action": "webhook_left"})
                 return
-            except Exception:
-                logger.exception("A webhook could not be sent", extra={"action": "webhook_crashed"})
-                return
+            except Exception as error:
+                extra = {"action": "webhook_crashed", "webhook": due.webhook_id, "delivery": due.id}
+                logger.exception("Webhook %s could not be sent", due.id, extra=extra)
+                if not self._note_crash(due, error):
+                    return
             finally:
                 self._free(due)
             try:
                 following = self._take(1)
-            except EnvironmentFault:  # which the sweep tells
+            except Exception:  # noqa: BLE001 - the sweep meets it as well, and tells
                 return
             if not following:
                 return
@@ -112,15 +114,30 @@ class Courier:
         body = parcel.delivery.body
         if body is None:
             body = self._record.keep_body(due, body_of(parcel))
-        found = self._send(parcel.url, signed_headers(due.id, body, parcel.secrets, parcel.now), body)
+        self._note(due, self._send(parcel.url, signed_headers(due.id, body, parcel.secrets, parcel.now), body), parcel)
+
+    def _note(self, due: DueDelivery, found: Attempted, parcel: Parcel | None) -> None:
         wait = None
         if not found.delivered and not found.gone:
-            tried_for = parcel.now - parcel.delivery.since
-            wait = next_wait(due.id, due.attempt, tried_for, self._give_up_after, found.retry_after)
+            wait = next_wait(due.id, due.attempt, due.tried_for, self._give_up_after, found.retry_after)
         if self._record.note_attempt(due, found, wait):
             self._tell(parcel, due, found, wait)
 
-    def _tell(self, parcel: Parcel, due: DueDelivery, found: Attempted, wait: float | None) -> None:
+    def _note_crash(self, due: DueDelivery, error: Exception) -> bool:
+        """Note an error of our own as an attempt that failed, so that it is tried later, and given up in the end.
+
+        Return False if that cannot be noted; then it is sent again after its lease.
+        """
+        try:
+            # Its text may tell of what is not the tenant's.
+            told = f"the coordinator met {type(error).__name__}; its log says more"
+            self._note(due, Attempted(delivered=False, error=told), None)
+        except Exception as unnoted:  # noqa: BLE001 - the error itself is told already
+            logger.warning("A webhook is left: %s", unnoted, extra={"action": "webhook_left"})
+            return False
+        return True
+
+    def _tell(self, parcel: Parcel | None, due: DueDelivery, found: Attempted, wait: float | None) -> None:
         outcome: WebhookOutcome = (
             "delivered" if found.delivered else "gone" if found.gone else "parked" if wait is None else "failed"
         )
@@ -130,8 +147,8 @@ class Courier:
             "delivery": due.id,
             "attempt": due.attempt,
             "status": found.status_code,
-            "tenant": parcel.delivery.tenant,
-            "run": parcel.delivery.run_id,
+            "tenant": None if parcel is None else parcel.delivery.tenant,
+            "run": None if parcel is None else parcel.delivery.run_id,
         }
         if found.delivered:
             logger.debug("Webhook %s is delivered", due.id, extra={"action": "webhook_delivered", **extra})

@@ -237,8 +237,14 @@ BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
             "webhook_gone", _W, "A receiver answered 410, and is disabled; what waited for it is parked.",
             ("webhook", "delivery", "attempt", "status", "error"),
         ),
-        LogEvent("webhook_left", _W, "The database was away around a webhook; it is sent again after its lease."),
-        LogEvent("webhook_crashed", _E, "Sending a webhook met an error of its own; with its traceback."),
+        LogEvent(
+            "webhook_left", _W, "What became of a webhook could not be noted, as while the database is away; it is "
+            "sent again after its lease.",
+        ),
+        LogEvent(
+            "webhook_crashed", _E, "Sending a webhook met an error of its own, a failed attempt; with its traceback.",
+            ("webhook", "delivery"),
+        ),
     ),
 }  # fmt: skip
 

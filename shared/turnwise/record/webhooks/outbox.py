@@ -84,12 +84,12 @@ class Outbox(RecordPart):
             sa.update(table)
             .where(table.c.id.in_(free.with_for_update(skip_locked=True)))
             .values(attempts=table.c.attempts + 1, attempted_at=now(), due_at=now() + lease)
-            .returning(table.c.id, table.c.attempts)
+            .returning(table.c.id, table.c.attempts, now() - table.c.since)
         )
         with self._database.begin() as connection:
             return [
-                DueDelivery(id=id, webhook_id=chosen[id][0], origin=chosen[id][1], attempt=attempt)
-                for id, attempt in connection.execute(take).all()
+                DueDelivery(id=id, webhook_id=chosen[id][0], origin=chosen[id][1], attempt=attempt, tried_for=tried_for)
+                for id, attempt, tried_for in connection.execute(take).all()
             ]
 
     def parcel(self, due: DueDelivery) -> Parcel | None:

@@ -62,12 +62,16 @@ class DeliveryRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DueDelivery:
-    """A delivery that a coordinator has taken, for as long as its lease lasts; `attempt` fences off all others."""
+    """A delivery that a coordinator has taken, for as long as its lease lasts; `attempt` fences off all others.
+
+    `tried_for` is since how many seconds it has been tried.
+    """
 
     id: str
     webhook_id: str
     origin: str
     attempt: int
+    tried_for: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
