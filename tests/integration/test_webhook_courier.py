@@ -1,4 +1,4 @@
-"""Errors of a coordinator's own around a webhook: each is a failed attempt at that one, and no other waits for it."""
+"""Failed attempts at webhooks: those that a coordinator's own errors are, and those after a replay."""
 
 from __future__ import annotations
 
@@ -139,3 +139,21 @@ def test_one_whose_error_cannot_be_noted_is_left_to_its_lease(
     assert left.due_at is not None
     assert left.attempted_at is not None
     assert left.due_at - left.attempted_at > 10  # longer than a request may take
+
+
+def test_a_replay_that_fails_is_tried_again_soon_and_counts_the_attempts_before(store: Store) -> None:
+    desk = Desk(store)
+    desk.end_runs(1)
+    with store.database.begin() as connection:
+        connection.exec_driver_sql(
+            "UPDATE webhook_deliveries SET state = 'parked', attempts = 34, since = 1, due_at = NULL"
+        )
+    desk.failing = RuntimeError("it cannot be sent")
+    assert desk.webhooks.replay_parked(desk.hook) == 1
+
+    (left,) = desk.sweep(1)
+
+    assert (left.state, left.attempts, desk.outcomes) == ("pending", 35, ["failed"])
+    assert left.due_at is not None
+    assert left.attempted_at is not None
+    assert 2 < left.due_at - left.attempted_at < 15

@@ -252,15 +252,31 @@ def test_a_malformed_secret_is_refused(text: str) -> None:
         known_secret(text)
 
 
-def test_waits_double_up_to_an_hour_and_end_after_a_day() -> None:
-    waits = [next_wait("msg_1", attempt, 0.0, 86_400.0, None) or 0.0 for attempt in range(1, 30)]
-    for attempt, wait in enumerate(waits, 1):
+@pytest.mark.parametrize("id", ["msg_1", "msg_2", "msg_3"])
+def test_waits_double_up_to_an_hour_and_end_after_a_day(id: str) -> None:
+    tried_for = 0.0
+    for attempt in range(1, 30):
+        wait = next_wait(id, attempt, tried_for, 86_400.0, None)
         most = min(5.0 * 2 ** (attempt - 1), 3_600.0)
+        assert wait is not None
         assert most / 2 <= wait <= most
+        tried_for += wait
     # then deliveries that failed together are spread
-    assert len({next_wait(f"msg_{n}", 5, 0.0, 86_400.0, None) for n in range(20)}) == 20
+    assert len({next_wait(f"msg_{n}", 5, 900.0, 86_400.0, None) for n in range(20)}) == 20
     assert next_wait("msg_1", 1, 0.0, 86_400.0, 600.0) == 600.0
     assert next_wait("msg_1", 40, 86_400.0, 86_400.0, 600.0) is None
+
+
+def test_a_replay_begins_with_short_waits_again_whatever_its_attempts() -> None:
+    waits: list[float] = []
+    for attempt in range(30, 42):
+        wait = next_wait("msg_1", attempt, sum(waits), 86_400.0, None)
+        assert wait is not None
+        waits.append(wait)
+    assert waits[0] <= 5.0
+    assert all(later <= 5.0 + 2 * sum(waits[:no]) for no, later in enumerate(waits))
+    assert max(waits) > 1_800.0
+    assert 2.5 <= (next_wait("msg_1", 30, -1.0, 86_400.0, None) or 0.0) <= 5.0  # a clock that was set back
 
 
 def _sender(timeout: float = 5.0) -> HttpSender:

@@ -12,10 +12,12 @@ def next_wait(id: str, attempt: int, tried_for: float, give_up_after: float, wan
     """Seconds until the next attempt; None if the delivery has been tried for long enough.
 
     It doubles from 5 s to an hour, and is between half and all of that: deliveries that failed together are spread by
-    their ids. A receiver may want a longer wait.
+    their ids. A receiver may want a longer wait. One that is replayed begins with short waits again.
     """
     if tried_for >= give_up_after:
         return None
-    most: float = min(_FIRST * 2 ** min(attempt - 1, 20), _LONGEST)
+    # A replay keeps the attempts, and begins the time anew. For any other delivery the attempts alone count: each wait
+    # was at least half of what it could be, so twice their sum and the first one are no less than the next can be.
+    most: float = min(_FIRST * 2 ** min(attempt - 1, 20), _FIRST + 2 * max(tried_for, 0.0), _LONGEST)
     share = crc32(f"{id}:{attempt}".encode()) / 0xFFFFFFFF
     return max(most * (0.5 + share / 2), wanted or 0.0)
