@@ -25,6 +25,7 @@ from turnwise.serving.observer import Observers
 from turnwise.serving.webhooks.addresses import AddressRules
 from turnwise.serving.webhooks.sending import HttpSender, WebhookSender
 from turnwise_coordinator.batches import Batches
+from turnwise_coordinator.budgets import BudgetSweep
 from turnwise_coordinator.retention import RetentionSweep
 from turnwise_coordinator.samples import SampleSweep
 from turnwise_coordinator.schedules import ScheduleSweep
@@ -75,6 +76,7 @@ class Coordinator:
             observers,
             settings,
             retention,
+            BudgetSweep(record, settings),
             SampleSweep(record, settings),
             ScheduleSweep(record, self._dispatcher, app, settings, observers),
             self._batches,

@@ -19,6 +19,7 @@ from turnwise.serving.moves.pausing import tell_let_go
 from turnwise.serving.moves.permits import permit
 from turnwise.serving.observer import Observer
 from turnwise_coordinator.batches import Batches
+from turnwise_coordinator.budgets import BudgetSweep
 from turnwise_coordinator.retention import RetentionSweep
 from turnwise_coordinator.samples import SampleSweep
 from turnwise_coordinator.schedules import ScheduleSweep
@@ -49,6 +50,7 @@ class Sweeper:
         observers: Observer,
         settings: ServiceSettings,
         retention: RetentionSweep,
+        budgets: BudgetSweep,
         samples: SampleSweep,
         schedules: ScheduleSweep,
         batches: Batches,
@@ -59,6 +61,7 @@ class Sweeper:
     ) -> None:
         self._paused = paused
         self._retention = retention
+        self._budgets = budgets
         self._samples = samples
         self._schedules = schedules
         self._batches = batches
@@ -102,6 +105,7 @@ class Sweeper:
             self._wake_forgotten,
             self._batches.sweep,
             self._retention.sweep,
+            self._budgets.sweep,
             self._samples.sweep,
             self._courier.sweep,
         ):

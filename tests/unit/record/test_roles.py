@@ -12,6 +12,7 @@ from turnwise.record.roles.administrator import AdministratorRole, OperatorRole
 from turnwise.record.roles.archivist import ArchivistRole
 from turnwise.record.roles.authentication import AuthenticationRole
 from turnwise.record.roles.batches import BatchRole
+from turnwise.record.roles.budgets import BudgetRole
 from turnwise.record.roles.coordinator import CoordinatorRole
 from turnwise.record.roles.inspector import InspectorRole
 from turnwise.record.roles.monitor import MonitorRole
@@ -26,6 +27,7 @@ from turnwise.record.tenants.reach import EVERY_TENANT, OneTenant
 ROLES = [
     *(TenantRole, WorkerRole, CoordinatorRole, AdministratorRole, OperatorRole, AuthenticationRole),
     *(ProcessRole, MonitorRole, ArchivistRole, InspectorRole, BatchRole, ScheduleRole, ProviderBatchRole, WebhookRole),
+    BudgetRole,
 ]
 # A role with more than this is two roles.
 MOST = 35

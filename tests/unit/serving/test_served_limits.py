@@ -30,6 +30,7 @@ from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import Granted, ModelCall
 from turnwise.processes.metrics import RecordCollector
 from turnwise.record.budgets.budgets import ScopeLimits
+from turnwise.record.database.database import Database
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT, TenantLimits
 from turnwise.record.values.records import RunRecord
@@ -87,14 +88,20 @@ def consulting(sent: list[int]) -> Task[Any]:
 
 @contextmanager
 def desk(directory: Path, make: Any, **settings: Any) -> Iterator[Desk]:
-    app = App("tests")
-    app.task(name="desk")(make)
     database = fresh_sqlite(directory / "turnwise.db")
     try:
-        with Desk(Store(database), app, **settings) as made:
+        with desk_over(database, make, **settings) as made:
             yield made
     finally:
         database.close()
+
+
+@contextmanager
+def desk_over(database: Database, make: Any, **settings: Any) -> Iterator[Desk]:
+    app = App("tests")
+    app.task(name="desk")(make)
+    with Desk(Store(database), app, **settings) as made:
+        yield made
 
 
 def ended(desk: Desk, run_id: str) -> RunRecord:
@@ -181,6 +188,21 @@ def test_a_limit_of_session_and_tenant_ends_the_run_and_holds_for_the_next(
     assert first.calls > 1
     assert first.cost + second.cost <= Decimal("0.01")
     assert sum(run.prompt_tokens + run.completion_tokens for run in (first, second)) <= 2_600
+
+
+@pytest.mark.parametrize("setting", ["session_max_tokens", "tenant_day_max_tokens", "tenant_month_max_tokens"])
+def test_a_setting_that_was_left_out_for_a_while_counts_what_was_spent_meanwhile(tmp_path: Path, setting: str) -> None:
+    database = fresh_sqlite(tmp_path / "turnwise.db")
+    ends = []
+    for limit in (10_000, None, 10_000):
+        with desk_over(database, lambda: talking([]), **{setting: limit}) as serving:
+            serving.coordinator._sweeper.sweep()
+            ends.append(ended(serving, serving.submit("desk", session_id="s", turns=4 if limit else 30)))
+    database.close()
+
+    assert ends[0].prompt_tokens + ends[0].completion_tokens < 10_000
+    assert [run.status_code for run in ends] == ["FIXED_TURNS", "FIXED_TURNS", "MAX_TOKENS"]
+    assert ends[2].calls == 0
 
 
 def test_a_run_that_waits_for_budget_goes_on_when_its_limit_is_raised(tmp_path: Path) -> None:

@@ -3,19 +3,25 @@
 A run's own is part of its row. The others are rows of their own, kept only where a limit is in force: made at their
 first call, with what was spent under them before, and locked in a fixed order after the run's row. A batch's is made
 with the batch, and its row has the limit itself.
+
+While no limit is in force, nothing is added to a row, so a turn without a budget has nothing to write. Such a row is
+marked: it has no limit (`lifted_limits`). The first call under a limit that is set again counts anew what was spent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from turnwise.models.budget.budget import Amount, Budget
 from turnwise.record.database import driver
 from turnwise.record.database.budget_tables import budgets, purged_usage
+from turnwise.record.database.columns import money_total
 from turnwise.record.database.schema import runs
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.records import RunRecord
@@ -38,11 +44,13 @@ _ROW = (
 _HERE = sa.and_(budgets.c.scope == sa.bindparam("of_scope"), budgets.c.scope_id == sa.bindparam("of_id"))
 _LOCK = sa.select(*_ROW).where(_HERE).with_for_update()
 _SAVE = sa.update(budgets).where(_HERE).values({c.name: sa.bindparam(f"new_{c.name}", type_=c.type) for c in _ROW})
-_SPENT = sa.select(runs.c.cost, runs.c.prompt_tokens, runs.c.completion_tokens).where(
-    runs.c.tenant == sa.bindparam("of_tenant"), runs.c.id != sa.bindparam("not_run")
+_SPENT, _SPENT_BY_DELETED = (
+    sa.select(money_total(table.c.cost), sa.func.sum(table.c.prompt_tokens + table.c.completion_tokens))
+    for table in (runs, purged_usage)
 )
+_SPENT = _SPENT.where(runs.c.tenant == sa.bindparam("of_tenant"), runs.c.id != sa.bindparam("not_run"))
 # In one statement with the runs, so that a run which is being deleted counts once.
-_PURGED = sa.select(purged_usage.c.cost, purged_usage.c.prompt_tokens, purged_usage.c.completion_tokens).where(
+_PURGED = _SPENT_BY_DELETED.where(
     purged_usage.c.scope == sa.bindparam("of_scope"), purged_usage.c.scope_id == sa.bindparam("of_id")
 )
 _SPENT_BY_SESSION = _SPENT.where(
@@ -83,12 +91,13 @@ NO_SCOPE_LIMITS = ScopeLimits()
 
 def scope_ids(run: RunRecord, at: float) -> dict[str, str | None]:
     """The id of the run's budget in each scope but that of batches; of days and months the one of that time."""
+    return {SESSION: run.session_key, **dict(keys_of_tenant(run.tenant, at))}
+
+
+def keys_of_tenant(tenant: str, at: float) -> list[Key]:
+    """The tenant's budgets of the day and the month of that time, in the order of locks."""
     day = datetime.fromtimestamp(at, UTC)
-    return {
-        SESSION: run.session_key,
-        TENANT_DAY: f"{run.tenant}/{day:%Y-%m-%d}",
-        TENANT_MONTH: f"{run.tenant}/{day:%Y-%m}",
-    }
+    return [(TENANT_DAY, f"{tenant}/{day:%Y-%m-%d}"), (TENANT_MONTH, f"{tenant}/{day:%Y-%m}")]
 
 
 def period_end(key: Key) -> float | None:
@@ -116,6 +125,7 @@ class Books:
     def __init__(self, transaction: RunTransaction, keys: list[Key], limits: ScopeLimits = NO_SCOPE_LIMITS) -> None:
         self._transaction = transaction
         self._before: dict[Key, Budget] = {}
+        self._made: set[Key] = set()
         for key in sorted(set(keys), key=lambda key: (SCOPES.index(key[0]), key[1])):
             self._before[key] = self._locked(key)
         self._now = {key: self._limited(budget, limits) for key, budget in self._before.items()}
@@ -143,51 +153,76 @@ class Books:
 
     def save(self) -> None:
         """Write the budgets that changed."""
-        rows = [_values(key, budget) for key, budget in self._now.items() if budget != self._before[key]]
-        driver.run(self._transaction.connection, _SAVE, rows)
+        changed = [budget for key, budget in self._now.items() if budget != self._before[key]]
+        save_budgets(self._transaction.connection, changed)
 
     def _locked(self, key: Key) -> Budget:
-        given = {"of_scope": key[0], "of_id": key[1]}
-        rows = driver.fetch(self._transaction.connection, _LOCK, given)
-        if not rows:
+        budget = locked_budget(self._transaction.connection, key)
+        if budget is None:
             self._make(key)
-            rows = driver.fetch(self._transaction.connection, _LOCK, given)
-        cost, tokens, *gone = rows[0]
-        names = ("spent_cost", "spent_tokens", "reserved_cost", "reserved_tokens")
-        return Budget(
-            scope=key[0], scope_id=key[1], max_cost=cost, max_tokens=tokens, **dict(zip(names, gone, strict=True))
-        )
+            self._made.add(key)
+            budget = locked_budget(self._transaction.connection, key)
+        assert budget is not None, "this transaction has made it, or waited for the one that did"
+        return budget
 
     def _limited(self, budget: Budget, limits: ScopeLimits) -> Budget:
         # A settlement does not bring them; those of a batch are in the row.
         if limits is NO_SCOPE_LIMITS or budget.scope == BATCH:
             return budget
         cost, tokens = limits.of(budget.scope)
+        key = (budget.scope, budget.scope_id)
+        if (cost or tokens) and not budget.limited and key not in self._made:  # it was lifted meanwhile
+            budget = at_least(budget, *self._spent_before(key))
         return replace(budget, max_cost=cost, max_tokens=tokens)
 
     def _make(self, key: Key) -> None:
-        """Begin a budget with what the runs of its session, or those accepted in its period, have used already."""
+        """Begin a budget with what was spent under it already."""
+        cost, tokens = self._spent_before(key)
+        row = {"scope": key[0], "scope_id": key[1], "spent_cost": cost, "spent_tokens": tokens}
+        statement = self._transaction.insert(budgets).values(row).on_conflict_do_nothing()
+        self._transaction.connection.execute(statement)
+
+    def _spent_before(self, key: Key) -> tuple[Decimal, int]:
+        """Return what the runs of the session, or those accepted in the period, have used already."""
         transaction, run = self._transaction, self._transaction.run
-        given = {"of_tenant": run.tenant, "not_run": run.id, "of_scope": key[0], "of_id": key[1]}
         if key[0] == BATCH:  # it was deleted with its batch, while a call of a run was under way
-            found, counts = [], False
-        elif key[0] == SESSION:
-            found = driver.fetch(transaction.connection, _SPENT_BY_SESSION, given | {"of_session": run.session_id})
-            counts = True
+            return Decimal(0), 0
+        if key[0] == SESSION:
+            given = _given(key, run.tenant, run.id) | {"of_session": run.session_id}
+            cost, tokens = _sum(driver.fetch(transaction.connection, _SPENT_BY_SESSION, given))
         else:
-            since = _begin(key[1]).timestamp()
-            found = driver.fetch(transaction.connection, _SPENT_SINCE, given | {"since": since})
-            counts = run.created_at >= since
-        if counts:
-            found = [*found, (run.cost, run.prompt_tokens, run.completion_tokens)]
-        row = {
-            "scope": key[0],
-            "scope_id": key[1],
-            "spent_cost": sum((row[0] for row in found), Decimal(0)),
-            "spent_tokens": sum(row[1] + row[2] for row in found),
-        }
-        statement = transaction.insert(budgets).values(row).on_conflict_do_nothing()
-        transaction.connection.execute(statement)
+            cost, tokens = spent_by_tenant(transaction.connection, key, run.tenant, not_run=run.id)
+            if run.created_at < _begin(key[1]).timestamp():
+                return cost, tokens
+        return cost + run.cost, tokens + run.prompt_tokens + run.completion_tokens
+
+
+def locked_budget(connection: Connection, key: Key) -> Budget | None:
+    """The budget of the row, which stays locked until the transaction ends; None if there is none."""
+    rows = driver.fetch(connection, _LOCK, {"of_scope": key[0], "of_id": key[1]})
+    if not rows:
+        return None
+    cost, tokens, *gone = rows[0]
+    names = ("spent_cost", "spent_tokens", "reserved_cost", "reserved_tokens")
+    return Budget(
+        scope=key[0], scope_id=key[1], max_cost=cost, max_tokens=tokens, **dict(zip(names, gone, strict=True))
+    )
+
+
+def save_budgets(connection: Connection, changed: Iterable[Budget]) -> None:
+    """Write budgets whose rows are locked."""
+    driver.run(connection, _SAVE, [_values(budget) for budget in changed])
+
+
+def spent_by_tenant(connection: Connection, key: Key, tenant: str, *, not_run: str = "") -> tuple[Decimal, int]:
+    """Return USD and tokens that the tenant's runs accepted in that day or month have used, but for `not_run`."""
+    since = _begin(key[1]).timestamp()
+    return _sum(driver.fetch(connection, _SPENT_SINCE, _given(key, tenant, not_run) | {"since": since}))
+
+
+def at_least(budget: Budget, cost: Decimal, tokens: int) -> Budget:
+    """Return the budget with so much spent; more, if its row knows of more, such as calls of runs accepted before."""
+    return replace(budget, spent_cost=max(budget.spent_cost, cost), spent_tokens=max(budget.spent_tokens, tokens))
 
 
 def own_budget(run: RunRecord) -> Budget:
@@ -204,10 +239,19 @@ def own_budget(run: RunRecord) -> Budget:
     )
 
 
-def _values(key: Key, budget: Budget) -> dict[str, object]:
+def _given(key: Key, tenant: str, not_run: str) -> dict[str, object]:
+    return {"of_tenant": tenant, "not_run": not_run, "of_scope": key[0], "of_id": key[1]}
+
+
+def _sum(found: Sequence[tuple[Decimal | None, int | None]]) -> tuple[Decimal, int]:
+    """The sum of sums, which are None where there is nothing to add up."""
+    return sum((row[0] or Decimal(0) for row in found), Decimal(0)), sum(int(row[1] or 0) for row in found)
+
+
+def _values(budget: Budget) -> dict[str, object]:
     return {
-        "of_scope": key[0],
-        "of_id": key[1],
+        "of_scope": budget.scope,
+        "of_id": budget.scope_id,
         "new_limit_cost": budget.max_cost,
         "new_limit_tokens": budget.max_tokens,
         "new_spent_cost": budget.spent_cost,

@@ -12,6 +12,7 @@ from turnwise.record.batches.batch_feeding import DueBatches
 from turnwise.record.batches.batch_purging import BatchPurges
 from turnwise.record.budgets.left_usage import LeftUsage
 from turnwise.record.budgets.providers import ProviderLines
+from turnwise.record.roles.budgets import BudgetRole
 from turnwise.record.runs.queries import RunLookup
 from turnwise.record.schedules.declarations import DeclaredSchedules
 from turnwise.record.schedules.firing import DueSchedules
@@ -45,6 +46,11 @@ class CoordinatorRole(
 
     def __init__(self, core: Core) -> None:
         super().__init__(core, EVERY_TENANT)
+
+    @property
+    def budgets(self) -> BudgetRole:
+        """Return the role for the budgets of tenants and sessions."""
+        return BudgetRole(self._core, EVERY_TENANT)
 
     @contextmanager
     def locked(self, run_id: str, *, wait: bool = True) -> Iterator[RunTransaction]:

@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from turnwise.errors import NotFoundError
+from turnwise.record.budgets.lifted_limits import mark_budgets
 from turnwise.record.database.access_schema import tenants
 from turnwise.record.database.columns import now
 from turnwise.record.database.rows import as_row
@@ -63,6 +64,7 @@ class TenantChanges(ChangingPart):
         statement = statement.on_conflict_do_update(index_elements=["id"], set_=values)
         with self._database.begin() as connection:
             row = connection.execute(statement.returning(tenants.c.id, tenants.c.updated_at, *LIMITS)).one()
+            mark_budgets(connection, tenant, row[1])
             self._audited(connection, tenant)
         self._core.known_limits.pop(tenant, None)
         return _tenant(row)
