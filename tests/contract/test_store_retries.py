@@ -196,6 +196,30 @@ def test_a_run_of_a_session_goes_on_with_what_it_had_added_unless_the_session_we
     assert caught.value.code == "session_went_on"
 
 
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("begun_anew", [False, True])
+def test_a_run_whose_session_was_deleted_is_not_retried(store: Store, begun_anew: bool, restart: bool) -> None:
+    # given
+    faults, session, tenant = Faults(), new_id("s"), store.tenant(DEFAULT_TENANT)
+    stage = the_stage(store, faults, restart=restart)
+    stage.play("go", session_id=session)
+    faults.broken.add("model")
+    stage.said.clear()
+    failed = stage.play("go again", session_id=session)
+    assert failed.status == "failed"
+    tenant.delete_session(session)
+    faults.broken.clear()
+    stage.said.clear()
+    if begun_anew:
+        stage.play("go", session_id=session)
+
+    # then
+    with pytest.raises(ConflictError, match=f"the session '{session}' .* was deleted; submit the message") as caught:
+        tenant.retry(failed.id)
+    assert caught.value.code == "past_unknown"
+    assert store.inspector.run(failed.id) == failed
+
+
 def test_a_run_that_could_not_begin_begins_anew(store: Store) -> None:
     faults = Faults()
     stage = the_stage(store, faults)

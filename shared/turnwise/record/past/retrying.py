@@ -138,7 +138,11 @@ def _refuse(transaction: RunTransaction) -> None:
         )
     if run.session_key is None:
         return
-    lock_session(transaction.connection, run)
+    if not lock_session(transaction.connection, run):
+        raise ConflictError(
+            f"the session {run.session_id!r} of the run {run.id} was deleted; submit the message of {run.id} again",
+            "past_unknown",
+        )
     later = begun_after(transaction.connection, run)
     if later is not None:
         raise ConflictError(

@@ -137,10 +137,13 @@ def run_before(connection: Connection, run: RunRecord) -> str | None:
     return None if before is None else before.id
 
 
-def lock_session(connection: Connection, run: RunRecord) -> None:
-    """Lock the row of the run's session until the end of the transaction; after that of the run."""
+def lock_session(connection: Connection, run: RunRecord) -> bool:
+    """Lock the row of the run's session until the end of the transaction; after that of the run.
+
+    Return whether it is there: a session that was deleted may have been begun anew under its id.
+    """
     given = {"of_tenant": run.tenant, "of_session": run.session_id}
-    driver.fetch(connection, _LOCK_SESSION, given)
+    return [row[0] for row in driver.fetch(connection, _LOCK_SESSION, given)] == [run.session_key]
 
 
 def begun_after(connection: Connection, run: RunRecord) -> str | None:
