@@ -18,6 +18,7 @@ from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
 from turnwise.api.runs import RunWithTree
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
+from turnwise.errors import ConflictError
 from turnwise.processes.settings import load_settings
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
@@ -91,6 +92,32 @@ def test_a_waiting_run_goes_on_when_its_limit_is_raised_on_the_command_line(
     assert said == f"{run_id} has other limits.\n"
     run = ended(client, run_id)
     assert (run.status, run.limits.max_cost, present(run.result).content) == ("completed", "0.05", "at last")
+
+
+def test_0_is_no_limit_wherever_limits_are_given(server: EmbeddedServer, client: Client, terminal: Terminal) -> None:
+    free: Any = {"max_cost": "0", "max_tokens": 0}
+    run = client.submit("desk", "go", **free, wait=10)
+    fork = client.fork(run.id, 1, **free)
+    at = ("--max-cost", "0", "--max-tokens", "0", "--url", server.url)
+    shown = terminal.run("submit", "desk", "go", "--wait", *at)
+
+    for found in (run, ended(client, fork.id)):
+        assert (found.status, found.limits.max_cost, found.limits.max_tokens) == ("completed", "0", 0)
+    assert "at last" in shown
+    with pytest.raises(ConflictError, match="has not failed"):  # not for its limits
+        client.retry(run.id, **free)
+
+
+def test_a_batch_without_limits_may_say_so(server: EmbeddedServer, client: Client, terminal: Terminal) -> None:
+    file = terminal.folder / "items.jsonl"
+    file.write_text('"first"\n"second"\n')
+    output = terminal.folder / "results.jsonl"
+    command = ("batch", "desk", str(file), "-o", str(output), "--max-cost", "0", "--max-tokens", "0")
+
+    for more in ((), (), ("--retry-failed",)):
+        assert "2 completed" in terminal.whole(*command, "--url", server.url, *more)
+    [batch] = client.batches(limit=1).items
+    assert (batch.budget.max_cost, batch.budget.max_tokens) == (None, None)
 
 
 @pytest.mark.parametrize(

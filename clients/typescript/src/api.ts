@@ -2992,11 +2992,14 @@ export interface components {
             deadline?: number | null;
             /**
              * Max Cost
-             * @description US dollars, a decimal string.
+             * @description US dollars, a decimal string; 0 is no limit.
              * @example 0.50
              */
             max_cost?: string | null;
-            /** Max Tokens */
+            /**
+             * Max Tokens
+             * @description 0 is no limit.
+             */
             max_tokens?: number | null;
             /**
              * On Limit
@@ -3186,11 +3189,14 @@ export interface components {
             deadline?: number | null;
             /**
              * Max Cost
-             * @description US dollars, a decimal string.
+             * @description US dollars, a decimal string; 0 is no limit.
              * @example 0.50
              */
             max_cost?: string | null;
-            /** Max Tokens */
+            /**
+             * Max Tokens
+             * @description 0 is no limit.
+             */
             max_tokens?: number | null;
         };
         /**
@@ -3376,13 +3382,13 @@ export interface components {
             key?: string | null;
             /**
              * Max Cost
-             * @description US dollars for all its runs together, a decimal string.
+             * @description US dollars for all its runs together, a decimal string; 0 is no limit.
              * @example 5.00
              */
             max_cost?: string | null;
             /**
              * Max Tokens
-             * @description For all its runs together.
+             * @description For all its runs together; 0 is no limit.
              */
             max_tokens?: number | null;
             /**

@@ -35,9 +35,9 @@ class OpenedBatch(Body):
         description="A batch of that key is opened once.",
     )
     max_cost: Money = Field(
-        None, description="US dollars for all its runs together, a decimal string.", examples=["5.00"]
+        None, description="US dollars for all its runs together, a decimal string; 0 is no limit.", examples=["5.00"]
     )
-    max_tokens: int | None = Field(None, gt=0, lt=2**53, description="For all its runs together.")
+    max_tokens: int | None = Field(None, ge=0, lt=2**53, description="For all its runs together; 0 is no limit.")
     concurrency: int = Field(100, ge=1, le=_MAX_CONCURRENCY, description="Unfinished runs at a time.")
 
 

@@ -27,7 +27,7 @@ def batch_view(now: BatchProgress, runs: Sequence[RunRecord] = ()) -> BatchView:
         counts=BatchCountsView(**{status.value: count for status, count in now.counts.items()}),
         concurrency=batch.concurrency,
         budget=BatchBudgetView(
-            max_cost=None if batch.max_cost is None else money(batch.max_cost), max_tokens=batch.max_tokens
+            max_cost=money(batch.max_cost) if batch.max_cost else None, max_tokens=batch.max_tokens or None
         ),
         usage=_used(now),
         stopped=batch.stopped_by,  # type: ignore[arg-type]  # it is a name of a limit

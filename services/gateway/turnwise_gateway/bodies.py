@@ -129,8 +129,8 @@ class Fork(Body):
 class NewLimits(Body):
     """Limits from now on; what is left out stays, but a deadline begins anew."""
 
-    max_cost: Money = Field(None, description="US dollars, a decimal string.", examples=["0.50"])
-    max_tokens: int | None = Field(None, gt=0, lt=2**53)
+    max_cost: Money = Field(None, description="US dollars, a decimal string; 0 is no limit.", examples=["0.50"])
+    max_tokens: int | None = Field(None, ge=0, lt=2**53, description="0 is no limit.")
     deadline: float | None = Field(None, gt=0, le=MAX_DEADLINE, description="Seconds from now.")
 
 

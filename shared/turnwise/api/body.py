@@ -66,8 +66,8 @@ class Body(BaseModel):
 class Limits(Body):
     """The limits of a run; the server's default holds for one that is left out."""
 
-    max_cost: Money = Field(None, description="US dollars, a decimal string.", examples=["0.50"])
-    max_tokens: int | None = Field(None, gt=0, lt=2**53)
+    max_cost: Money = Field(None, description="US dollars, a decimal string; 0 is no limit.", examples=["0.50"])
+    max_tokens: int | None = Field(None, ge=0, lt=2**53, description="0 is no limit.")
     turns: int | None = Field(None, gt=0, le=1_000_000, description="Turns of the root task.")
     on_limit: Literal["end", "wait"] | None = Field(
         None, description="What the run does at a limit of cost or tokens, also its session's or tenant's."

@@ -35,8 +35,8 @@ class TaskArguments(_ToolArguments):
         None,
         description="Continues the conversation of an earlier run: letters, digits and ._:@-. A new name begins one.",
     )
-    max_cost: Usd | None = Field(None, description="Limit of cost in US dollars.")
-    max_tokens: int | None = Field(None, gt=0, description="Limit of input and output tokens together.")
+    max_cost: Usd | None = Field(None, description="Limit of cost in US dollars; 0: none.")
+    max_tokens: int | None = Field(None, ge=0, description="Limit of input and output tokens together; 0: none.")
     turns: int | None = Field(None, gt=0, description="Limit of turns of the task.")
     deadline: float | None = Field(None, gt=0, description="Limit in seconds from now.")
 

@@ -48,7 +48,7 @@ class BatchOptions:
     @property
     def budgeted(self) -> bool:
         """Return whether the batch has a limit of its own."""
-        return self.max_cost is not None or self.max_tokens is not None
+        return bool(self.max_cost or self.max_tokens)
 
 
 class BatchRun:
@@ -158,8 +158,8 @@ class BatchRun:
     def _require_limits(self, batch: BatchView) -> None:
         given, budget = self._options, batch.budget
         has = None if budget.max_cost is None else Decimal(budget.max_cost)
-        others = (given.max_cost is not None and given.max_cost != has) or (
-            given.max_tokens is not None and given.max_tokens != budget.max_tokens
+        others = (given.max_cost is not None and (given.max_cost or None) != has) or (
+            given.max_tokens is not None and (given.max_tokens or None) != budget.max_tokens
         )
         if others and not given.retry_failed:
             limits = f"max_cost {budget.max_cost or 'none'} and max_tokens {budget.max_tokens or 'none'}"

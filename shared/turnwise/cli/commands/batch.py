@@ -21,8 +21,8 @@ _Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write results there, not to standard output.")
 ]
 _Name = Annotated[str | None, typer.Option("--name", help="Another name is another batch; default: that of the file.")]
-_MaxCost = Annotated[str | None, typer.Option(help="Limit of all items together, in US dollars.")]
-_MaxTokens = Annotated[int | None, typer.Option(min=1, help="Limit of all items together, in tokens.")]
+_MaxCost = Annotated[str | None, typer.Option(help="Limit of all items together, in US dollars; 0: none.")]
+_MaxTokens = Annotated[int | None, typer.Option(min=0, help="Limit of all items together, in tokens; 0: none.")]
 _Concurrency = Annotated[int | None, typer.Option(min=1, max=1000, help="How many items run at a time; default: 100.")]
 _CanWait = Annotated[
     float | None,

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 _Wait = Annotated[
     bool, typer.Option("--wait", help="Follow the run to its end; exit with 1 if it fails, with 3 if a limit ends it.")
 ]
-_MaxCost = Annotated[str | None, typer.Option(help="Limit in US dollars, for instance 0.50.")]
-_MaxTokens = Annotated[int | None, typer.Option(help="Limit of input and output tokens together.")]
+_MaxCost = Annotated[str | None, typer.Option(help="Limit in US dollars, for instance 0.50; 0: none.")]
+_MaxTokens = Annotated[int | None, typer.Option(help="Limit of input and output tokens together; 0: none.")]
 _Deadline = Annotated[float | None, typer.Option(help="Limit in seconds from now.")]
 
 

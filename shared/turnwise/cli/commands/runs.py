@@ -55,8 +55,8 @@ def submit(
         bool,
         typer.Option("--wait", help="Follow the run to its end; exit with 1 if it fails, with 3 if a limit ends it."),
     ] = False,
-    max_cost: Annotated[str | None, typer.Option(help="Limit in US dollars, for instance 0.50.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Limit of input and output tokens together.")] = None,
+    max_cost: Annotated[str | None, typer.Option(help="Limit in US dollars, for instance 0.50; 0: none.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Limit of input and output tokens together; 0: none.")] = None,
     turns: Annotated[int | None, typer.Option(help="Limit of turns of the task.")] = None,
     deadline: Annotated[float | None, typer.Option(help="Limit in seconds from now.")] = None,
     on_limit: Annotated[str | None, typer.Option(help="At a limit of cost or tokens: end, or wait for more.")] = None,
@@ -254,8 +254,10 @@ def cancel(
 
 def raise_limits(
     run: RunArgument,
-    max_cost: Annotated[str | None, typer.Option(help="The new limit in US dollars, for instance 2.00.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="The new limit of tokens.")] = None,
+    max_cost: Annotated[
+        str | None, typer.Option(help="The new limit in US dollars, for instance 2.00; 0: none.")
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="The new limit of tokens; 0: none.")] = None,
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
 ) -> None:

@@ -45,8 +45,10 @@ def add(
     ] = "skip",
     session: Annotated[str | None, typer.Option("--session", help="The session of all runs.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Of each run; may be given several times.")] = None,
-    max_cost: Annotated[str | None, typer.Option(help="Limit of each run in US dollars, for instance 0.50.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Limit of tokens of each run.")] = None,
+    max_cost: Annotated[
+        str | None, typer.Option(help="Limit of each run in US dollars, for instance 0.50; 0: none.")
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Limit of tokens of each run; 0: none.")] = None,
     turns: Annotated[int | None, typer.Option(help="Limit of turns of each run.")] = None,
     deadline: Annotated[float | None, typer.Option(help="Limit of each run in seconds.")] = None,
     on_limit: Annotated[str | None, typer.Option(help="At a limit of cost or tokens: end, or wait for more.")] = None,

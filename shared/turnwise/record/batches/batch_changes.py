@@ -130,7 +130,7 @@ class BatchChanges(TenantPart):
         changed = {name: value for name, value in limits.items() if value is not None}
         with self._changing(batch_id, changed) as (connection, batch):
             _require_not_cancelled(batch)
-            if changed and not batch.budgeted:
+            if any(changed.values()) and not batch.budgeted:
                 raise InvalidRequestError(
                     f"the batch {batch_id} was opened without a budget, and what it has used was not held against one; "
                     "give the limits when a batch is opened"

@@ -50,8 +50,8 @@ export function Facts({ run, picture }) {
       <${Fact} title="Model calls"><span class="number">${usage.calls}</span><//>
     </dl>
     <div class="run-bars">
-      ${limits.max_cost && html`<${Bar} label="Cost limit" value=${Number(usage.cost)} max=${Number(limits.max_cost)} text=${html`<${Money} value=${usage.cost} /> of <${Money} value=${limits.max_cost} />`} />`}
-      ${limits.max_tokens && html`<${Bar} label="Token limit" value=${used} max=${limits.max_tokens} text=${html`<${Tokens} value=${used} /> of <${Tokens} value=${limits.max_tokens} />`} />`}
+      ${Number(limits.max_cost) > 0 && html`<${Bar} label="Cost limit" value=${Number(usage.cost)} max=${Number(limits.max_cost)} text=${html`<${Money} value=${usage.cost} /> of <${Money} value=${limits.max_cost} />`} />`}
+      ${limits.max_tokens > 0 && html`<${Bar} label="Token limit" value=${used} max=${limits.max_tokens} text=${html`<${Tokens} value=${used} /> of <${Tokens} value=${limits.max_tokens} />`} />`}
       ${limits.turns && html`<${Bar} label="Turn limit" value=${turns} max=${limits.turns} />`}
       ${limits.deadline && html`<${Bar} label="Deadline" value=${spent} max=${limits.deadline} text="${duration(spent)} of ${duration(limits.deadline)}" />`}
     </div>

@@ -47,7 +47,7 @@ function Options({ task, field, metadataError }) {
   return html`
     <div class="form-grid">
       <${Field} label="Most cost (USD)" inputmode="decimal" pattern="[0-9]+([.][0-9]+)?" placeholder=${limits.max_cost ? money(limits.max_cost) : "no limit"} ...${field("max_cost")} />
-      <${Field} label="Most tokens" type="number" min="1" placeholder=${limits.max_tokens ? tokens(limits.max_tokens) : "no limit"} ...${field("max_tokens")} />
+      <${Field} label="Most tokens" type="number" min="0" placeholder=${limits.max_tokens ? tokens(limits.max_tokens) : "no limit"} ...${field("max_tokens")} />
       <${Field} label="Turns of the task" type="number" min="1" placeholder="no limit" ...${field("turns")} />
       <${Field} label="Deadline (minutes)" type="number" min="0" step="any" placeholder=${limits.deadline ? duration(limits.deadline) : "none"} ...${field("minutes")} />
       <${Field} label="Calls can wait (hours)" type="number" min="0" step="any" placeholder="as the task says" title="Model calls are answered in batches of their provider, at half the price" ...${field("hours")} />
