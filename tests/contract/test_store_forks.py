@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 from tests.e2e.waiting import until
 from tests.support.past_parts import TASK, Stage, told
+from tests.support.webhook_parts import new_webhook
 
 from turnwise import ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig, Task
 from turnwise.base.ids import new_id
@@ -23,7 +24,7 @@ from turnwise.record.past.retrying import RetryLimits
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.record.transaction.run_transaction import RunTransaction
-from turnwise.record.values.records import NewFork, NewRun, RunFilter, RunRecord
+from turnwise.record.values.records import NewDocument, NewFork, NewRun, RunFilter, RunRecord
 from turnwise.serving.replay import replay
 
 # Answers of the helper, each another.
@@ -257,3 +258,36 @@ def test_a_fork_needs_an_event_that_there_is(store: Store) -> None:
     for at in (0, run.last_seq + 1):
         with pytest.raises(InvalidRequestError, match=f"has no event {at}; name one from 1 to {run.last_seq}"):
             stage.fork(run.id, at)
+
+
+@pytest.mark.parametrize("given", [None, "an answer"])
+def test_a_receiver_is_told_that_a_fork_asks_a_person_unless_it_is_made_with_the_answer(
+    store: Store, given: str | None
+) -> None:
+    # given a question that was out of time, and asked again by a retry
+    stage = Stage(store, lambda: Task(ChatAgent(ChatAgentConfig(llm=MockLMConfig())), interactive=True), ("q",))
+    tenant = store.tenant(DEFAULT_TENANT)
+    hook = tenant.webhooks.create_webhook(new_webhook("human.asked", "run.failed"))
+    run_id = stage.submit("go", deadline=1_000.0)
+    stage.go_on(run_id, 1)
+    asked = stage.waiting(run_id)
+    with store.coordinator.locked(run_id) as transaction:
+        transaction.amend(deadline_at=transaction.now - 1)
+    assert stage.waiting(run_id).status_code == "TIMEOUT"
+    tenant.retry(run_id)
+
+    # when it is forked while the question is open
+    answer = NewDocument(id=new_id("doc"), body=stage.message(given)) if given is not None else None
+    new = NewFork(id=new_id("run"), at=store.inspector.run(run_id).last_seq, version="1")
+    fork, _, _ = tenant.fork(run_id, new, None if answer is None else lambda _question: answer)
+
+    # then
+    found = tenant.webhooks.deliveries(run_id=fork.id, webhook_id=hook.id)
+    tenant.webhooks.delete_webhook(hook.id)
+    if given is not None:
+        assert found == []
+        return
+    [sent] = found
+    event = store.inspector.events(fork.id)[(sent.seq or 0) - 1]
+    assert (sent.type, event.type, event.ask_id) == ("human.asked", "human.asked", fork.awaiting)
+    assert sent.created_at == fork.created_at > asked.created_at

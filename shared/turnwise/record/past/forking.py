@@ -31,6 +31,7 @@ from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.fork_origin import ForkOrigin
 from turnwise.record.values.known_run import KnownRun
 from turnwise.record.values.records import AskRecord, Json, NewFork, NewRun, RunRecord
+from turnwise.record.webhooks.writing import send_taken_over
 
 _EVENT = sa.insert(events)
 _SET = update_runs().where(runs.c.id == sa.bindparam("of_run"))
@@ -74,7 +75,8 @@ class Forks(Submissions):
                 return known, None, False
             if most:
                 require_room(connection, origin.tenant, most)
-            made = self._write(connection, _Fork(record, past, new, origin))
+            copy = _Fork(record, past, new, origin)
+            made = self._write(connection, copy)
             if made is None:  # the same request, sent at the same time, was a moment faster
                 known = self._known(connection, origin.tenant, new.idempotency_key, new.body_hash)
                 assert known is not None, "only a known key keeps a fork from being written"
@@ -88,6 +90,8 @@ class Forks(Submissions):
                     answer_in(transaction, answer, run.awaiting, traceparent=new.traceparent)
                 transaction.flush()
                 run = transaction.run
+            elif (question := copy.open_question()) is not None:
+                send_taken_over(connection, run, question["seq"], question["type"])
             self._audited(connection, run.id)
         self._core.after_commit(run, [accepted(forked_from=run_id)])
         return run, ask, True
@@ -185,6 +189,13 @@ class _Fork:
         if new is None or self.past.started:
             return own
         return new | {name: own[name] for name in ("history",) if name in own}
+
+    def open_question(self) -> Json | None:
+        """The event with which the person was asked whom the fork waits for; None if it waits for no one."""
+        if _asked(self.record, self.past) != "user":
+            return None
+        asked = (event for event in self.record.events[: self.past.seq] if event["ask_id"] == self.past.awaiting)
+        return next((event for event in asked if event["type"] == "human.asked"), None)
 
     def columns(self, run: RunRecord) -> Json:
         """Return what the fork's row has from the past."""

@@ -18,6 +18,26 @@ _PARK = (
     .where(webhook_deliveries.c.webhook_id == sa.bindparam("of_webhook"), webhook_deliveries.c.state == word("pending"))
     .values(state="parked", due_at=None, ended_at=now(), error=sa.bindparam("why"))
 )
+_ID = sa.literal("msg_") + sa.bindparam("of_run", type_=sa.Text) + "_" + sa.cast(sa.bindparam("of_seq"), sa.Text) + "_"
+_SEND = sa.insert(webhook_deliveries).from_select(
+    ("id", "tenant", "webhook_id", "run_id", "seq", "type", "created_at", "state", "due_at", "since"),
+    sa.select(
+        _ID + webhook_events.c.webhook_id,
+        webhook_events.c.tenant,
+        webhook_events.c.webhook_id,
+        sa.bindparam("of_run", type_=sa.Text),
+        sa.bindparam("of_seq", type_=sa.Integer),
+        webhook_events.c.type,
+        sa.bindparam("at", type_=sa.Double),
+        word("pending"),
+        sa.bindparam("at", type_=sa.Double),
+        sa.bindparam("at", type_=sa.Double),
+    ).where(
+        webhook_events.c.run_id.in_([word(""), sa.bindparam("of_run", type_=sa.Text)]),
+        webhook_events.c.tenant == sa.bindparam("of_tenant"),
+        webhook_events.c.type == sa.bindparam("of_type"),
+    ),
+)
 _DISABLE = (
     sa.update(webhooks)
     .where(webhooks.c.id == sa.bindparam("of_webhook"), webhooks.c.disabled_at.is_(None))
@@ -49,6 +69,12 @@ def write_of_runs(connection: Connection, made: Sequence[RunRecord], new: Sequen
     for run, one in zip(made, new, strict=True):
         if one.webhook is not None:
             write_webhook(connection, run.tenant, one.webhook, run.id)
+
+
+def send_taken_over(connection: Connection, fork: RunRecord, seq: int, type: str) -> None:
+    """Send an event of a fork's past as if it had happened with the fork: the trigger sends none of these."""
+    given = {"of_run": fork.id, "of_seq": seq, "of_type": type, "of_tenant": fork.tenant, "at": fork.created_at}
+    connection.execute(_SEND, given)
 
 
 def listen(connection: Connection, webhook_id: str, tenant: str, run_id: str | None, events: Sequence[str]) -> None:
