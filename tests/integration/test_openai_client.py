@@ -54,7 +54,8 @@ def server() -> Iterator[FakeLLMServer]:
 
 
 def model_of(server: FakeLLMServer, **settings: Any) -> LanguageModel:
-    model = create_model(OpenAIGPTConfig(**{"api_base": server.base_url, "api_key": SecretStr("k")} | settings))
+    given: dict[str, Any] = {"api_base": server.base_url, "api_key": SecretStr("k")} | settings
+    model = create_model(OpenAIGPTConfig(**given))
     assert model is not None
     return model
 
