@@ -196,8 +196,20 @@ def test_a_key_that_no_header_takes_is_refused_and_not_told(server: FakeLLMServe
     with pytest.raises(ConfigurationError, match="the API key for model gpt-9 has a character that no") as error:
         ask(model_of(server, chat_model="gpt-9", api_key=SecretStr(key)), "say hi")
     assert "first" not in str(error.value)
-    with pytest.raises(ConfigurationError, match="the header 'X-Place' for model gpt-9 has a character"):
-        ask(model_of(server, chat_model="gpt-9", headers={"X-Place": "a\nb"}), "say hi")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"headers": {"X-Place": "a\nb"}}, "the header 'X-Place' for model gpt-9 has a character"),
+        ({"headers": {"X-Plac\u00e9": "a"}}, "the name of a header for model gpt-9 has a character"),
+        ({"organization": "caf\u00e9"}, "the organization for model gpt-9 has a character"),
+    ],
+)
+def test_what_no_header_takes_is_refused(server: FakeLLMServer, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        ask(model_of(server, chat_model="gpt-9", **settings), "say hi")
+    assert ask(model_of(server, headers={"X-Place": "a\tb"}), "say hi").message == "You said: hi"
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])

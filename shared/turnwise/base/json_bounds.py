@@ -23,7 +23,6 @@ MAX_VALUES = 100_000
 MAX_NUMBER = 10**308
 # Bytes of JSON that are kept of the attributes of one agent or task: they are written whole when one changes.
 MAX_ATTRIBUTES = 1_000_000
-NOT_FINITE = "NaN and infinite numbers are not JSON"
 _CUT = "(nested too deep to be shown)"
 
 
@@ -114,7 +113,7 @@ def _fault_of(item: Any) -> str | None:
     if isinstance(item, str):
         return None if is_unicode(item) else "half of a surrogate pair is no text; send valid Unicode"
     if isinstance(item, float) and not math.isfinite(item):
-        return NOT_FINITE
+        return "NaN and infinite numbers are not JSON"
     if isinstance(item, int) and not -MAX_NUMBER < item < MAX_NUMBER:
         return "a number in it has more than 308 digits; send it as text"
     return None

@@ -217,16 +217,18 @@ def _classes(own: Schema) -> Iterator[type[Any]]:
     return (schema["cls"] for schema in schemas(own) if schema["type"] in _CLASSES)
 
 
-def schemas(part: Any) -> Iterator[Schema]:
-    """Yield a schema and all that are inside of it."""
+def schemas(part: Any, *, in_models: bool = True) -> Iterator[Schema]:
+    """Yield a schema and all that are inside of it; without `in_models`, none of classes and none inside of them."""
     if isinstance(part, list | tuple):
         for item in part:
-            yield from schemas(item)
+            yield from schemas(item, in_models=in_models)
     elif isinstance(part, dict):
         # Fields by name are a dict as well, but a field called "type" is no text.
         is_schema = isinstance(part.get("type"), str)
         if is_schema:
+            if part["type"] in _CLASSES and not in_models:
+                return
             yield part
         for key, item in part.items():
             if not (is_schema and key in _OPAQUE):
-                yield from schemas(item)
+                yield from schemas(item, in_models=in_models)

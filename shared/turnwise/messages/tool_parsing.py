@@ -19,7 +19,7 @@ from pydantic_core import PydanticCustomError
 from turnwise.base.json_bounds import fault_in
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
-from turnwise.messages.finite_numbers import number_fault
+from turnwise.messages.finite_numbers import NOT_FINITE, not_finite
 from turnwise.messages.provenance import untrusted
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.toolset import AgentFacts, ToolSets
@@ -277,8 +277,8 @@ def _parsed(
     except ValidationError as error:
         faults.append(ToolFault(request, error, call_id))
         return
-    if (fault := number_fault(tool)) is not None:
-        faults.append(ToolFault(request, _refusal(request, fault), call_id))
+    if (place := not_finite(tool, fields)) is not None:
+        faults.append(ToolFault(request, _refusal(request, NOT_FINITE, place), call_id))
         return
     if call_id:
         tool.id = call_id
@@ -295,9 +295,9 @@ def _fault_in_text(raw: str) -> str | None:
         return None
 
 
-def _refusal(request: str, fault: str) -> ValidationError:
+def _refusal(request: str, fault: str, place: tuple[int | str, ...] = ()) -> ValidationError:
     told = PydanticCustomError("unwritable", "{fault}", {"fault": fault})
-    return ValidationError.from_exception_data(request, [{"type": told, "loc": (), "input": None}])
+    return ValidationError.from_exception_data(request, [{"type": told, "loc": place, "input": None}])
 
 
 def _inferred(
@@ -321,7 +321,7 @@ def _inferred(
             tool = tool_class.model_validate({**fields, "request": request})
         except ValidationError:  # it does not fit this one: that is the question asked
             continue
-        if number_fault(tool) is None:
+        if not_finite(tool, fields) is None:
             candidates.append(tool)
     return candidates[0] if len(candidates) == 1 else None
 

@@ -8,7 +8,7 @@ Where agents know different tools by one name, the writer is told the `owners` o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
@@ -22,7 +22,14 @@ from turnwise.base.text import value_as_text
 from turnwise.base.tool_json import MARKS
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.document_metadata import ChatDocMetaData
-from turnwise.messages.own_serializers import comes_back, encoded_fields, has_own_form, own_form
+from turnwise.messages.own_serializers import (
+    comes_back,
+    encoded_fields,
+    has_own_form,
+    has_serializers,
+    kept_fields,
+    own_form,
+)
 from turnwise.messages.read_back import read_back
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.tool_registry import place_of_tool
@@ -108,7 +115,8 @@ def encode_tool(tool: ToolMessage, owners: Owners = _NO_OWNERS) -> dict[str, Any
     if isinstance(tool, UnknownTool):
         kind = (tool.model_extra or {}).get("$tool", tool.request)
         return {"$tool": kind, **tool.model_dump(mode="json", exclude={"$tool"})}
-    fields = _encode_fields(tool, tool.request, owners)
+    names = [*type(tool).model_fields, *(tool.model_extra or ())]
+    fields = _encode_fields(tool, names, tool.request, owners)
     marked = {name: fields.pop(name) for name in list(fields) if name.startswith("$")}
     kind = None if type(tool) is ToolMessage else type(tool).name() or tool.request
     data = {"$tool": kind, **fields, **({"$fields": marked} if marked else {})}
@@ -119,8 +127,10 @@ def encode_tool(tool: ToolMessage, owners: Owners = _NO_OWNERS) -> dict[str, Any
     return data
 
 
-def _encode_fields(model: BaseModel, place: str, owners: Owners, depth: int = MAX_DEPTH) -> dict[str, Any]:
-    """The fields of a model by name, also extra ones, as they are: no serializer of its class counts.
+def _encode_fields(
+    model: BaseModel, names: Iterable[str], place: str, owners: Owners, depth: int = MAX_DEPTH
+) -> dict[str, Any]:
+    """The fields of a model as they are: no serializer of its class counts.
 
     Where only the value says which class it has, that is named; of a field of another type, the class of the model
     tells.
@@ -128,7 +138,7 @@ def _encode_fields(model: BaseModel, place: str, owners: Owners, depth: int = MA
     kind, extra = type(model), model.model_extra or {}
     named, encoded = _open_fields(kind), encoded_fields(kind)
     fields = {}
-    for name in (*kind.model_fields, *extra):
+    for name in names:
         at = f"{place}.{name}"
         value = getattr(model, name)
         if name in encoded:
@@ -219,23 +229,36 @@ def encode_value(
             f"{place} holds a {type(value).__name__}, which cannot cross a process: {error}; "
             "return what JSON can express, or a pydantic model"
         ) from error
-    if isinstance(value, BaseModel) and not comes_back(value, plain):
-        return _encode_own(value, place, owners, depth)
     body = encode_value(plain, place, owners, depth - 1)
-    if named and isinstance(value, BaseModel) and isinstance(body, dict) and "$data" not in body:
-        return {**_class_of(value), **body}
-    return body
+    if not isinstance(value, BaseModel):
+        return body
+    beside = _beside(value, plain, place, owners, depth)
+    if not isinstance(body, dict) or "$data" in body:
+        return beside or body
+    return {**body, **beside} if beside else {**_class_of(value), **body} if named else body
 
 
-def _encode_own(model: BaseModel, place: str, owners: Owners, depth: int) -> dict[str, Any]:
-    """A model that would not come back from its JSON, by its fields."""
+def _beside(model: BaseModel, plain: Any, place: str, owners: Owners, depth: int) -> dict[str, Any]:
+    """What stands beside the JSON of a model that would not come back from it: its class, and its fields as they are.
+
+    Nothing for one that comes back, and for one that cannot be had better: its class is not found, or a field is no
+    JSON. A reader of an earlier version sees the JSON alone.
+    """
     kind = type(model)
-    if not is_found(kind):
-        raise TypeError(
-            f"{place} holds a {kind.__name__}, whose serializers or left out fields change it, and whose class other "
-            "processes do not find; define the class at the top of its module"
-        )
-    return {"$model": place_of(kind), "$fields": _encode_fields(model, place, owners, depth - 1)}
+    if not has_serializers(kind) or not is_found(kind) or comes_back(model, plain, serialized=True):
+        return {}
+    try:
+        fields = _encode_fields(model, kept_fields(model), place, owners, depth - 1)
+    except TypeError:
+        return {}
+    made = {"$model": place_of(kind), "$fields": fields}
+    return made if comes_back(model, _plain_fields(kind, fields, {}), serialized=False) else {}
+
+
+def _plain_fields(kind: type[BaseModel], fields: Mapping[str, Any], registry: Registry) -> Any:
+    """What a model is read from, of its fields as they were written."""
+    decoded = {key: decode_value(item, registry) for key, item in fields.items()}
+    return decoded["root"] if issubclass(kind, RootModel) else decoded
 
 
 K = TypeVar("K")
@@ -271,16 +294,14 @@ def _decode_enum(body: Mapping[str, Any], registry: Registry) -> Any:
 
 def _decode_model(body: Mapping[str, Any], registry: Registry) -> Any:
     """The model that was written; its fields as plain data where the class is gone, or would not take them."""
-    by_fields = "$fields" in body
-    written = body["$fields"] if by_fields else {key: item for key, item in body.items() if key != "$model"}
-    fields = {key: decode_value(item, registry) for key, item in written.items()}
+    fields = {key: decode_value(item, registry) for key, item in body.items() if not key.startswith("$")}
     kind = _class_at(str(body["$model"]), BaseModel)
     if kind is None:
         return fields
-    if by_fields and issubclass(kind, RootModel):
-        fields = fields["root"]
     try:
-        return read_back(kind, fields, serialized=not by_fields)
+        if "$fields" in body:
+            return read_back(kind, _plain_fields(kind, body["$fields"], registry), serialized=False)
+        return read_back(kind, fields, serialized=True)
     except ValidationError:
         return fields
 

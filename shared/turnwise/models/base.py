@@ -129,7 +129,7 @@ class LLMMessage(SharedFieldsSet):
             text = [{"type": "text", "text": content}] if content else []
             body["content"] = [*text, *(file.to_dict(model) for file in self.files)]
         if self.name:
-            body["name"] = self.name
+            body["name"] = as_unicode(self.name)
         if self.tool_call_id is not None:
             body["tool_call_id"] = self.tool_call_id
         if self.tool_calls:

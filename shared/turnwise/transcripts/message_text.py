@@ -90,10 +90,17 @@ def _arguments(call: LLMFunctionCall) -> str:
 
 def _fields(tool: ToolMessage) -> str:
     try:
-        return _indented(encode_tool(tool))
+        return _indented(_without_places(encode_tool(tool)))
     except TypeError:
         # It holds what could not cross a process; a log shows how it calls itself.
         return _indented(to_jsonable_python(dict(tool), fallback=repr, inf_nan_mode="strings"))
+
+
+def _without_places(value: Any) -> Any:
+    """The JSON of a tool without what only programs need, to read a model in it again."""
+    if isinstance(value, dict):
+        return {name: _without_places(item) for name, item in value.items() if name not in ("$model", "$fields")}
+    return [_without_places(item) for item in value] if isinstance(value, list) else value
 
 
 def _indented(fields: Mapping[str, Any]) -> str:

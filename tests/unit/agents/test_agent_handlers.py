@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, model_validator
 
 from turnwise import (
     AgentDoneTool,
@@ -364,15 +365,56 @@ def test_bad_fields_are_explained_and_an_unknown_tool_gets_no_answer() -> None:
 class Weigh(ToolMessage):
     request: str = "weigh"
     kilos: list[float]
+    most: float = math.inf
+    note: str = ""
 
     def handle(self) -> str:
-        return f"{sum(self.kilos)} kg"
+        return f"{sum(self.kilos)} kg of {self.most}"
 
 
-@pytest.mark.parametrize("number", ["NaN", '"NaN"', '"-inf"', "1e999"])
-def test_a_number_that_is_not_finite_is_explained_also_as_a_text(number: str) -> None:
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        ("NaN", "field `(whole tool)`: NaN and infinite numbers are not JSON"),
+        ("1e999", "field `(whole tool)`: NaN and infinite numbers are not JSON"),
+        ('"NaN"', "field `kilos.1`: it is read as a number that JSON does not have; give a finite one"),
+        ('" -inf"', "field `kilos.1`: it is read as a number that JSON does not have; give a finite one"),
+    ],
+)
+def test_a_number_that_is_not_finite_is_explained_also_as_a_text(number: str, said: str) -> None:
     text = content(agent_with(Weigh), f'{{"request": "weigh", "kilos": [1.5, {number}]}}')
-    assert "NaN and infinite numbers are not JSON" in text
+    assert said in text
+
+
+def test_a_default_that_is_not_finite_is_the_programs_own() -> None:
+    text = content(agent_with(Weigh), '{"request": "weigh", "kilos": [1.5], "note": "nan"}')
+    assert text == "1.5 kg of inf"
+
+
+class Branch(BaseModel):
+    length: float
+    under: list[Branch] = Field(default_factory=list)
+    over: Branch | None = None
+
+    @model_validator(mode="after")
+    def _back(self) -> Branch:
+        for branch in self.under:
+            branch.over = self
+        return self
+
+
+class Tree(ToolMessage):
+    request: str = "tree"
+    root: Branch
+    note: str = ""
+
+    def handle(self) -> str:
+        return f"{self.root.length} {self.note}"
+
+
+def test_a_model_that_holds_itself_is_no_endless_search() -> None:
+    text = '{"request": "tree", "root": {"length": 2, "under": [{"length": 1}]}, "note": "inf"}'
+    assert content(agent_with(Tree), text) == "2.0 inf"
 
 
 def test_what_a_human_typed_wrongly_is_plain_text() -> None:

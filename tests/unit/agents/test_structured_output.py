@@ -212,16 +212,17 @@ def test_a_bad_answer_is_told_what_is_wrong_and_given_again(
     ("wanted", "text", "said"),
     [
         (Reading, '{"metres": NaN}', "NaN and infinite numbers are not JSON"),
-        (Reading, '{"metres": "inf"}', "NaN and infinite numbers are not JSON"),
+        (Reading, '{"metres": "inf"}', "field `metres`: it is read as a number that JSON does not have"),
         (Reading, '{"metres": 1, "more": {"n": 1e999}}', "NaN and infinite numbers are not JSON"),
         (Reading, '{"metres": 1, "more": {"n": 1' + "0" * 400 + "}}", "a number in it has more than 308 digits"),
         (Reading, '{"metres": 1, "more": ' + '{"n": ' * 70 + "1" + "}" * 71, "it is nested deeper than 64 levels"),
         (float, "nan", "NaN and infinite numbers are not JSON"),
+        (list[Reading], '[{"metres": 1}, {"metres": "-Infinity"}]', "field `value.1.metres`: it is read as a number"),
         (list[float], "[1.5, Infinity]", "NaN and infinite numbers are not JSON"),
     ],
 )
 def test_an_answer_that_could_not_be_kept_is_told_so_and_given_again(wanted: Any, text: str, said: str) -> None:
-    good = '{"metres": 1.5}' if wanted is Reading else "[1.5]" if wanted == list[float] else "1.5"
+    good = {Reading: '{"metres": 1.5}', float: "1.5", list[float]: "[1.5]"}.get(wanted, '[{"metres": 1.5}]')
     answers = iter([text])
     llm = MockLMConfig(response_fn=lambda _: next(answers, good))
     agent = ChatAgent(ChatAgentConfig(llm=llm, output_format=wanted))

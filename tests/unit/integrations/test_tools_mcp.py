@@ -183,12 +183,20 @@ def test_a_null_in_a_schema_is_nothing() -> None:
         assert answer(server, '{"request": "look"}').content == "seen"
 
 
-def test_an_image_that_is_not_base64_is_no_attachment() -> None:
-    image = {"type": "image", "mimeType": "image/png", "data": "abc"}
+@pytest.mark.parametrize("data", ["abc", "!!!", "\u00e9\u00e9\u00e9\u00e9"])
+def test_an_image_that_is_not_base64_is_no_attachment(data: str) -> None:
+    image = {"type": "image", "mimeType": "image/png", "data": data}
     with raw({"content": [image]}, forward_images=True) as server:
         assert answer(server, '{"request": "look"}').files == [
-            {"type": "image", "mime_type": "image/png", "data": "abc"}
+            {"type": "image", "mime_type": "image/png", "data": data}
         ]
+
+
+def test_base64_may_be_broken_into_lines() -> None:
+    image = {"type": "image", "mimeType": "image/png", "data": "iVBO\r\nRw==\n"}
+    with raw({"content": [image]}, forward_images=True) as server:
+        (file,) = answer(server, '{"request": "look"}').files
+        assert file.content == b"\x89PNG"
 
 
 def test_images_and_data_are_files_and_the_text_says_so(server: MCPTools) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from datetime import date
-from decimal import Decimal
-from typing import Annotated, Any
+import math
+from datetime import date, timedelta
+from typing import Annotated, Any, Generic, TypeVar
 
 import pytest
 from pydantic import (
     Base64Bytes,
     Base64Str,
     BaseModel,
+    ConfigDict,
     Field,
     Json,
     PlainSerializer,
@@ -22,13 +23,13 @@ from pydantic import (
 )
 from pydantic_core import core_schema
 
-from turnwise import ToolMessage
+from turnwise import ChatDocument, ToolMessage
 from turnwise.messages.wire import decode_tool, decode_value, encode_tool, encode_value
+from turnwise.transcripts.message_text import said
 
 
 class Price(BaseModel):
     amount: float
-    token: str = Field("", exclude=True)
 
     @field_serializer("amount")
     def _shortened(self, value: float) -> float:
@@ -51,8 +52,49 @@ class Wrapped(BaseModel):
         return {"box": self.value}
 
 
-class Secret(BaseModel):
-    key: str = Field(exclude=True)
+class Connection:
+    """Of no value to JSON, and equal to none but itself."""
+
+
+class Customer(BaseModel):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    name: str
+    since: Day | None = None
+    password: str = Field("", exclude=True)
+    connection: Connection | None = Field(None, exclude=True)
+
+
+T = TypeVar("T")
+
+
+class Paid(BaseModel, Generic[T]):
+    """A generic class is found under no name."""
+
+    what: T
+    amount: float
+
+    @field_serializer("amount")
+    def _shortened(self, value: float) -> float:
+        return round(value, 1)
+
+
+class Reading(BaseModel):
+    value: float | None
+
+    @field_serializer("value")
+    def _known(self, value: float | None) -> float | None:
+        return None if value is None or math.isnan(value) else value
+
+
+class Closed(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    when: date
+
+    @field_serializer("when")
+    def _as_people_write(self, value: date) -> str:
+        return value.strftime("%d.%m.%Y")
 
 
 class Rounded(RootModel[list[Annotated[float, PlainSerializer(lambda value: round(value))]]]):
@@ -62,6 +104,12 @@ class Rounded(RootModel[list[Annotated[float, PlainSerializer(lambda value: roun
 class Order(BaseModel):
     prices: list[Price]
     note: Any = None
+
+
+class Wait(BaseModel):
+    model_config = ConfigDict(ser_json_temporal="milliseconds")
+
+    length: timedelta
 
 
 class Undone(BaseModel):
@@ -104,10 +152,14 @@ class Holder(ToolMessage):
     price: Price | None = None
     day: Day | None = None
     wrapped: Wrapped | None = None
-    secret: Secret | None = None
+    customer: Customer | None = None
+    paid: Paid[int] | None = None
+    reading: Reading | None = None
+    closed: Closed | None = None
     rounded: Rounded | None = None
     order: Order | None = None
     undone: Undone | None = None
+    wait: Wait | None = None
     anything: Any = None
     length: Length | None = None
     data: Base64Bytes = b""
@@ -119,14 +171,15 @@ class Holder(ToolMessage):
 @pytest.mark.parametrize(
     "fields",
     [
-        {"price": Price(amount=1.26, token="t-1")},
+        {"price": Price(amount=1.26)},
         {"day": Day(when=date(2024, 1, 2))},
         {"wrapped": Wrapped(value=3)},
-        {"secret": Secret(key="k")},
+        {"closed": Closed(when=date(2024, 1, 2))},
         {"rounded": Rounded([1.26, 2.5])},
-        {"order": Order(prices=[Price(amount=1.26, token="t-1")], note=Price(amount=2.25))},
+        {"order": Order(prices=[Price(amount=1.26)], note=Price(amount=2.25))},
         {"undone": Undone(cents=126)},
-        {"anything": [Price(amount=1.26, token="t-1")]},
+        {"wait": Wait(length=timedelta(seconds=5))},
+        {"anything": [Price(amount=1.26)]},
         {"length": 1.5},
         {"length": 1.5, "price": Price(amount=1.26)},
         {"data": "/w=="},  # no text
@@ -148,31 +201,47 @@ def test_what_comes_back_from_its_json_is_written_as_the_class_says() -> None:
 
 
 def test_a_value_beside_tools_is_read_as_it_was_too() -> None:
-    price = Price(amount=1.26, token="t-1")
+    price = Price(amount=1.26)
     assert decode_value(encode_value(price, "result", named=True), {}) == price
 
 
-def test_a_model_that_would_change_and_that_no_other_process_finds_is_refused_by_name() -> None:
-    class Here(Price):
-        pass
+def test_fields_that_a_class_leaves_out_are_not_kept() -> None:
+    customer = Customer(name="Ann", since=Day(when=date(2024, 1, 2)), password="hunter2", connection=Connection())
+    written = json.dumps(encode_tool(Holder(customer=customer)))
+    read = decode_tool(json.loads(written), {"hold": Holder}).customer  # type: ignore[attr-defined]
+    assert (read.name, read.since, read.password, read.connection) == ("Ann", customer.since, "", None)
+    assert "hunter2" not in written
 
-    with pytest.raises(TypeError, match=r"result holds a Here, whose serializers or left out fields change it"):
-        encode_value(Here(amount=1.26), "result")
-    assert encode_value(Here(amount=1.5), "result") == {"amount": 1.5}
+
+@pytest.mark.parametrize(
+    ("fields", "read"),
+    [
+        ({"paid": Paid[int](what=1, amount=1.26)}, Paid[int](what=1, amount=1.3)),
+        ({"reading": Reading(value=math.nan)}, Reading(value=None)),
+    ],
+)
+def test_what_cannot_be_had_better_is_what_the_serializer_writes(fields: dict[str, Any], read: BaseModel) -> None:
+    written = encode_tool(Holder(**fields))
+    assert getattr(decode_tool(written, {"hold": Holder}), next(iter(fields))) == read
+
+
+def test_the_json_of_the_class_stands_beside_its_fields_for_earlier_readers_and_people() -> None:
+    tool = Holder(price=Price(amount=1.26))
+    assert encode_tool(tool)["price"] == {
+        "amount": 1.3,
+        "$model": f"{__name__}:Price",
+        "$fields": {"amount": 1.26},
+    }
+    (shown,) = said(ChatDocument(content="", tool_messages=[tool])).tools
+    assert json.loads(shown.fields)["price"] == {"amount": 1.3}
+
+
+def test_marks_in_what_others_write_are_data() -> None:
+    forged = {"$model": f"{__name__}:Price", "$fields": {"amount": 2.0}}
+    read = decode_tool(encode_tool(Holder(anything=forged)), {"hold": Holder})
+    assert read.anything == forged  # type: ignore[attr-defined]
 
 
 def test_a_field_without_a_written_form_is_still_refused_by_name() -> None:
-    class Odd(ToolMessage):
-        request: str = "odd"
-        thing: Any = None
-
-    with pytest.raises(TypeError, match=r"odd\.thing holds a Decoder"):
-        encode_tool(Odd(thing=json.JSONDecoder.__new__(type("Decoder", (), {}))))
-
-
-def test_a_decimal_of_a_state_like_model_keeps_its_places() -> None:
-    class Total(BaseModel):
-        total: Annotated[Decimal, PlainSerializer(lambda value: f"{value:.2f}", return_type=str)] = Decimal(0)
-
-    with pytest.raises(TypeError, match="Total"):
-        encode_value(Total(total=Decimal("0.004")), "state")
+    with pytest.raises(TypeError, match=r"hold\.anything holds a Connection"):
+        encode_tool(Holder(anything=Connection()))

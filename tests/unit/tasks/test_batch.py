@@ -231,6 +231,33 @@ def test_an_item_that_ends_as_cancelled_by_itself_has_failed(sequential: bool) -
     assert results.outcomes == ["done", "failed", "done", "done"]
 
 
+def test_an_item_that_cancels_its_own_task_has_failed_and_the_next_begins() -> None:
+    async def answer(said: str) -> str:
+        if said == "11":
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return said
+
+    results = run_batch_tasks(answering(answer), [10, 11, 12], output_map=text, handle_exceptions=True)
+    assert results == ["10", None, "12"]
+
+
+def test_the_first_error_is_raised_not_what_others_raise_as_they_end() -> None:
+    async def answer(said: str) -> str:
+        if said == "bad":
+            raise LookupError("first")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise OSError("on the way out")
+
+    with pytest.raises(LookupError, match="first"):
+        run_batch_tasks(answering(answer), ["a", "bad"], sequential=False)
+
+
 def test_an_error_cancels_what_is_still_running() -> None:
     cancelled = []
 

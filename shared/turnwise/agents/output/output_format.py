@@ -14,7 +14,7 @@ from pydantic import BaseModel, PydanticUserError, RootModel, TypeAdapter, Valid
 from turnwise.base.json_bounds import fault_in
 from turnwise.errors import ConfigurationError
 from turnwise.messages.document import ChatDocument
-from turnwise.messages.finite_numbers import number_fault
+from turnwise.messages.finite_numbers import NOT_FINITE, not_finite
 from turnwise.messages.json_text import json_objects
 from turnwise.messages.schema.json_schema import clean_schema, strict_schema
 from turnwise.messages.tool_message import ToolMessage
@@ -111,13 +111,24 @@ def _unwrapped(kind: type[Wrapped], text: str) -> Wrapped:
         read = kind.model_construct(value=_adapter(kind).validate_json(text))
     except ValidationError:
         read = kind.model_construct(value=_adapter(kind).validate_python(text.strip()))
-    _check(fault_in(read.value) or number_fault(read))
+    _check(fault_in(read.value))
+    try:
+        given: Any = json.loads(text)
+    except ValueError:
+        given = text
+    _check_numbers(read, given)
     return read
 
 
 def _check(fault: str | None) -> None:
     if fault is not None:
         raise ValueError(fault)
+
+
+def _check_numbers(read: BaseModel, given: Any) -> None:
+    place = not_finite(read, given)
+    if place is not None:
+        raise ValueError(f"field `{_place(place)}`: {NOT_FINITE}")
 
 
 @lru_cache(maxsize=256)
@@ -138,7 +149,7 @@ def read_answer(kind: type[BaseModel], text: str) -> BaseModel:
         try:
             _check(fault_in(fields))
             read = kind.model_validate(fields)
-            _check(number_fault(read))
+            _check_numbers(read, fields)
         except ValueError as error:  # also a ValidationError
             fault = fault or error
         else:

@@ -90,7 +90,9 @@ class Connection:
                 return await session.client.call_tool(tool, arguments, read_timeout_seconds=timeout)
             except MCPError as error:
                 failure = error
-            except (RuntimeError, ValidationError) as error:  # RuntimeError: of the tool's own output schema
+            except (RuntimeError, ValidationError) as error:
+                if isinstance(error, RuntimeError) and tool not in str(error):  # not of the tool's output schema
+                    raise
                 raise ToolRefusedError(
                     f"the server has answered, but not as the protocol or the tool's output schema says: "
                     f"{_first_fault(error)}"

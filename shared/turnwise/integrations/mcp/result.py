@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from binascii import Error as Base64Error
 from typing import Any, Self
 
 from turnwise.messages.document import ChatDocument
@@ -62,9 +61,11 @@ def answer_of(tool: str, result: Any, *, forward_images: bool) -> ServerAnswer:
 def _attachment(file: dict[str, str]) -> FileAttachment | None:
     """Return the image for a model; None if its data is not base64."""
     try:
-        return FileAttachment.from_bytes(b64decode(file["data"]), mime_type=file["mime_type"])
-    except Base64Error:
+        # Some servers break it into lines.
+        content = b64decode("".join(file["data"].split()), validate=True)
+    except ValueError:
         return None
+    return FileAttachment.from_bytes(content, mime_type=file["mime_type"])
 
 
 def _read(block: Any) -> tuple[str, dict[str, str] | None]:

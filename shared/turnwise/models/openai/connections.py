@@ -154,7 +154,9 @@ def _options(config: OpenAIGPTConfig) -> dict[str, Any]:
     for name, value in config.request_headers.items():
         if _SECRET_HEADER.search(name):
             hide(value)
+        _check_header("the name of a header", name, config)
         _check_header(f"the header {name!r}", value, config)
+    _check_header("the organization", config.organization or "", config)
     return {
         "api_key": key,
         "base_url": base_url,
@@ -167,12 +169,16 @@ def _options(config: OpenAIGPTConfig) -> dict[str, Any]:
 
 def _check_header(what: str, value: str, config: OpenAIGPTConfig) -> None:
     """Raise `ConfigurationError` for a value that no request can have, without telling it."""
-    if not (value.isascii() and value.isprintable()):
-        at = next(i for i, character in enumerate(value) if not (character.isascii() and character.isprintable()))
+    at = next((i for i, character in enumerate(value) if not _fits_a_header(character)), None)
+    if at is not None:
         raise ConfigurationError(
             f"{what} for model {config.chat_model} has a character that no HTTP header takes, {value[at]!a} at "
             f"position {at + 1} of {len(value)}; correct it"
         )
+
+
+def _fits_a_header(character: str) -> bool:
+    return character == "\t" or (character.isascii() and character.isprintable())
 
 
 def _key(options: dict[str, Any]) -> Hashable:

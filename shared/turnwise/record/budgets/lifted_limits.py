@@ -30,6 +30,8 @@ from turnwise.record.database.budget_tables import budgets
 from turnwise.record.database.columns import now, word
 from turnwise.record.transaction.part import RecordPart
 
+# Rows in one transaction: there is one for each session.
+TOGETHER = 500
 # Seconds after which no call is under way any more that began before its tenant's limits changed.
 _UNDER_WAY = 600.0
 _IS_MARKED = sa.and_(budgets.c.limit_cost.is_(None), budgets.c.limit_tokens.is_(None))
@@ -46,10 +48,15 @@ class LiftedLimits(RecordPart):
     def note_lifted_limits(self, limits: ScopeLimits) -> int:
         """Mark the budgets that no limit is in force for; `limits` are those of the settings. Return their number.
 
-        What another transaction holds is left to the next time.
+        What another transaction holds is left to the next time. Calls wait for no more than a part of them.
         """
-        with self._database.begin() as connection:
-            return connection.execute(_mark_lifted(limits)).rowcount
+        marked = 0
+        while True:
+            with self._database.begin() as connection:
+                found = connection.execute(_mark_lifted(limits)).rowcount
+            marked += found
+            if found < TOGETHER:
+                return marked
 
     def recount_new_limits(self) -> None:
         """Count anew what tenants have spent whose limits have changed in the last ten minutes."""
@@ -78,7 +85,7 @@ def _mark_lifted(limits: ScopeLimits) -> sa.Update:
     ]
     if not any(limits.session):
         lifted.append(budgets.c.scope == word(SESSION))
-    free = sa.select(budgets.c.scope, budgets.c.scope_id).where(~_IS_MARKED, sa.or_(*lifted))
+    free = sa.select(budgets.c.scope, budgets.c.scope_id).where(~_IS_MARKED, sa.or_(*lifted)).limit(TOGETHER)
     return _MARK.where(sa.tuple_(budgets.c.scope, budgets.c.scope_id).in_(free.with_for_update(skip_locked=True)))
 
 

@@ -76,6 +76,7 @@ class Pool:
         self._left = iter(range(count))
         self._winner: int | None = None
         self._failure: BaseException | None = None
+        self._ended = False
         self._workers: list[asyncio.Task[None]] = []
         self.results: list[Any] = [None] * count
         self.outcomes: list[Outcome] = ["not_started"] * count
@@ -86,11 +87,11 @@ class Pool:
         self._workers = workers
         try:
             await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
+            if self._failure is not None:  # ahead of what others raised as they were cancelled
+                raise self._failure
             for worker in workers:
                 if worker.done() and not worker.cancelled() and (error := worker.exception()) is not None:
                     raise error
-            if self._failure is not None:
-                raise self._failure
         finally:
             self._end()
             await asyncio.gather(*workers, return_exceptions=True)
@@ -99,6 +100,7 @@ class Pool:
         return self.results
 
     def _end(self) -> None:
+        self._ended = True
         for worker in self._workers:
             worker.cancel()
 
@@ -121,9 +123,11 @@ class Pool:
             with self._purse.open():
                 result = await self._job(i)
         except (Exception, asyncio.CancelledError) as error:
-            if isinstance(error, asyncio.CancelledError) and _is_told_to_end():
-                raise
-            # Else something that the job awaited was cancelled, which is a failure of this item like any other.
+            if isinstance(error, asyncio.CancelledError):
+                if self._ended:
+                    raise
+                # Something that the job awaited was cancelled, or it did that itself: it failed like any other.
+                _take_back_cancellation()
             if isinstance(error, LimitReachedError) and self._purse.refused(error):
                 self.outcomes[i] = "limit"
                 return None
@@ -138,10 +142,11 @@ class Pool:
         return result
 
 
-def _is_told_to_end() -> bool:
-    """Return whether someone has cancelled this worker."""
+def _take_back_cancellation() -> None:
+    """Let this worker go on with the next item."""
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    while task is not None and task.cancelling():
+        task.uncancel()
 
 
 def run_pool(
