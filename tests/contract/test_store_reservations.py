@@ -19,6 +19,7 @@ from turnwise.base.waits import BudgetWait, ProviderLimitWait
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall
 from turnwise.models.budget.wait import Wait
+from turnwise.record.budgets import lifted_limits
 from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS, Key, ScopeLimits, period_end
 from turnwise.record.budgets.reservations import Stale
 from turnwise.record.database.budget_tables import budgets, reservations
@@ -284,6 +285,22 @@ def test_a_limit_of_the_settings_that_was_lifted_and_is_set_again_counts_what_wa
 
     # of 1,000 tokens 400 are left, of 1 USD 0.20: 100 tokens of the prompt cost half of it
     assert reserved(store, claimed(store, tenant=tenant, session_id=session), limits=limits).max_tokens == 50
+
+
+def test_limits_of_many_sessions_are_noted_as_lifted_part_by_part(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tenant, limits = new_id("t"), ScopeLimits(session=(None, 1_000))
+    for _ in range(3):
+        _spend(store, tenant, limits, session_id=new_id("s"))
+    store.coordinator.budgets.note_lifted_limits(ScopeLimits(session=(None, 7)))
+    monkeypatch.setattr(lifted_limits, "TOGETHER", 2)
+    lifted_limits._mark_lifted.cache_clear()
+    try:
+        assert store.coordinator.budgets.note_lifted_limits(NO_SCOPE_LIMITS) >= 3
+        assert store.coordinator.budgets.note_lifted_limits(NO_SCOPE_LIMITS) == 0
+    finally:
+        lifted_limits._mark_lifted.cache_clear()
 
 
 def test_a_call_that_is_under_way_while_its_limit_is_lifted_and_set_again_counts_once(store: Store) -> None:

@@ -1,7 +1,7 @@
 """The ways in which a program's models are written as JSON, and what comes back from it.
 
 Nearly all models are their fields, and come back from their JSON as they were. But a serializer may shorten a value,
-or write it in a form that no validator reads. Fields with `exclude` are left out, and nobody expects them back.
+or write it in a form that no validator reads. Fields with `exclude` are left out, and stay out.
 """
 
 from __future__ import annotations

@@ -239,7 +239,7 @@ def encode_value(
 
 
 def _beside(model: BaseModel, plain: Any, place: str, owners: Owners, depth: int) -> dict[str, Any]:
-    """What stands beside the JSON of a model that would not come back from it: its class, and its fields as they are.
+    """The class of a model that would not come back from its JSON, and its fields as they are, to stand beside that.
 
     Nothing for one that comes back, and for one that cannot be had better: its class is not found, or a field is no
     JSON. A reader of an earlier version sees the JSON alone.
@@ -256,7 +256,7 @@ def _beside(model: BaseModel, plain: Any, place: str, owners: Owners, depth: int
 
 
 def _plain_fields(kind: type[BaseModel], fields: Mapping[str, Any], registry: Registry) -> Any:
-    """What a model is read from, of its fields as they were written."""
+    """The fields of a model, for reading it; those of a root model are its value."""
     decoded = {key: decode_value(item, registry) for key, item in fields.items()}
     return decoded["root"] if issubclass(kind, RootModel) else decoded
 
