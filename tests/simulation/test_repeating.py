@@ -6,13 +6,16 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.simulation.strict import scenario as strict
 from tests.simulation.team import scenario
 
+from turnwise.errors import ConfigurationError
 from turnwise.testing import Outcome, SimulationFailed, Simulator
+from turnwise.testing.simulate import main
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,6 +34,27 @@ def test_the_same_seed_gives_the_same_story_and_the_same_record() -> None:
     for one, two, three in zip(before, reversed(again), third, strict=True):
         assert same(one, two)
         assert same(one, three)
+
+
+def test_a_simulation_of_nothing_is_refused() -> None:
+    told = {
+        "has no conversations; give each as a pair of task and message": replace(scenario, conversations=[]),
+        "a conversation is 'good'; expected a pair of task and message": replace(scenario, conversations=["good"]),  # type: ignore[list-item]
+        "the application of the scenario is 'app'; expected an App": replace(scenario, app="app"),  # type: ignore[arg-type]
+    }
+    for said, nothing in told.items():
+        with pytest.raises(ConfigurationError, match=said):
+            Simulator(nothing)
+    with Simulator(scenario) as simulator, pytest.raises(ConfigurationError, match="no schedule was run"):
+        simulator.run_many([])
+
+
+@pytest.mark.parametrize("number", ["0", "-3", "x"])
+def test_a_command_that_runs_no_schedule_is_refused(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["tests.simulation.team:scenario", "--schedules", number])
+    assert end.value.code == 2
+    assert "--schedules" in capsys.readouterr().err
 
 
 def test_other_seeds_give_other_stories() -> None:

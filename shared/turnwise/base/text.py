@@ -13,7 +13,7 @@ def value_as_text(value: Any) -> str:
         return ""
     if isinstance(value, str):
         return value
-    if hasattr(value, "model_dump_json"):
+    if hasattr(value, "model_dump_json") and not isinstance(value, type):
         return str(value.model_dump_json())
     try:
         return json.dumps(value)

@@ -20,9 +20,12 @@ def value_of_type(result: ChatDocument, wanted: Any) -> Any:
     In order: the text itself for `str`, unless it is blank; the handler's value; every tool of a class for
     `list[Tool]`, the first one for a class; an object of another pydantic model, or a list or dict of a type, read from
     the handler's value or from JSON in the text; a number or flag parsed from the text; a field of a tool. A result
-    that says neither yes nor no is no to `bool`. `X | None` is wanted as X.
+    that says neither yes nor no is no to `bool`. `X | None` is wanted as X. For `Any` it is the handler's value, or
+    else the text.
     """
     wanted = _without_none(wanted)
+    if wanted in (Any, object):
+        return result.content if result.content_any is None else result.content_any
     if wanted is str and result.content.strip():
         return result.content
     if _is_tool(wanted):

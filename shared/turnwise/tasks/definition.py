@@ -117,14 +117,20 @@ class TaskDefinition(Holder, Generic[R]):
     ) -> None:
         """Add tasks that may answer when this task's own entities do not, or when they are addressed by name.
 
-        Of a configuration given with a task, `restart_as_subtask` counts. Raises `ConfigurationError` if the name is
-        taken.
+        Of a configuration given with a task, `restart_as_subtask` counts. Raises `ConfigurationError` for what is no
+        task, and if the name is taken.
         """
-        if isinstance(task, list):
+        with_config = isinstance(task, tuple) and len(task) == 2 and isinstance(task[1], TaskConfig)
+        if isinstance(task, list | tuple) and not with_config:
             for item in task:
                 self.add_sub_task(item)
             return
-        sub, config = task if isinstance(task, tuple) else (task, task.config)  # type: ignore[union-attr]  # no list
+        sub: Any
+        sub, config = task if with_config else (task, getattr(task, "config", None))  # type: ignore[misc]
+        if not isinstance(sub, TaskDefinition) or not isinstance(config, TaskConfig):
+            raise ConfigurationError(
+                f"{self!r} is given the sub-task {sub!r}; expected a Task, or a pair of a Task and a TaskConfig"
+            )
         if any(sub.name == other.name for other in self.sub_tasks):
             raise ConfigurationError(f"{self!r} has a sub-task named {sub.name!r} already; give each a name of its own")
         self.sub_tasks.append(sub)

@@ -36,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SimulationFailed as failure:
         sys.stderr.write(f"{failure}\n")
         return 1
+    except ConfigurationError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
     except KeyboardInterrupt:
         return 0
     sys.stdout.write(f"{report}\n")
@@ -62,6 +65,13 @@ def load_scenario(target: str, task: str | None = None, message: str | None = No
     raise ConfigurationError(f"{target!r} names {what}; expected a turnwise.testing.Scenario, or an App with a task")
 
 
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} schedules; expected at least 1")
+    return number
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m turnwise.testing.simulate",
@@ -72,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--message", help="of an App: the message to begin with")
     parser.add_argument("--seed", type=int, help="run only this schedule")
     parser.add_argument("--first", type=int, default=0, help="the first seed (default: 0)")
-    parser.add_argument("--schedules", type=int, default=1_000, help="how many (default: 1000)")
+    parser.add_argument("--schedules", type=_positive, default=1_000, help="how many (default: 1000)")
     parser.add_argument("--endless", action="store_true", help="go on until one fails or Ctrl-C")
     return parser
 

@@ -177,6 +177,12 @@ def test_a_server_that_lists_what_is_no_tool_is_named_with_the_cause(schema: Any
         server.tools()
 
 
+@pytest.mark.parametrize("setting", ["include", "exclude"])
+def test_names_are_no_single_text(setting: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"{setting} is the text 'add'; expected names, such as \['add'\]"):
+        MCPTools(make_server(), **{setting: "add"})
+
+
 def test_a_null_in_a_schema_is_nothing() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": None}
     with raw(TEXT, {"inputSchema": schema}) as server:

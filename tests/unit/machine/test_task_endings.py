@@ -241,6 +241,7 @@ def test_a_wanted_type_is_found_in_what_a_handler_returned() -> None:
 
 def test_the_default_return_type_is_used_where_the_run_names_none() -> None:
     assert Task(agent_saying("DONE 7"), interactive=False, default_return_type=int).run("go") == 7
+    assert Task(agent_saying("DONE 7"), interactive=False)[Any].run("go") == "7"
     assert Task(agent_saying("DONE 7"), interactive=False, default_return_type=int).run("go", return_type=str) == "7"
 
 
@@ -302,6 +303,25 @@ def test_an_event_that_could_never_happen_is_refused(event: dict[str, Any], said
 
 
 # --- trees ----------------------------------------------------------------------------------------------------------
+
+
+def test_sub_tasks_come_one_by_one_in_a_sequence_or_with_a_configuration() -> None:
+    root, names = Task(agent_saying(name="Root")), ("A", "B", "C", "D")
+    first, second, third, fourth = (Task(agent_saying(name=name)) for name in names)
+    root.add_sub_task((first, second))
+    root.add_sub_task([(third, TaskConfig(restart_as_subtask=True))])
+    root.add_sub_task(fourth)
+    assert [(sub.name, afresh) for sub, afresh in root.sub_task_entries()] == [
+        ("A", False), ("B", False), ("C", True), ("D", False),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [None, "Bob", ChatAgent(ChatAgentConfig(name="Bob")), (TaskConfig(), TaskConfig())])
+def test_what_is_no_task_is_refused_as_a_sub_task(given: Any) -> None:
+    root = Task(agent_saying(name="Root"))
+    with pytest.raises(ConfigurationError, match="expected a Task, or a pair of a Task and a TaskConfig"):
+        root.add_sub_task(given)
+    assert root.sub_task_entries() == []
 
 
 def test_names_that_mean_something_else_or_are_taken_are_refused() -> None:

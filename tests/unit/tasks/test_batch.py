@@ -396,3 +396,19 @@ def test_a_batch_inside_a_running_event_loop_keeps_the_settings_of_its_caller(mo
 
     asyncio.run(notebook())
     assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("sequential", [True, False])
+def test_an_object_whose_call_is_async_is_awaited(sequential: bool) -> None:
+    class Doubling:
+        async def __call__(self, n: int) -> int:
+            await asyncio.sleep(0)
+            return 2 * n
+
+    assert run_batch_function(Doubling(), [1, 2], sequential=sequential) == [2, 4]
+
+
+def test_an_error_of_a_batch_has_no_other_error_behind_it() -> None:
+    with pytest.raises(LookupError) as error:
+        run_batch_tasks(failing_at_11(), [11])
+    assert error.value.__context__ is None

@@ -59,6 +59,9 @@ class MCPTools:
     ) -> None:
         self._address = address_of(server, headers, env, cwd)
         self._address.check()
+        for setting, names in (("include", include), ("exclude", exclude)):
+            if isinstance(names, str):
+                raise ConfigurationError(f"{setting} is the text {names!r}; expected names, such as [{names!r}]")
         self._prefix = prefix
         self._include = include
         self._exclude = exclude

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from turnwise.agents.chat_agent import ChatAgent
+from turnwise.base.sync_async import is_unfinished
 from turnwise.tasks.batch.pool import ExceptionHandling, run_pool
 from turnwise.tasks.batch.results import BatchResults
 
@@ -125,13 +126,14 @@ def run_batch_function(
 ) -> BatchResults:
     """Call a function, plain or async, for each item, and return the results in the order of the items.
 
-    With `sequential=False` async functions run side by side in one event loop, plain ones in threads.
+    With `sequential=False` async functions run side by side in one event loop, plain ones in threads. An object whose
+    `__call__` is async counts as such a function.
     """
 
     async def job(i: int) -> Any:
-        if asyncio.iscoroutinefunction(function):
-            return await function(items[i])
-        return function(items[i]) if sequential else await asyncio.to_thread(function, items[i])
+        waits = asyncio.iscoroutinefunction(function) or asyncio.iscoroutinefunction(type(function).__call__)
+        value = function(items[i]) if waits or sequential else await asyncio.to_thread(function, items[i])
+        return await value if is_unfinished(value) else value
 
     name = getattr(function, "__name__", "a function")
     return run_pool(

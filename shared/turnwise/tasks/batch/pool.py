@@ -195,9 +195,7 @@ def run_in_loop(whole: Callable[[], Coroutine[Any, Any, list[Any]]]) -> list[Any
     """Return what the coroutine returns, from a new event loop; in a thread of its own where this one has a loop
     already.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _in_loop():
         return asyncio.run(whole())
     beside = _Beside(whole)
     task = asyncio.current_task()
@@ -212,6 +210,14 @@ def run_in_loop(whole: Callable[[], Coroutine[Any, Any, list[Any]]]) -> list[Any
             # An interrupt reaches this thread alone, and leaving the block waits for the other one.
             beside.cancel()
             raise
+
+
+def _in_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _awaited(running: Future[list[Any]], task: asyncio.Task[Any] | None, before: int) -> list[Any]:

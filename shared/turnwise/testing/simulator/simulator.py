@@ -14,6 +14,7 @@ from typing import Any
 
 from turnwise.app import App
 from turnwise.base.garbage import collections_paused
+from turnwise.errors import ConfigurationError
 from turnwise.processes.settings import ServiceSettings
 from turnwise.testing.models import ProviderStandIn
 from turnwise.testing.simulator.clients import Conversation, Human, Operator, does_it_again, says_yes
@@ -94,19 +95,30 @@ class Report:
         return f"{self.schedules} schedules, {self.runs} runs, {kills}; faults: {faults or 'none'}"
 
 
+def _conversation(given: Conversation | tuple[str, str]) -> Conversation:
+    if isinstance(given, Conversation):
+        return given
+    if isinstance(given, str) or len(given) != 2:
+        raise ConfigurationError(f"a conversation is {given!r}; expected a pair of task and message, or a Conversation")
+    return Conversation(task=given[0], message=given[1])
+
+
 class Simulator:
     """Runs schedules of a scenario; use it in a `with` block.
 
     A schedule is an installation of its own: two coordinators, two workers and a gateway over one SQLite file, in
     simulated time. Its seed decides everything: who acts when, what goes wrong, which ids are given.
+
+    Raises `ConfigurationError` for a scenario without an `App` or without conversations.
     """
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self._all = [
-            each if isinstance(each, Conversation) else Conversation(task=each[0], message=each[1])
-            for each in scenario.conversations
-        ]
+        if not isinstance(scenario.app, App):
+            raise ConfigurationError(f"the application of the scenario is {scenario.app!r}; expected an App")
+        self._all = [_conversation(each) for each in scenario.conversations]
+        if not self._all:
+            raise ConfigurationError("the scenario has no conversations; give each as a pair of task and message")
         self._directory = Path(tempfile.mkdtemp(prefix="turnwise-", dir=_MEMORY if _MEMORY.is_dir() else None))
         self._installation = Installation(scenario.app, self._directory, scenario.provider)
         self._settings: dict[tuple[bool, bool], ServiceSettings] = {}
@@ -150,6 +162,8 @@ class Simulator:
     ) -> Report:
         """Run a schedule for each seed; raises `SimulationFailed` at the first that breaks a promise.
 
+        Raises `ConfigurationError` without a seed.
+
         `repeat` is the command that repeats it, with `{seed}` for the seed. `progress` is called after each.
         """
         report = Report()
@@ -160,6 +174,8 @@ class Simulator:
             report.add(outcome)
             if progress is not None:
                 progress(report)
+        if not report.schedules:
+            raise ConfigurationError("no schedule was run; expected at least one seed")
         return report
 
     def _without_faults(self) -> dict[int, list[str]]:
