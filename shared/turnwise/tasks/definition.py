@@ -133,7 +133,7 @@ class TaskDefinition(Holder, Generic[R]):
             )
         if any(sub.name == other.name for other in self.sub_tasks):
             raise ConfigurationError(f"{self!r} has a sub-task named {sub.name!r} already; give each a name of its own")
-        self.sub_tasks.append(sub)
+        self.sub_tasks.append(sub)  # type: ignore[arg-type]  # there is no other kind of definition
         self._restart_as_subtask.append(config.restart_as_subtask)
 
     def sub_task_entries(self) -> list[tuple[Task[Any], bool]]:

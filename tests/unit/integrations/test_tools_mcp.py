@@ -179,8 +179,9 @@ def test_a_server_that_lists_what_is_no_tool_is_named_with_the_cause(schema: Any
 
 @pytest.mark.parametrize("setting", ["include", "exclude"])
 def test_names_are_no_single_text(setting: str) -> None:
+    given: dict[str, Any] = {setting: "add"}
     with pytest.raises(ConfigurationError, match=rf"{setting} is the text 'add'; expected names, such as \['add'\]"):
-        MCPTools(make_server(), **{setting: "add"})
+        MCPTools(make_server(), **given)
 
 
 def test_a_null_in_a_schema_is_nothing() -> None:

@@ -241,7 +241,8 @@ def test_a_wanted_type_is_found_in_what_a_handler_returned() -> None:
 
 def test_the_default_return_type_is_used_where_the_run_names_none() -> None:
     assert Task(agent_saying("DONE 7"), interactive=False, default_return_type=int).run("go") == 7
-    assert Task(agent_saying("DONE 7"), interactive=False)[Any].run("go") == "7"
+    anything: Any = Task(agent_saying("DONE 7"), interactive=False)[Any].run("go")
+    assert anything == "7"
     assert Task(agent_saying("DONE 7"), interactive=False, default_return_type=int).run("go", return_type=str) == "7"
 
 
