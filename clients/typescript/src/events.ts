@@ -76,7 +76,8 @@ export async function* readEvents(
       if (await isOver()) return;
     } catch (error) {
       const refusal = error instanceof ProblemError ? error : undefined;
-      const passing = refusal === undefined || refusal.status >= 500 || refusal.status === 429;
+      // What is no JSON does not come from a gateway, so waiting for it does not help.
+      const passing = refusal === undefined ? !(error instanceof SyntaxError) : refusal.status >= 500 || refusal.status === 429;
       if (refusal?.status === 429) asked = 1_000 * (refusal.retryAfter ?? 0);
       failingSince ??= Date.now();
       if (signal?.aborted || !passing || Date.now() + asked - failingSince >= 1_000 * patience) throw error;
@@ -114,7 +115,8 @@ async function* oneConnection(
   });
   try {
     const response = await send(request);
-    if (!response.ok || response.body === null) throw await problemOf(response);
+    const isStream = response.headers.get("Content-Type")?.toLowerCase().startsWith("text/event-stream");
+    if (!response.ok || response.body === null || !isStream) throw await problemOf(response);
     connected();
     const events = response.body
       .pipeThrough(heard)

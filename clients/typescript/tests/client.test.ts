@@ -90,6 +90,21 @@ test("a proxy without a gateway, and a refusal for too many requests, are waited
   await assert.rejects(read(refused.events(run.id, { patience: 30 })), busy);
 });
 
+test("an answer that is no stream of events is no gateway", async () => {
+  const page = (): Response => new Response("<html>", { headers: { "Content-Type": "text/html" } });
+  const elsewhere = createTurnwise(url, { key, fetch: async () => page() });
+  const stranger = (error: unknown): boolean =>
+    error instanceof ProblemError && error.status === 200 && error.message.includes("is it a gateway?");
+  await assert.rejects(read(elsewhere.events("run_1")), stranger);
+
+  const half = createTurnwise(url, {
+    key,
+    fetch: async (request) =>
+      request.url.endsWith("/events") ? new Response("", { headers: { "Content-Type": "text/event-stream" } }) : page(),
+  });
+  await assert.rejects(read(half.events("run_1")), SyntaxError);
+});
+
 test("a submission whose answer is lost is one run", async () => {
   let sent = 0;
   const losing = createTurnwise(url, {

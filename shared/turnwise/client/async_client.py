@@ -8,6 +8,7 @@ import httpx2
 
 from turnwise.client.address import gateway_url
 from turnwise.client.awaited import Awaited, carried, paged, streamed
+from turnwise.client.exchange import LIMITS
 from turnwise.client.operations import access as _access
 from turnwise.client.operations import batches as _batches
 from turnwise.client.operations import fleet as _fleet
@@ -41,7 +42,8 @@ class AsyncClient(Awaited):
     ) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         base_url = gateway_url(base_url, "base_url")
-        super().__init__(base_url, httpx2.AsyncClient(base_url=base_url, headers=headers, transport=transport), retries)
+        http = httpx2.AsyncClient(base_url=base_url, headers=headers, limits=LIMITS, transport=transport)
+        super().__init__(base_url, http, retries)
 
     submit = carried(_runs.submit)
     run = carried(_runs.run)

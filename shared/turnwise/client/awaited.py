@@ -62,7 +62,7 @@ class Awaited:
                     if response.is_error:
                         await response.aread()
                         raise error_of(response)
-                    reading.connected()
+                    reading.connected(response)
                     async for sent in httpx2.EventSource(response, max_event_size=None):
                         event = reading.take(sent.data)
                         yield event

@@ -61,7 +61,7 @@ class Blocking:
                     if response.is_error:
                         response.read()
                         raise error_of(response)
-                    reading.connected()
+                    reading.connected(response)
                     for sent in httpx2.EventSource(response, max_event_size=None):
                         event = reading.take(sent.data)
                         yield event

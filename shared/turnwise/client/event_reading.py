@@ -52,8 +52,15 @@ class EventReading:
             "timeout": httpx2.Timeout(_SILENCE_SECONDS, connect=CONNECT_SECONDS),
         }
 
-    def connected(self) -> None:
-        """Note that the gateway answers."""
+    def connected(self, response: httpx2.Response) -> None:
+        """Note that the gateway answers; raises `TurnwiseError` for an answer that is no stream of events."""
+        kind = response.headers.get("Content-Type", "")
+        if response.status_code != 200 or kind.partition(";")[0].strip().lower() != "text/event-stream":
+            to = response.headers.get("Location")
+            raise TurnwiseError(
+                f"{response.request.url} answered {response.status_code} with "
+                f"{f'a redirection to {to}' if to else kind or 'nothing'}, and not with a stream of events; is it a gateway?"
+            )
         self._failing_since = None
 
     def take(self, data: str) -> StreamItem:

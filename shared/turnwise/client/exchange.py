@@ -17,6 +17,8 @@ from turnwise.observability.telemetry.context import current_traceparent
 T = TypeVar("T")
 
 CONNECT_SECONDS = 5.0
+# Each run whose events are read holds a connection for as long as it lasts, so there is no most.
+LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
 # Answers after which the same request may succeed: a proxy or a database was away for a moment.
 _PASSING = (502, 503, 504)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 3.0

@@ -238,6 +238,24 @@ def test_events_are_given_up_at_once_where_retry_after_ends_behind_the_patience(
     assert (caught.value.code, caught.value.retry_after) == ("too_many_requests", 3600.0)
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            {"status_code": 200, "html": "<html>"},
+            "answered 200 with text/html; charset=utf-8, and not with a stream of",
+        ),
+        ({"status_code": 301, "headers": {"Location": "https://there"}}, "301 with a redirection to https://there"),
+        ({"status_code": 204}, "answered 204 with nothing, and not with a stream of events; is it a gateway"),
+    ],
+)
+def test_what_is_no_stream_of_events_is_told_at_once(
+    with_client: Callable[..., Any], answer: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(TurnwiseError, match=said):
+        with_client(Gateway(httpx2.Response(**answer)), lambda client: client.events("run_1"))
+
+
 def test_a_deletion_returns_nothing_and_metrics_are_text(with_client: Callable[..., Any]) -> None:
     assert with_client(Gateway(httpx2.Response(204)), lambda client: client.delete_session("s")) is None
     text = httpx2.Response(200, text="turnwise_runs 1\n")
