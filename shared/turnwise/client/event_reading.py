@@ -57,9 +57,10 @@ class EventReading:
         kind = response.headers.get("Content-Type", "")
         if response.status_code != 200 or kind.partition(";")[0].strip().lower() != "text/event-stream":
             to = response.headers.get("Location")
+            found = f"a redirection to {to}" if to else kind or "nothing"
             raise TurnwiseError(
-                f"{response.request.url} answered {response.status_code} with "
-                f"{f'a redirection to {to}' if to else kind or 'nothing'}, and not with a stream of events; is it a gateway?"
+                f"{response.request.url} answered {response.status_code} with {found}, and not with a stream of events; "
+                "is it a gateway?"
             )
         self._failing_since = None
 
