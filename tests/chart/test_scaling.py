@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tests.support.monitoring import promtool
 from tests.support.services import migrated_postgres
 from tests.support.store_parts import asked_run, new_worker
 
+from turnwise.base.ids import new_id
 from turnwise.processes.metrics import RecordCollector
 from turnwise.record.asks.pauses import PauseKind
 from turnwise.record.database.database import Database
@@ -23,6 +25,8 @@ from turnwise.record.store import Store
 pytestmark = pytest.mark.helm
 
 Query = Callable[[str], int]
+
+PAGE = Path(__file__).parents[2] / "docs" / "kubernetes.md"
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +87,21 @@ def ask(url: str) -> Iterator[Query]:
         yield run
 
 
+@pytest.fixture
+def counting(url: str) -> Iterator[psycopg.Connection[Any]]:
+    """A session of the login that the page on Kubernetes makes for KEDA, under a name of its own."""
+    role = new_id("tw_keda")
+    (statements,) = re.findall(r"```sql\n(CREATE ROLE turnwise_keda .*?)```", PAGE.read_text(), re.DOTALL)
+    with psycopg.connect(url, autocommit=True) as owner:
+        try:
+            owner.execute(statements.replace("turnwise_keda", role))
+            with psycopg.connect(url, user=role, password="...", autocommit=True) as connection:
+                yield connection
+        finally:
+            owner.execute(f"DROP OWNED BY {role}")
+            owner.execute(f"DROP ROLE {role}")
+
+
 def trigger(release: Release, pool: str) -> dict[str, str]:
     """Return the trigger by which a pool is scaled."""
     (found,) = release.all_of("ScaledObject")[f"worker-{pool}"]["spec"]["triggers"]
@@ -97,6 +116,16 @@ def test_keda_counts_in_postgresql_what_the_metric_says(
 
     assert backlog["llm"] == 6  # three are leased; of six, two are not due and one's provider has no room
     assert ask(trigger(release, "llm")["query"]) == backlog["llm"] + backlog["llm-writer"]
+
+
+def test_the_login_of_the_page_may_count_and_read_nothing_that_was_said(
+    rendered: Callable[[str], Release], ask: Query, store: Store, counting: psycopg.Connection[Any]
+) -> None:
+    query = trigger(rendered("keda-postgresql"), "llm")["query"]
+
+    assert counting.execute(query).fetchall() == [(ask(query),)]
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        counting.execute("SELECT message FROM runs")
 
 
 @pytest.mark.parametrize("kind", ["queue", "task", "tenant"])
