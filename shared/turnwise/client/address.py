@@ -26,6 +26,18 @@ def gateway_url(text: str, name: str) -> str:
     return text.rstrip("/")
 
 
+def authorization(token: str | None) -> dict[str, str]:
+    """Return the header with a key, none without one.
+
+    A line end around it is not part of it: a key that is read from a file has one. Raises `ConfigurationError`, which
+    does not tell the key, for one that no request can have.
+    """
+    token = (token or "").strip()
+    if not (token.isascii() and token.isprintable()):
+        raise ConfigurationError("the key for the gateway has a character that no HTTP header takes; copy it again")
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
 def _is_plain(url: httpx2.URL, text: str) -> bool:
     """Return whether paths can be put behind the URL, and its port is one."""
     spaces = any(each.isspace() for each in text)

@@ -6,7 +6,7 @@ from types import TracebackType
 
 import httpx2
 
-from turnwise.client.address import gateway_url
+from turnwise.client.address import authorization, gateway_url
 from turnwise.client.awaited import Awaited, carried, paged, streamed
 from turnwise.client.exchange import LIMITS
 from turnwise.client.operations import access as _access
@@ -40,9 +40,8 @@ class AsyncClient(Awaited):
         retries: int = 0,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
         base_url = gateway_url(base_url, "base_url")
-        http = httpx2.AsyncClient(base_url=base_url, headers=headers, limits=LIMITS, transport=transport)
+        http = httpx2.AsyncClient(base_url=base_url, headers=authorization(token), limits=LIMITS, transport=transport)
         super().__init__(base_url, http, retries)
 
     submit = carried(_runs.submit)

@@ -59,8 +59,8 @@ class EventReading:
             to = response.headers.get("Location")
             found = f"a redirection to {to}" if to else kind or "nothing"
             raise TurnwiseError(
-                f"{response.request.url} answered {response.status_code} with {found}, and not with a stream of events; "
-                "is it a gateway?"
+                f"{response.request.url} answered {response.status_code} with {found}, and not with a stream of "
+                "events; is it a gateway?"
             )
         self._failing_since = None
 

@@ -37,8 +37,8 @@ class Exchange(Generic[T]):
         self._request = request
         self._content = None if request.body is None else _encoded(request.body)
         key = request.idempotency_key
-        if key is not None and not key.isascii():
-            raise InvalidRequestError(f"the idempotency key is {key!r}; expected ASCII characters")
+        if key is not None and not (key.isascii() and key.isprintable()):
+            raise InvalidRequestError(f"the idempotency key is {key!r}; expected visible ASCII characters")
         self._base_url = base_url
         self._left = retries if request.repeatable else 0
         self._pause = _FIRST_PAUSE

@@ -16,9 +16,11 @@ from tests.support.client_views import run_json
 from turnwise.api.events import DeltaView, EventView, UnknownNotice
 from turnwise.client import AsyncClient, Client
 from turnwise.errors import (
+    ConfigurationError,
     ConflictError,
     DatabaseUnavailableError,
     GatewayUnavailableError,
+    InvalidRequestError,
     QuotaExceededError,
     TurnwiseError,
 )
@@ -165,6 +167,21 @@ def test_a_refusal_that_lasts_is_not_asked_for_again(with_client: Callable[..., 
         with_client(gateway, lambda client: client.cancel("run_1"), retries=2)
 
     assert len(gateway.requests) == 1
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_the_line_end_of_a_key_is_no_part_of_it_and_a_key_that_no_header_takes_is_not_told(kind: Any) -> None:
+    made = kind("http://gateway", "tw_key\n")
+    assert made._http.headers["Authorization"] == "Bearer tw_key"
+    for bad in ("tw_one\ntw_two", "tw_\u043a\u043b\u044e\u0447"):
+        with pytest.raises(ConfigurationError, match="the key for the gateway has a character that no") as error:
+            kind("http://gateway", bad)
+        assert "tw_" not in str(error.value)
+
+
+def test_an_idempotency_key_that_no_header_takes_is_refused(with_client: Callable[..., Any]) -> None:
+    with pytest.raises(InvalidRequestError, match="expected visible ASCII characters"):
+        with_client(Gateway(), lambda client: client.cancel("run_1", idempotency_key="a\nb"))
 
 
 def test_all_pages_are_one_iterator(with_client: Callable[..., Any]) -> None:
