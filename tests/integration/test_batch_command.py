@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from pydantic import SecretStr
 from tests.e2e.waiting import until
@@ -22,6 +24,7 @@ from turnwise.cli.batch.batch_run import BatchOptions, BatchRun
 from turnwise.cli.batch.items_file import checked
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
+from turnwise.errors import InvalidRequestError
 from turnwise.processes.settings import load_settings
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
@@ -235,6 +238,84 @@ def test_a_batch_is_sent_without_waiting_and_cancelled(
 
     assert (sent["status"], sent["total"], cancelled["id"]) == ("running", 3, sent["id"])
     assert (cancelled["status"], cancelled["counts"]["not_started"]) == ("cancelled", 2)
+
+
+def test_a_batch_that_was_cancelled_is_sent_under_another_name(
+    terminal: Terminal, client: Client, server: EmbeddedServer
+) -> None:
+    file = written(terminal.folder / "gone.jsonl", ["a", "b"])
+    command = ["batch", "echo", str(file), "--url", server.url]
+    key = BatchRun(client, "echo", checked(file), options(name="gone"))._key()
+    client.cancel_batch(client.open_batch("echo", name="gone", key=key).id)
+
+    assert "of this file was cancelled; send the file under another --name" in terminal.refused(*command)
+
+
+def test_what_was_not_sent_cannot_be_cancelled_and_is_not_used_up(
+    terminal: Terminal, client: Client, server: EmbeddedServer
+) -> None:
+    file = written(terminal.folder / "never.jsonl", ["a", "b"])
+    command = ["batch", "echo", str(file), "--url", server.url]
+
+    told = terminal.refused(*command, "--cancel")
+
+    assert f"no item of {file} was sent to the task 'echo' under the name 'never'" in told
+    assert len(terminal.run(*command).splitlines()) == 2
+
+
+def test_a_pipe_is_no_file_of_a_batch(terminal: Terminal, client: Client, server: EmbeddedServer) -> None:
+    pipe = terminal.folder / "pipe.jsonl"
+    os.mkfifo(pipe)
+    told = terminal.refused("batch", "echo", str(pipe), "--url", server.url)
+    assert "is no regular file; it is read twice, so write its lines to one" in told
+
+
+def test_a_file_that_has_changed_since_it_was_checked_is_not_sealed(
+    terminal: Terminal, client: Client, server: EmbeddedServer
+) -> None:
+    path = written(terminal.folder / "shrunk.jsonl", ["a", "b", "c"])
+    file = checked(path)
+    written(path, ["a", "b"])
+    with pytest.raises(InvalidRequestError, match="has changed since it was checked: 2 of 3 items were sent"):
+        BatchRun(client, "echo", file, options(name="shrunk")).send()
+
+
+def test_a_batch_waits_for_a_gateway_that_is_away_or_busy(
+    terminal: Terminal, server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turnwise.cli.batch.patience._FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("turnwise.cli.batch.patience._LONGEST_PAUSE", 0.0)
+    OPEN.set()
+    asked: Counter[tuple[str, str]] = Counter()
+
+    class Flaky(httpx2.BaseTransport):
+        """Answers the first three of each kind of request with what is no answer."""
+
+        def __init__(self) -> None:
+            self._inner = httpx2.HTTPTransport()
+
+        def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+            kind = (request.method, request.url.path)
+            asked[kind] += 1
+            if asked[kind] == 1:
+                return httpx2.Response(429, headers={"Retry-After": "0"}, request=request)
+            if asked[kind] == 2:
+                return httpx2.Response(503, request=request)
+            if asked[kind] == 3:
+                raise httpx2.ConnectError("refused", request=request)
+            return self._inner.handle_request(request)
+
+        def close(self) -> None:
+            self._inner.close()
+
+    file = checked(written(terminal.folder / "flaky.jsonl", ["a", "b", "c"]))
+    out = terminal.folder / "flaky-results.jsonl"
+    with Client(server.url, transport=Flaky()) as flaky:
+        run = BatchRun(flaky, "echo", file, options(name="flaky"))
+        run.write(run.follow(run.send()), out)
+
+    assert [one["status"] for one in results(out)] == ["completed"] * 3
+    assert set(asked.values()) >= {4}
 
 
 def test_items_can_wait_for_a_batch_of_their_provider_and_say_so_themselves(

@@ -19,7 +19,7 @@ def gateway_url(text: str, name: str) -> str:
     """
     try:
         url = httpx2.URL(text)
-    except httpx2.InvalidURL:
+    except (httpx2.InvalidURL, UnicodeEncodeError):
         url = None
     if url is None or url.scheme not in ("http", "https") or not url.host or not _is_plain(url, text):
         raise ConfigurationError(f"{name} is {redact(text)!r}; expected http://HOST:PORT or https://HOST:PORT")

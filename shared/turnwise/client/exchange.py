@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import httpx2
 
 from turnwise.client.errors import error_of, retry_after, unavailable
-from turnwise.client.request import Json, Request
+from turnwise.client.request import Json, Request, check_texts
 from turnwise.errors import InvalidRequestError, TurnwiseError
 from turnwise.observability.telemetry.context import current_traceparent
 
@@ -34,6 +34,8 @@ class Exchange(Generic[T]):
     def __init__(self, request: Request[T], base_url: str, retries: int) -> None:
         if retries and request.takes_key and request.idempotency_key is None:
             request = replace(request, idempotency_key=uuid.uuid4().hex)
+        for value in request.params.values():
+            check_texts(value if isinstance(value, list | tuple) else (value,))
         self._request = request
         self._content = None if request.body is None else _encoded(request.body)
         key = request.idempotency_key

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -13,6 +13,7 @@ import httpx2
 from pydantic import BaseModel
 
 from turnwise.api.pages import Page
+from turnwise.base.json_bounds import is_unicode
 from turnwise.errors import InvalidRequestError
 
 T = TypeVar("T")
@@ -60,11 +61,19 @@ class Request(Generic[T]):
 def path_of(*parts: str) -> str:
     """Return the path below /v1 of these parts, whatever characters they have.
 
-    Raises `InvalidRequestError` for one that is empty.
+    Raises `InvalidRequestError` for one that is empty, or no text.
     """
     if not all(parts):
         raise InvalidRequestError(f"a name or an id is empty, in {'/'.join(parts)!r}")
+    check_texts(parts)
     return "/".join(["/v1", *(quote(part, safe="") for part in parts)])
+
+
+def check_texts(values: Iterable[object]) -> None:
+    """Raise `InvalidRequestError` for a text that no address can have."""
+    for value in values:
+        if isinstance(value, str) and not is_unicode(value):
+            raise InvalidRequestError(f"{value!a} holds half of a surrogate pair, which is no text; send valid Unicode")
 
 
 def given(**values: Any) -> Json:

@@ -184,6 +184,18 @@ def test_an_idempotency_key_that_no_header_takes_is_refused(with_client: Callabl
         with_client(Gateway(), lambda client: client.cancel("run_1", idempotency_key="a\nb"))
 
 
+def test_half_of_a_surrogate_pair_is_refused(with_client: Callable[..., Any]) -> None:
+    for use in (
+        lambda client: client.run("caf\udce9"),
+        lambda client: client.runs(q="caf\udce9"),
+        lambda client: client.runs(tag="caf\udce9"),
+    ):
+        with pytest.raises(InvalidRequestError, match="holds half of a surrogate pair"):
+            with_client(Gateway(), use)
+    with pytest.raises(ConfigurationError, match="expected http://HOST:PORT"):
+        Client("http://caf\udce9")
+
+
 def test_all_pages_are_one_iterator(with_client: Callable[..., Any]) -> None:
     gateway = Gateway(
         httpx2.Response(200, json={"items": [run_json(id="run_2")], "next_cursor": "then"}),

@@ -8,12 +8,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from turnwise.cli.batch.items_file import Item, ItemsFile
+from turnwise.cli.batch.patience import patiently
 from turnwise.cli.batch.progress import BatchProgressBar
 from turnwise.cli.group import FAILED, STOPPED
 from turnwise.cli.output_file import written
@@ -61,50 +63,82 @@ class BatchRun:
         self._options = options
 
     def send(self) -> BatchView:
-        """Open the batch, send what it does not have yet, and have what failed continue if that is wished."""
-        batch = self.fill(self.open())
+        """Open the batch, send what it does not have yet, and have what failed continue if that is wished.
+
+        Raises `InvalidRequestError` for a batch that was cancelled before all was sent.
+        """
+        batch = self.open()
+        if batch.cancel_requested_at is not None and batch.total < self._file.count:
+            raise InvalidRequestError(
+                f"the batch {batch.id} of this file was cancelled; send the file under another --name"
+            )
+        if batch.total or batch.sealed_at is not None:
+            typer.echo(f"Continuing {batch.id}: {batch.total} of {self._file.count} items are there.", err=True)
+        else:
+            typer.echo(f"The batch is {batch.id}.", err=True)
+        batch = self.fill(batch)
         if self._options.retry_failed:
             self.retry(batch)
         return batch
 
     def cancel(self) -> BatchView:
-        """End the file's batch."""
+        """End the file's batch; raises `InvalidRequestError` if nothing of the file was sent."""
         batch = self.open()
-        self._client.cancel_batch(batch.id)
-        return batch
+        if not batch.total and batch.sealed_at is None:
+            raise InvalidRequestError(
+                f"no item of {self._file.path} was sent to the task {self._task!r} under the name "
+                f"{self._options.name!r}, so there is nothing to cancel; `turnwise batches` lists all batches"
+            )
+        return patiently(lambda: self._client.cancel_batch(batch.id))
 
     def open(self) -> BatchView:
         """Open the file's batch, or find it; raises `InvalidRequestError` if it has other limits than are given now."""
         given = self._options
-        batch = self._client.open_batch(
-            self._task,
-            name=given.name,
-            key=self._key(),
-            max_cost=given.max_cost,
-            max_tokens=given.max_tokens,
-            concurrency=given.concurrency,
+        key = self._key()
+        batch = patiently(
+            lambda: self._client.open_batch(
+                self._task,
+                name=given.name,
+                key=key,
+                max_cost=given.max_cost,
+                max_tokens=given.max_tokens,
+                concurrency=given.concurrency,
+            )
         )
         self._require_limits(batch)
-        if batch.total or batch.sealed_at is not None:
-            typer.echo(f"Continuing {batch.id}: {batch.total} of {self._file.count} items are there.", err=True)
-        else:
-            typer.echo(f"The batch is {batch.id}.", err=True)
         return batch
 
     def fill(self, batch: BatchView) -> BatchView:
-        """Send what the batch does not have yet, and seal it."""
+        """Send what the batch does not have yet, and seal it.
+
+        Raises `InvalidRequestError` for a file that is not what was checked.
+        """
         with BatchProgressBar("Sending", self._file.count) as bar:
             for part in self._file.parts(batch.total) if batch.total < self._file.count else ():
                 batch = self._add(batch, list(map(self._patient, part)))
                 bar.show(batch.total)
-        return batch if batch.sealed_at is not None else self._client.seal_batch(batch.id)
+        if batch.sealed_at is not None:
+            return batch
+        if batch.total != self._file.count:
+            raise InvalidRequestError(
+                f"{self._file.path} has changed since it was checked: {batch.total} of {self._file.count} items were "
+                f"sent; {batch.id} stays open, and `turnwise batches cancel {batch.id}` ends it"
+            )
+        return patiently(lambda: self._client.seal_batch(batch.id))
 
     def retry(self, batch: BatchView) -> None:
         """Have the failed items continue, and those that the budget kept back; tells which are refused."""
         given, after = self._options, 0
         while True:
-            page = self._client.retry_batch(
-                batch.id, after=after, anew=given.anew, max_cost=given.max_cost, max_tokens=given.max_tokens
+            page = patiently(
+                partial(
+                    self._client.retry_batch,
+                    batch.id,
+                    after=after,
+                    anew=given.anew,
+                    max_cost=given.max_cost,
+                    max_tokens=given.max_tokens,
+                )
             )
             for refused in page.refused:
                 typer.echo(f"{refused.run} is left as it is: {refused.detail}", err=True)
@@ -117,7 +151,7 @@ class BatchRun:
         pause = _FIRST_LOOK
         with BatchProgressBar(batch.name or batch.id, batch.total) as bar:
             while True:
-                batch = self._client.batch(batch.id)
+                batch = patiently(partial(self._client.batch, batch.id))
                 bar.show_batch(batch)
                 if batch.finished_at is not None and not _active(batch):
                     return batch
@@ -127,13 +161,16 @@ class BatchRun:
     def write(self, batch: BatchView, output: Path | None) -> None:
         """Write a line of JSON for each item, in the order of the file."""
         with written(output) as out:
-            for result in self._client.all_batch_results(batch.id):
-                out.write(json.dumps(json_of(result), ensure_ascii=False) + "\n")
+            after: str | None = "0"
+            while after is not None:
+                page = patiently(partial(self._client.batch_results, batch.id, after=int(after)))
+                out.writelines(json.dumps(json_of(result), ensure_ascii=False) + "\n" for result in page.items)
+                after = page.next_cursor
 
     def _add(self, batch: BatchView, items: Sequence[Item]) -> BatchView:
         """Send a part; a refusal, of what only the server can know, names the line of the file."""
         try:
-            return self._client.add_batch_items(batch.id, batch.total + 1, items)
+            return patiently(lambda: self._client.add_batch_items(batch.id, batch.total + 1, items))
         except InvalidRequestError as error:
             told = _ITEM.sub(lambda found: _place(batch.total + 1 + int(found[1]), found[2]), str(error))
             raise type(error)(

@@ -53,6 +53,8 @@ def checked(path: Path, *, budgeted: bool = False) -> ItemsFile:
 
     `budgeted` says that the items are for a batch with limits of its own.
     """
+    if path.exists() and not path.is_file():
+        raise InvalidRequestError(f"{path} is no regular file; it is read twice, so write its lines to one")
     digest, ids, count = hashlib.sha256(), dict[str, int](), 0
     for no, line in _lines(path):
         digest.update(line + b"\n")

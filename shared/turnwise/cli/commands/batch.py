@@ -13,6 +13,7 @@ import typer
 from turnwise.cli.commands.runs import TaskArgument
 from turnwise.cli.options import DEFAULT_URL, JsonOption, UrlOption, usd
 from turnwise.cli.text.messages import as_json as json_of
+from turnwise.errors import EnvironmentFault, QuotaExceededError
 
 _INTERRUPTED = 130
 
@@ -104,6 +105,9 @@ def _told_of_an_interruption() -> Iterator[None]:
     """End with 130 at Ctrl-C, and say that the items that were sent go on."""
     try:
         yield
+    except (EnvironmentFault, QuotaExceededError):
+        typer.echo("The items that were sent go on; the same command continues.", err=True)
+        raise
     except KeyboardInterrupt:
         told = "Interrupted. The items that were sent go on; the same command continues, and with --cancel ends them."
         typer.echo(told, err=True)
