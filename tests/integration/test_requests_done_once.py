@@ -142,6 +142,7 @@ def test_a_repeated_request_has_one_effect(here: World, database: Database, oper
     if operation.id in _TOLD_ONCE:
         assert (again.status_code, again.json()["code"]) == (409, "already_done")
         assert operation.id not in _SECRETS or first.json()["secret"] not in again.text  # nobody is told one twice
+        assert operation.id not in _SECRETS or first.json()["id"] in again.text  # what to revoke or rotate
     else:
         assert (again.status_code, _about(again)) == (first.status_code, _about(first)), again.text
         replayed = None if operation.id in _IN_PARTS else "true"

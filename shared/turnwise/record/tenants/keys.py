@@ -160,7 +160,7 @@ class ApiKeys(ChangingPart):
             connection.execute(
                 sa.update(api_keys).where(api_keys.c.id == key_id).values(expires_at=ends, replaced_by=made[0].id)
             )
-            self._audited(connection, key_id)
+            self._audited(connection, key_id, made=made[0].id)
         return made
 
     def revoke_key(self, key_id: str) -> KeyRecord:

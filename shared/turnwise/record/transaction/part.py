@@ -161,13 +161,14 @@ class ChangingPart(RecordPart):
             with self._database.read() as connection:
                 done_before(connection, self._once)
 
-    def _audited(self, connection: Connection, resource: str) -> None:
+    def _audited(self, connection: Connection, resource: str, *, made: str | None = None) -> None:
         """Write into the audit log what this transaction does, where it is done on someone's behalf.
 
+        `made` is what a repeated request is told, where that is another one than it names.
         Raises `RepeatedRequestError`, and nothing is done, if it was done before for the same request.
         """
         if self._once is not None:
-            write_once(self._database, connection, self._once, resource)
+            write_once(self._database, connection, self._once, made or resource)
         if self._deed is not None:
             write_deed(connection, self._deed, resource)
 
