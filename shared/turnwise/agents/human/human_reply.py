@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turnwise.agents.callbacks import Callbacks, call_with
-from turnwise.agents.human.terminal import ask_on_terminal
+from turnwise.agents.human.terminal import ask_on_terminal, ask_on_terminal_async
 from turnwise.base.sync_async import Effect, Steps
 from turnwise.errors import ConfigurationError
 from turnwise.messages.document import ChatDocument
@@ -24,6 +24,7 @@ def human_reply(callbacks: Callbacks, question: ChatDocument | None, asker: str)
     It raises `ConfigurationError` in a synchronous run if only its async twin is set.
     """
     plain, twin = callbacks.get_user_response, callbacks.get_user_response_async
+    shown = question.content if question is not None else ""
 
     def ask() -> str | None:
         if plain is not None:
@@ -33,13 +34,14 @@ def human_reply(callbacks: Callbacks, question: ChatDocument | None, asker: str)
                 "the human is asked in a synchronous run, but only the callback get_user_response_async is set; "
                 "use run_async, or set get_user_response"
             )
-        return ask_on_terminal(question.content if question is not None else "", asker)
+        return ask_on_terminal(shown, asker)
 
     async def ask_async() -> str | None:
-        assert twin is not None
+        if twin is None:
+            return await ask_on_terminal_async(shown, asker)
         return await call_with(twin, _PROMPT)  # type: ignore[no-any-return]
 
-    return Effect(sync=ask, awaited=ask_async if twin is not None else None)
+    return Effect(sync=ask, awaited=ask_async if plain is None or twin is not None else None)
 
 
 def answer_of_human(agent: ChatAgent, question: ChatDocument | None) -> Steps[ChatDocument | None]:

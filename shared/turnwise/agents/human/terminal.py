@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 from contextvars import ContextVar
+from functools import partial
 from threading import RLock
 from typing import TextIO
 
+from turnwise.agents.human.typed_lines import Turns, awaited, next_line
 from turnwise.base.call_context import CallPart, current_call
+from turnwise.errors import CallCancelledError
 from turnwise.messages.signals import USER_QUIT_STRINGS
 
 # The text that was shown or typed last, which need not be shown again.
@@ -21,6 +24,7 @@ UNATTENDED = CallPart(False)
 # Set once the human of the current run has left: by a word to quit with, the end of the input, or Ctrl-C.
 left: ContextVar[bool] = ContextVar("turnwise_left", default=False)
 
+_askers = Turns()
 _LEAVING = "q"
 HOW_TO_LEAVE = "(q or x to leave)"
 
@@ -30,41 +34,71 @@ def ask_on_terminal(question: str, asker: str = "") -> str:
 
     `asker` is the agent that wants an answer. Returns "q" at Ctrl-D, at Ctrl-C, and once the piped input has ended,
     because no one is left to answer; "" where there is no input at all. Input that is no text in its encoding ends
-    there, which the standard error says.
+    there, which the standard error says. Raises `CallCancelledError` as soon as the current token is cancelled.
     """
+    return _answer(read_line(_prompt(question, asker)))
+
+
+async def ask_on_terminal_async(question: str, asker: str = "") -> str:
+    """`ask_on_terminal` while the event loop runs on; Ctrl-C is what the loop makes of it."""
+    return _answer(_remembered(await awaited(partial(_typed, _prompt(question, asker)))))
+
+
+def _prompt(question: str, asker: str) -> str:
     shown = not question or question == on_screen.get()
     prompt = f"{asker} asks {HOW_TO_LEAVE}: " if asker else f"{HOW_TO_LEAVE}: "
-    answer = read_line(prompt if shown else f"\n{question}\n{prompt}")
-    if answer in USER_QUIT_STRINGS:
+    return prompt if shown else f"\n{question}\n{prompt}"
+
+
+def _answer(typed: str) -> str:
+    if typed in USER_QUIT_STRINGS:
         left.set(True)
-    return answer
+    return typed
 
 
 def read_line(prompt: str) -> str:
     """Show the prompt and read one line, without blanks around it; see `ask_on_terminal` for what ends the input."""
+    return _remembered(_typed(prompt))
+
+
+def _remembered(typed: str | None) -> str:
+    if typed is None:
+        return ""
+    on_screen.set(typed)
+    return typed
+
+
+def _typed(prompt: str) -> str | None:
+    """Return what is typed, None where there is no input; sets no context variable, as it may be on another thread."""
     stdin = sys.stdin
     if not stdin or stdin.closed or current_call()[UNATTENDED]:
-        return ""
+        return None
+    with _askers.turn():
+        return _typed_into(stdin, prompt)
+
+
+def _typed_into(stdin: TextIO, prompt: str) -> str | None:
     piped = not stdin.isatty()
     try:
         shared_terminal.ask(sys.stdout, prompt)
-        line = stdin.readline()
+        line = next_line(stdin)
     except KeyboardInterrupt:
         shared_terminal.ask(sys.stdout, "\n")
         line = ""
+    except CallCancelledError:
+        shared_terminal.ask(sys.stdout, "\n")
+        raise
     except UnicodeDecodeError as error:
         sys.stderr.write(
             f"\nturnwise: the input is no {error.encoding} text ({error.reason}), so it is taken to end here\n"
         )
         line = ""
     except OSError:  # it cannot be read, as within a test
-        return ""
+        return None
     else:
         if piped or not line:  # a terminal shows what is typed by itself, but not Ctrl-D
             shared_terminal.ask(sys.stdout, line or "\n")
-    answer = line.strip() if line else _LEAVING
-    on_screen.set(answer)
-    return answer
+    return line.strip() if line else _LEAVING
 
 
 class SharedTerminal:
