@@ -7,9 +7,11 @@ program calls; logic that continues in other logic says `yield from`, so that on
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from types import coroutine
 from typing import Any, NamedTuple, Protocol, TypeVar
+
+from turnwise.errors import ConfigurationError
 
 T = TypeVar("T")
 
@@ -86,6 +88,23 @@ def one_call(call: Callout) -> Steps[Any]:
 def is_unfinished(value: Any) -> bool:
     """Return whether the value has to be awaited."""
     return hasattr(type(value), "__await__")
+
+
+def refuse_unfinished(value: Any, name: str, twin: str) -> None:
+    """Raise `ConfigurationError` where the plain function `name` returned what has to be awaited, or iterated."""
+    if is_unfinished(value) or isinstance(value, Generator | AsyncGenerator):
+        if isinstance(value, Coroutine | Generator):
+            value.close()  # it would be told that it was never awaited
+        cure = "let it return its answer" if isinstance(value, Generator | AsyncGenerator) else f"set {twin} to it"
+        raise ConfigurationError(f"{name} is no plain function: it returned {type(value).__name__}; {cure}")
+
+
+def refuse_finished(value: Any, name: str, twin: str) -> None:
+    """Raise `ConfigurationError` where the async function `name` returned what cannot be awaited."""
+    if not is_unfinished(value):
+        raise ConfigurationError(
+            f"{name} is no async function: it returned {type(value).__name__}; make it one, or set {twin} to it"
+        )
 
 
 def finished(value: Any) -> Steps[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
+from turnwise.base.sync_async import refuse_finished, refuse_unfinished, waited_for
 from turnwise.base.text import value_as_text
 from turnwise.models.base import LLMConfig, LLMMessage, LLMResponse, TokenSink, ToolChoice, pass_on
 from turnwise.models.client import ModelClient
@@ -25,7 +26,7 @@ class MockLMConfig(LLMConfig):
     Dictionary and functions are asked with the content of the last message. The first that has an answer gives it:
 
     - `response_dict`: answers by the exact content;
-    - `response_fn_async`: an async function, asked in asynchronous runs only;
+    - `response_fn_async`: an async function, asked in asynchronous runs, and where there is no `response_fn` in others;
     - `response_fn`: a function; it returns None for no answer, an `LLMResponse`, a text, or any other value, which
       becomes text: a tool or another pydantic model its JSON;
     - `default_response`.
@@ -59,7 +60,9 @@ class MockLM(ModelClient):
         content = messages[-1].content if messages else ""
         answer = self.config.response_dict.get(content)
         if answer is None and self.config.response_fn:
-            answer = self.config.response_fn(content)
+            answer = self._said(content)
+        elif answer is None and self.config.response_fn_async:
+            answer = waited_for(lambda: self._said_async(content))()
         response = self._response(answer)
         if on_token is not None:
             for text, kind in response.pieces():
@@ -76,14 +79,26 @@ class MockLM(ModelClient):
         content = messages[-1].content if messages else ""
         answer = self.config.response_dict.get(content)
         if answer is None and self.config.response_fn_async:
-            answer = await self.config.response_fn_async(content)
+            answer = await self._said_async(content)
         if answer is None and self.config.response_fn:
-            answer = self.config.response_fn(content)
+            answer = self._said(content)
         response = self._response(answer)
         if on_token is not None:
             for text, kind in response.pieces():
                 await pass_on(on_token, text, kind)
         return response
+
+    def _said(self, content: str) -> MockAnswer:
+        assert self.config.response_fn is not None, "it is asked only where it is set"
+        answer = self.config.response_fn(content)
+        refuse_unfinished(answer, "response_fn", "response_fn_async")
+        return answer
+
+    async def _said_async(self, content: str) -> MockAnswer:
+        assert self.config.response_fn_async is not None, "it is asked only where it is set"
+        answer = self.config.response_fn_async(content)
+        refuse_finished(answer, "response_fn_async", "response_fn")
+        return await answer
 
     def most_usage(self, prompt_tokens: int, max_tokens: int) -> LLMTokenUsage:
         # It costs nothing and counts no tokens but those that an answer brings along, which no one knows before.

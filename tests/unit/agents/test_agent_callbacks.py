@@ -331,6 +331,45 @@ def test_a_sync_run_says_that_only_the_async_callback_is_set(server: FakeLLMServ
         Task(agent).run("hi")
 
 
+async def says_bye(prompt: str) -> str:
+    return "bye"
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+@pytest.mark.parametrize(
+    ("callback", "error"),
+    [
+        (says_bye, r"get_user_response is no plain function.*set get_user_response_async to it"),
+        (lambda prompt: 5, r"the callback get_user_response returned int; expected .* text, or None"),
+    ],
+)
+def test_a_human_who_says_no_text_is_an_error_of_the_callback(callback: Any, error: str, awaited: bool) -> None:
+    agent = ChatAgent(ChatAgentConfig(name="Bot", llm=MockLMConfig()))
+    agent.callbacks.get_user_response = callback
+
+    with pytest.raises(ConfigurationError, match=error):
+        asyncio.run(Task(agent).run_async("hi")) if awaited else Task(agent).run("hi")
+
+
+async def says_five(prompt: str) -> Any:
+    return 5
+
+
+@pytest.mark.parametrize(
+    ("callback", "error"),
+    [
+        (lambda prompt: "bye", r"get_user_response_async is no async function.*set get_user_response to it"),
+        (says_five, r"the callback get_user_response_async returned int"),
+    ],
+)
+def test_a_human_who_is_awaited_says_a_text_too(callback: Any, error: str) -> None:
+    agent = ChatAgent(ChatAgentConfig(name="Bot", llm=MockLMConfig()))
+    agent.callbacks.get_user_response_async = callback
+
+    with pytest.raises(ConfigurationError, match=error):
+        asyncio.run(Task(agent).run_async("hi"))
+
+
 def team() -> tuple[Task, Task]:
     boss = ChatAgent(ChatAgentConfig(name="Boss", llm=MockLMConfig(default_response="Who knows?")))
     helper = ChatAgent(ChatAgentConfig(name="Helper", llm=MockLMConfig(default_response="DONE I know.")))

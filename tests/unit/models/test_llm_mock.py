@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from decimal import Decimal
 
 import pytest
@@ -92,7 +92,7 @@ def test_a_tool_that_a_function_returns_is_handled_as_one_that_a_model_wrote() -
     assert result.content.strip() == "144"
 
 
-def test_the_async_function_is_first_in_async_calls_and_unknown_to_the_others() -> None:
+def test_the_async_function_is_first_in_async_calls_and_the_plain_one_in_others() -> None:
     async def answer_async(text: str) -> MockAnswer:
         return "async" if text == "both" else None
 
@@ -145,3 +145,31 @@ def test_settings_may_bring_their_own_client() -> None:
 def test_an_unknown_type_names_the_known_ones() -> None:
     with pytest.raises(ConfigurationError, match=r"'gopher'.*\"openai\", \"azure\" or \"mock\""):
         create_model(LLMConfig(type="gopher"))
+
+
+@pytest.mark.parametrize("ask_it", [ask, ask_async])
+def test_a_function_that_is_only_async_is_asked_in_synchronous_calls_too(ask_it: Asking) -> None:
+    async def answer_async(text: str) -> str:
+        await asyncio.sleep(0)
+        return text.upper()
+
+    assert ask_it(MockLM(MockLMConfig(response_fn_async=answer_async)), "go").message == "GO"
+
+
+@pytest.mark.parametrize("ask_it", [ask, ask_async])
+def test_a_function_of_the_other_kind_is_refused(ask_it: Asking) -> None:
+    async def answer_async(text: str) -> str:
+        return text
+
+    def pieces(text: str) -> Iterator[str]:
+        yield text
+
+    async def pieces_async(text: str) -> AsyncIterator[str]:
+        yield text
+
+    for function, cure in ((answer_async, "set response_fn_async to it"), (pieces, "return"), (pieces_async, "return")):
+        with pytest.raises(ConfigurationError, match=f"^response_fn is no plain function.*{cure}"):
+            ask_it(MockLM(MockLMConfig(response_fn=function)), "go")
+    for other in (pieces, pieces_async, str.upper):
+        with pytest.raises(ConfigurationError, match=r"^response_fn_async is no async function.*response_fn to it"):
+            ask_it(MockLM(MockLMConfig(response_fn_async=other)), "go")  # type: ignore[arg-type]

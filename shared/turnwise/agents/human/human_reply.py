@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from turnwise.agents.callbacks import Callbacks, call_with
 from turnwise.agents.human.terminal import ask_on_terminal, ask_on_terminal_async
-from turnwise.base.sync_async import Effect, Steps
+from turnwise.base.sync_async import Effect, Steps, refuse_finished, refuse_unfinished
 from turnwise.errors import ConfigurationError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.human import human_answer
@@ -21,14 +21,17 @@ _PROMPT = {"prompt": ""}
 def human_reply(callbacks: Callbacks, question: ChatDocument | None, asker: str) -> Effect:
     """The call that brings the human's text for the agent `asker`.
 
-    It raises `ConfigurationError` in a synchronous run if only its async twin is set.
+    It raises `ConfigurationError` in a synchronous run if only its async twin is set, and where a callback is of the
+    other kind, or returns no text.
     """
     plain, twin = callbacks.get_user_response, callbacks.get_user_response_async
     shown = question.content if question is not None else ""
 
     def ask() -> str | None:
         if plain is not None:
-            return call_with(plain, _PROMPT)  # type: ignore[no-any-return]
+            said = call_with(plain, _PROMPT)
+            refuse_unfinished(said, "get_user_response", "get_user_response_async")
+            return _text(said, "get_user_response")
         if twin is not None:
             raise ConfigurationError(
                 "the human is asked in a synchronous run, but only the callback get_user_response_async is set; "
@@ -39,9 +42,19 @@ def human_reply(callbacks: Callbacks, question: ChatDocument | None, asker: str)
     async def ask_async() -> str | None:
         if twin is None:
             return await ask_on_terminal_async(shown, asker)
-        return await call_with(twin, _PROMPT)  # type: ignore[no-any-return]
+        said = call_with(twin, _PROMPT)
+        refuse_finished(said, "get_user_response_async", "get_user_response")
+        return _text(await said, "get_user_response_async")
 
     return Effect(sync=ask, awaited=ask_async if plain is None or twin is not None else None)
+
+
+def _text(said: Any, callback: str) -> str | None:
+    if said is None or isinstance(said, str):
+        return said
+    raise ConfigurationError(
+        f"the callback {callback} returned {type(said).__name__}; expected what the human says as text, or None"
+    )
 
 
 def answer_of_human(agent: ChatAgent, question: ChatDocument | None) -> Steps[ChatDocument | None]:
