@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, SerializeAsAny, SkipValidation
+from pydantic import Field, SerializeAsAny, SkipValidation, model_validator
 
 from turnwise.base.configuration import Configuration
 from turnwise.integrations.retrieval.config import VectorStoreConfig
@@ -16,6 +16,8 @@ from turnwise.messages.tool_message import ToolEffect, ToolMessage
 from turnwise.models.base import LLMConfig
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.retry_policy import RetryPolicy
+
+_NAME = "LLM-Agent"
 
 
 class NonToolAction(str, Enum):
@@ -32,7 +34,7 @@ class NonToolAction(str, Enum):
 class AgentConfig(Configuration):
     """Settings of any agent.
 
-    - `name`: the agent's name, and that of its task unless the task is given one.
+    - `name`: the agent's name, and that of its task unless the task is given one; an empty one is the default.
     - `llm`: settings of its model; by default those of `OpenAIGPTConfig()`. None for an agent without a model.
     - `respond_tools_only`: as a sub-task's agent it is not asked to answer a message without a tool.
     - `accept_user_tools=False`: what a human typed is never searched for tools, it is text for the model.
@@ -54,7 +56,7 @@ class AgentConfig(Configuration):
         "show_stats": "what an agent's model used is in its `usage`, and in the usage of each message",
     }
 
-    name: str = "LLM-Agent"
+    name: str = _NAME
     llm: SerializeAsAny[LLMConfig] | None = Field(default_factory=OpenAIGPTConfig)
     respond_tools_only: bool = False
     accept_user_tools: bool = True
@@ -62,6 +64,13 @@ class AgentConfig(Configuration):
     retry: RetryPolicy = RetryPolicy()
     answer_timeout: float | None = Field(default=None, gt=0)
     vecdb: SerializeAsAny[VectorStoreConfig] | VectorStore | None = None
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        # Queues, records and measures name the agent.
+        if not self.name:
+            self.name = _NAME
+        return self
 
 
 class ChatAgentConfig(AgentConfig):
