@@ -329,7 +329,9 @@ class ConversationError(TurnwiseError):
 
 
 class InfiniteLoopException(ConversationError):
-    """A task repeats itself; see `TaskConfig.inf_loop_cycle_len` and its neighbours."""
+    """A task repeats itself (see `TaskConfig.inf_loop_cycle_len` and its neighbours), or handlers return each other's
+    tools without an end.
+    """
 
     code = "infinite_loop"
 

@@ -17,6 +17,7 @@ from turnwise.agents.tools.reading import found_in
 from turnwise.base.call_context import current_call
 from turnwise.base.sync_async import Effect, Steps, finished
 from turnwise.base.text import value_as_text
+from turnwise.errors import InfiniteLoopException
 from turnwise.messages.api_results import match_results
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 # At most one tool may say where the conversation goes.
 _ALONE: tuple[type[ToolMessage], ...] = (*ONE_AT_A_TIME, RecipientTool, RewindTool)
+
+# Handlers that return a tool have it handled, too; so many in a row that they will not come to an end.
+_MOST_IN_A_ROW = 50
 
 _ONE_TOOL = "ERROR: Use ONE tool at a time!"
 _ONE_SIGNAL = "ERROR: Please use ONE tool at a time!"
@@ -139,8 +143,10 @@ def matched(agent: ChatAgent, result: ChatDocument, doc: ChatDocument) -> ChatDo
     return result
 
 
-def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[ChatDocument | None]:
-    """The result of one tool as a document."""
+def _handled(
+    agent: ChatAgent, tool: ToolMessage, doc: ChatDocument, before: tuple[str, ...] = ()
+) -> Steps[ChatDocument | None]:
+    """The result of one tool as a document; `before` are the tools whose handlers led to it."""
     if _overridden(agent, "handle_tool_message", "handle_tool_message_async"):
         call, effect = own_call(agent, "handle_tool_message", tool, doc), effect_of(agent, tool)
     else:
@@ -153,7 +159,7 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
     value = yield from made(agent, tool.request, effect, call, tool)
     agent.tool_in_hand = None
     agent.tools_handled.append(tool.request)
-    result = yield from _as_document(agent, value, tool, doc)
+    result = yield from _as_document(agent, value, tool, doc, (*before, tool.request))
     if result is None:
         return None
     limit = tool.private_default("_max_result_tokens")
@@ -169,7 +175,7 @@ def _handled(agent: ChatAgent, tool: ToolMessage, doc: ChatDocument) -> Steps[Ch
 
 
 def _as_document(
-    agent: ChatAgent, value: Any, tool: ToolMessage | None, doc: ChatDocument
+    agent: ChatAgent, value: Any, tool: ToolMessage | None, doc: ChatDocument, before: tuple[str, ...] = ()
 ) -> Steps[ChatDocument | None]:
     if value is None or isinstance(value, ChatDocument):
         return value
@@ -180,7 +186,9 @@ def _as_document(
         # A tool that grew out of what a human typed is under the same filter as what he typed.
         tainted = forbidden(agent, value, doc)
         if handled and not same and not tainted:
-            result = yield from _handled(agent, value, doc)
+            if len(before) >= _MOST_IN_A_ROW:
+                raise _endless(agent, (*before, value.request))
+            result = yield from _handled(agent, value, doc, before)
             return result
         attached = agent.to_ChatDocument(value)
         assert attached is not None, "only None stays None"
@@ -194,6 +202,14 @@ def _as_document(
     if said is not None and answers_a_run(current_call()) and _made_here(agent):
         said.made_for(doc)
     return said
+
+
+def _endless(agent: ChatAgent, tools: tuple[str, ...]) -> InfiniteLoopException:
+    names = ", ".join(repr(name) for name in dict.fromkeys(tools))
+    return InfiniteLoopException(
+        f"handlers of agent {agent.config.name!r} return each other's tools ({names}), more than {_MOST_IN_A_ROW} in a "
+        "row; let one of them return a text, or a tool that this agent does not handle"
+    )
 
 
 def _made_here(agent: ChatAgent) -> bool:
