@@ -263,6 +263,15 @@ def test_what_was_not_sent_cannot_be_cancelled_and_is_not_used_up(
     assert len(terminal.run(*command).splitlines()) == 2
 
 
+def test_results_do_not_replace_the_file_of_items(terminal: Terminal, client: Client, server: EmbeddedServer) -> None:
+    file = written(terminal.folder / "both.jsonl", ["a"])
+    (terminal.folder / "link.jsonl").symlink_to(file)
+    for output in (file, terminal.folder / "link.jsonl"):
+        told = terminal.refused("batch", "echo", str(file), "-o", str(output), "--url", server.url)
+        assert "the file of items itself; name another file" in told
+    assert file.read_text() == '"a"\n'
+
+
 def test_a_pipe_is_no_file_of_a_batch(terminal: Terminal, client: Client, server: EmbeddedServer) -> None:
     pipe = terminal.folder / "pipe.jsonl"
     os.mkfifo(pipe)

@@ -52,8 +52,12 @@ def written(output: Path | None) -> Iterator[TextIO]:
 
 
 def _target(output: Path) -> Path:
-    """The file that a link leads to: the link stays, and the file behind it is replaced."""
-    return Path(os.path.realpath(output))
+    """The file that a link leads to: the link stays, and the file behind it is replaced.
+
+    What is no file, such as a pipe that is called `/dev/stdout`, may have no name but the link.
+    """
+    target = Path(os.path.realpath(output))
+    return output if output.exists() and not target.exists() else target
 
 
 def _is_written_in_place(target: Path) -> bool:

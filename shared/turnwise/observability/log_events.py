@@ -154,6 +154,7 @@ BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("crashed", _C, "An unexpected error ended a process or a thread.", ("thread_name",)),
         LogEvent("line_lost", _E, "A line could not be written; its template is shown."),
         LogEvent("telemetry_missing", _W, "OpenTelemetry is configured and not installed."),
+        LogEvent("metrics_failed", _E, "A request for metrics or a probe met an error; with its traceback."),
         LogEvent("gauges_left_out", _W, "The database was away when metrics were read, or did not answer in time."),
     ),
     "The gateway": (

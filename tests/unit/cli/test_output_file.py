@@ -41,6 +41,15 @@ def test_a_link_stays_and_a_pipe_is_written_to(tmp_path: Path) -> None:
     assert (tmp_path / "pipe").is_fifo()
 
 
+def test_a_pipe_without_a_name_of_its_own_is_written_to() -> None:
+    reader, writer = os.pipe()
+    with written(Path(f"/dev/fd/{writer}")) as file:
+        file.write("through")
+    os.close(writer)
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+
+
 @pytest.mark.parametrize(
     ("output", "told"),
     [("none/out.txt", r"there is no folder '.*none'; make it"), ("here", r"a folder; name a file in it")],

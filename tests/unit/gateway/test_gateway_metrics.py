@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from decimal import Decimal
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
+from tests.e2e.waiting import until
 
 from turnwise.errors import AddressInUseError, DatabaseUnavailableError
 from turnwise.processes.metrics import Metrics, RecordCollector, serve_metrics
@@ -186,3 +188,25 @@ def test_a_service_without_another_port_serves_metrics_and_probes() -> None:
             serve_metrics(registry, "127.0.0.1", server.port, lambda: (True, ""))
     finally:
         server.close()
+
+
+def test_what_a_request_for_metrics_meets_is_logged_unless_who_asked_has_gone(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    errors: list[Exception] = [ConnectionResetError("gone"), LookupError("broken")]
+
+    def health() -> tuple[bool, str]:
+        raise errors.pop(0)
+
+    server = serve_metrics(CollectorRegistry(), "127.0.0.1", 0, health)
+    try:
+        for _ in range(2):
+            with pytest.raises(http.client.RemoteDisconnected):
+                urllib.request.urlopen(f"http://127.0.0.1:{server.port}/health/ready", timeout=10)
+    finally:
+        server.close()
+    until(lambda: bool(caplog.records), "the line is logged")
+
+    (told,) = caplog.records
+    assert (told.action, "LookupError: broken" in (caplog.text)) == ("metrics_failed", True)  # type: ignore[attr-defined]
+    assert capsys.readouterr().err == ""

@@ -13,7 +13,7 @@ import typer
 from turnwise.cli.commands.runs import TaskArgument
 from turnwise.cli.options import DEFAULT_URL, JsonOption, UrlOption, usd
 from turnwise.cli.text.messages import as_json as json_of
-from turnwise.errors import EnvironmentFault, QuotaExceededError
+from turnwise.errors import ConfigurationError, EnvironmentFault, QuotaExceededError
 
 _INTERRUPTED = 130
 
@@ -85,6 +85,8 @@ def batch(
         anew=anew,
     )
     check_output(output)
+    if output is not None and output.exists() and output.samefile(file):
+        raise ConfigurationError(f"--output is {str(output)!r}, the file of items itself; name another file")
     items = checked(file, budgeted=options.budgeted)
     with connect(url) as client:
         run = BatchRun(client, task, items, options)

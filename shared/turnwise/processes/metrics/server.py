@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import logging
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,6 +14,8 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
 from turnwise.errors import AddressInUseError, ConfigurationError
+
+logger = logging.getLogger(__name__)
 
 Health = Callable[[], tuple[bool, str]]
 
@@ -36,6 +40,13 @@ class MetricsServer:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Log what a thread met, which the standard library writes to the standard error as it is."""
+        if not isinstance(sys.exception(), ConnectionError):  # who asked has gone, as a scrape that took too long does
+            logger.exception("A request for metrics failed", extra={"action": "metrics_failed"})
 
 
 def _always() -> tuple[bool, str]:
@@ -66,7 +77,7 @@ def serve_metrics(
             """Say nothing: probes come every few seconds."""
 
     try:
-        server = ThreadingHTTPServer((host, port), MetricsHandler)
+        server = _Server((host, port), MetricsHandler)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise AddressInUseError(
