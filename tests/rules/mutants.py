@@ -99,7 +99,9 @@ MUTANTS = (
         "return candidates[0] if len(candidates) == 1 else None",
         "return candidates[0] if candidates else None",
     ),
-    _mutant("FIND-6", "messages/json_text.py", "return (_repaired(text[start:end]), end)", "return (None, end)"),
+    _mutant(
+        "FIND-6", "messages/json_text.py", "return (_repaired(text[start:end], self._meter), end)", "return (None, end)"
+    ),
     _mutant("FIND-8 CALL-6", _DISPATCH, "elif key in faults:", "elif False:"),
     _mutant(
         "HANDLE-1",

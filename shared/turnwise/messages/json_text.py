@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from turnwise.base.json_bounds import is_too_deep
+from turnwise.base.near_json import read_near_json
 
 # Levels of nesting. Python 3.11 reads less than a thousand, later versions many more; all are to read the same.
 _DEEPEST = 500
@@ -18,7 +19,8 @@ def json_objects(text: str) -> list[dict[str, Any]]:
     """The objects written at the top level of `text`, in order; objects inside other objects are not listed.
 
     Valid JSON is read as it is. A balanced `{...}` that is nearly JSON (single quotes, trailing commas, Python
-    literals, unquoted words) is repaired. Anything else is prose, and so is an object nested deeper than 500 levels.
+    literals, unquoted words) is repaired. Anything else is prose, and so is an object nested deeper than 500 levels, or
+    one that would take too long to repair. No text raises.
     """
     return [value for value, _, _ in located_json_objects(text)]
 
@@ -41,6 +43,7 @@ class ObjectScan:
         self._text = text
         # Needed for what is no JSON alone.
         self._braces: _Braces | None = None
+        self._meter: _Meter | None = None
 
     def first(self, at: int, before: int) -> tuple[dict[str, Any], int, int] | None:
         """The first object that begins in `[at, before)`, with its range; it may end behind that."""
@@ -59,13 +62,15 @@ class ObjectScan:
     def _object_at(self, start: int) -> tuple[Any, int]:
         """Return what the brace at `start` begins, and where that ends; None for prose, -1 where it never ends."""
         text = self._text
-        try:
-            return _decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):  # no JSON, or nested deeper than this version of Python reads
-            if self._braces is None:
-                self._braces = _Braces(text)
-            end = self._braces.end_of(start)
-            return (_repaired(text[start:end]), end) if end > start else (None, -1)
+        if self._braces is None or self._meter is None:
+            try:
+                return _decoder.raw_decode(text, start)
+            except (ValueError, RecursionError):  # no JSON, or nested deeper than this version of Python reads
+                # Such an error counts the lines before it. From here on the object's end is found first, and only the
+                # object read, so that many errors take time in proportion to the length of the text.
+                self._braces, self._meter = _Braces(text), _Meter()
+        end = self._braces.end_of(start)
+        return (_repaired(text[start:end], self._meter), end) if end > start else (None, -1)
 
 
 # Escaped quotes can make each scan see other strings than the one before; no honest text needs more scans than this.
@@ -112,21 +117,84 @@ class _Braces:
         return -1
 
 
-def _repaired(text: str) -> dict[str, Any] | None:
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        # Loaded only when a model wrote something broken.
-        from json_repair import repair_json
+# What a text may cost that is guessed at, in characters looked at. An honest one takes up to four looks at each of its
+# characters; some that are not take a number that grows with the cube of their length.
+_MOST_LOOKS = 200_000
+_HONEST_LOOKS = 4
+# What Python's own reader takes for each character, and each attempt for itself, as looks.
+_LITERAL_LOOKS = 2
+_ATTEMPT_LOOKS = 100
 
-        try:
-            value = repair_json(text, return_objects=True)
-        except (ValueError, RecursionError):  # nested deeper than it reads
-            return None
+
+class _TooManyLooksError(Exception):
+    pass
+
+
+class _Meter:
+    """The looks that are left for one text, however many objects it holds."""
+
+    def __init__(self) -> None:
+        self.left = _MOST_LOOKS
+
+    def spend(self, looks: int) -> None:
+        """Count them; raises `_TooManyLooksError` if there are not as many left."""
+        self.left -= looks
+        if self.left < 0:
+            raise _TooManyLooksError
+
+
+class _MeteredText(str):
+    """A text that counts what is looked at, in itself and in parts of it that are put together again."""
+
+    __slots__ = ("_meter",)
+    _meter: _Meter
+
+    @classmethod
+    def of(cls, text: str, meter: _Meter) -> _MeteredText:
+        metered = cls(text)
+        metered._meter = meter
+        return metered
+
+    def __getitem__(self, key: Any) -> str:
+        found = super().__getitem__(key)
+        self._meter.spend(len(found))
+        return found if len(found) < 2 else _MeteredText.of(found, self._meter)
+
+    def __add__(self, other: str) -> str:
+        return _MeteredText.of(super().__add__(other), self._meter)
+
+
+def _repaired(text: str, meter: _Meter) -> dict[str, Any] | None:
+    try:
+        value = read_near_json(text)
+    except (ValueError, RecursionError):
+        value = _guessed(text, meter)
     if not isinstance(value, dict):
         return None
-    try:  # a literal may hold what JSON cannot: sets, bytes, keys that are no strings
+    try:  # a literal may hold what JSON cannot: sets, bytes, keys that are no strings, numbers too long to be written
         json.dumps(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return None
     return {str(key): item for key, item in value.items()}
+
+
+def _guessed(text: str, meter: _Meter) -> Any:
+    """Return what the text seems to mean, None for prose and for what would take too long."""
+    if _ATTEMPT_LOOKS + len(text) * _HONEST_LOOKS > meter.left:
+        return None
+    meter.spend(_ATTEMPT_LOOKS + len(text) * _LITERAL_LOOKS)
+    try:
+        return ast.literal_eval(text)
+    # All that it is documented to raise: TypeError is for sets and dicts of what cannot be hashed, such as `{{}}`.
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        pass
+    # Loaded only when a model wrote something broken.
+    from json_repair import repair_json
+
+    try:
+        # Written once more, so that no part of it is a text that counts.
+        return json.loads(json.dumps(repair_json(_MeteredText.of(text, meter), return_objects=True)))
+    # It tries one rule after the other on any text, and where none of them fits it fails with what its code happens to
+    # raise there (AssertionError, IndexError, RecursionError): that says nothing but that the text is prose.
+    except Exception:  # noqa: BLE001
+        return None
