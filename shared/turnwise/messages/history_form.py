@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from turnwise.base.text import value_as_text
@@ -95,5 +94,5 @@ def _answer(call_id: str | None, content: str, meta: ChatDocMetaData) -> LLMMess
 def _with_foreign_calls(content: str, function: LLMFunctionCall | None, calls: list[OpenAIToolCall] | None) -> str:
     functions = [function] if function else []
     functions += [call.function for call in calls or [] if call.function]
-    texts = [f"{f.name}({json.dumps(f.arguments or {})})" for f in functions]
+    texts = [f"{f.name}({f.written})" for f in functions]
     return "\n\n".join([content, *texts] if content else texts)

@@ -7,7 +7,6 @@ tools that the agent's model may use. That filter is here and nowhere else, so i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -17,6 +16,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from turnwise.base.json_bounds import fault_in
+from turnwise.base.near_json import read_near_json
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.messages.finite_numbers import NOT_FINITE, not_finite
@@ -255,11 +255,15 @@ def _from_calls(calls: list[OpenAIToolCall], agent: AgentFacts, faults: list[Too
 def _from_function(
     function: LLMFunctionCall, agent: AgentFacts, faults: list[ToolFault], call_id: str
 ) -> Iterator[ToolMessage]:
-    if function.arguments is None and function.raw is not None and (fault := _fault_in_text(function.raw)):
-        if function.name in agent.tools.known:
-            faults.append(ToolFault(function.name, _refusal(function.name, fault), call_id))
-        return
-    fields = {**(function.arguments or {}), "request": function.name}
+    arguments = function.arguments
+    if arguments is None and function.raw is not None:
+        arguments, fault = _read(function.raw)
+        if fault:
+            # What cannot be read is no call with the tool's defaults.
+            if function.name in agent.tools.known:
+                faults.append(ToolFault(function.name, _refusal(function.name, fault), call_id))
+            return
+    fields = {**(arguments or {}), "request": function.name}
     yield from _parsed(function.name, fields, agent, faults, call_id)
 
 
@@ -285,14 +289,24 @@ def _parsed(
     yield tool
 
 
-def _fault_in_text(raw: str) -> str | None:
-    """Say why arguments were not taken that are JSON and yet no arguments; None for any other reason."""
+def _read(raw: str) -> tuple[dict[str, Any], str]:
+    """Return arguments that came as text, and why they cannot be taken, "" where they can."""
+    if not raw.strip():
+        return {}, "its arguments are missing: the answer ended before they were written"
     try:
-        return fault_in(json.loads(raw))
+        value = read_near_json(raw)
     except RecursionError:
-        return "it is nested too deep to be read; make it flatter, or send it as text"
-    except ValueError:
-        return None
+        return {}, "it is nested too deep to be read; make it flatter, or send it as text"
+    except ValueError as error:
+        why = str(error)
+    else:
+        if fault := fault_in(value):
+            return {}, fault
+        if isinstance(value, dict):
+            return value, ""
+        why = "it is another kind of JSON"
+    # They are not quoted: whoever reads the answer could take them for a tool.
+    return {}, f"the arguments are not one whole JSON object, and nothing was done: {why}"
 
 
 def _refusal(request: str, fault: str, place: tuple[int | str, ...] = ()) -> ValidationError:

@@ -54,6 +54,16 @@ class LLMFunctionCall(BaseModel):
     arguments: dict[str, Any] | None = None
     raw: str | None = None
 
+    @property
+    def written(self) -> str:
+        """The arguments as text: JSON, or what the model wrote where that was no JSON object."""
+        return self.raw if self.arguments is None and self.raw else self.arguments_json
+
+    @property
+    def arguments_json(self) -> str:
+        """The arguments as a JSON object, which is empty where they were none."""
+        return json.dumps(self.arguments or {})
+
 
 class OpenAIToolCall(BaseModel):
     """One entry of an assistant message's `tool_calls`.
@@ -116,11 +126,12 @@ class LLMMessage(SharedFieldsSet):
     # Once the model has answered it, so many tokens of it are sent.
     max_retained_tokens: int | None = None
 
-    def api_dict(self, model: str = "") -> dict[str, Any]:
+    def api_dict(self, model: str = "", *, as_written: bool = False) -> dict[str, Any]:
         """The message in the form of the OpenAI chat-completions API, as `model` takes files.
 
         A message without text has no content beside calls, and a blank elsewhere: some servers refuse an empty one.
         Half of a surrogate pair, such as in the name of a file, is sent as a question mark: it is no text to a server.
+        Arguments that are no JSON object are sent as the model wrote them with `as_written`, else as an empty object.
         Raises `ConfigurationError` for a file that cannot be sent.
         """
         content = as_unicode(self.content)
@@ -134,24 +145,20 @@ class LLMMessage(SharedFieldsSet):
             body["tool_call_id"] = self.tool_call_id
         if self.tool_calls:
             body["tool_calls"] = [
-                {
-                    "id": call.id,
-                    "type": "function",
-                    "function": {
-                        "name": call.function.name if call.function else "",
-                        "arguments": json.dumps((call.function.arguments or {}) if call.function else {}),
-                    },
-                }
+                {"id": call.id, "type": "function", "function": _api_function(call.function, as_written)}
                 for call in self.tool_calls
             ]
             body["content"] = content or None
         if self.function_call is not None:
-            body["function_call"] = {
-                "name": self.function_call.name,
-                "arguments": json.dumps(self.function_call.arguments or {}),
-            }
+            body["function_call"] = _api_function(self.function_call, as_written)
             body["content"] = content or None
         return body
+
+
+def _api_function(call: LLMFunctionCall | None, as_written: bool) -> dict[str, str]:
+    if call is None:
+        return {"name": "", "arguments": "{}"}
+    return {"name": call.name, "arguments": call.written if as_written else call.arguments_json}
 
 
 class LLMResponse(BaseModel):

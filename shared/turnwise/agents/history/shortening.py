@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from turnwise.models.base import LLMFunctionCall, LLMMessage, OpenAIToolCall
 from turnwise.models.tokens.estimate import beginning, estimated_tokens, message_tokens, shortened
 
@@ -36,7 +34,7 @@ def _short_call(call: OpenAIToolCall) -> OpenAIToolCall:
 
 
 def _short_function(function: LLMFunctionCall) -> LLMFunctionCall:
-    arguments = json.dumps(function.arguments or {})
+    arguments = function.written
     if estimated_tokens(arguments) <= KEPT_TOKENS:
         return function
-    return function.model_copy(update={"arguments": {"truncated": beginning(arguments, KEPT_TOKENS)}})
+    return function.model_copy(update={"arguments": {"truncated": beginning(arguments, KEPT_TOKENS)}, "raw": None})

@@ -152,6 +152,14 @@ class OpenAIGPTConfig(LLMConfig):
         return self._at_openai and not _TOO_OLD_FOR_SCHEMAS.match(self.known_model)
 
     @property
+    def takes_any_arguments(self) -> bool:
+        """Return whether a call may be sent back with arguments that are no JSON object.
+
+        OpenAI takes any text; other servers read it for their templates, and refuse the whole request.
+        """
+        return self._at_openai
+
+    @property
     def _at_openai(self) -> bool:
         host = urlsplit(self.base_url).hostname or ""
         return host.endswith((".openai.com", ".openai.azure.com"))

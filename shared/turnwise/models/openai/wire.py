@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from turnwise.base.near_json import read_near_json
 from turnwise.errors import ModelUnavailableError
 from turnwise.models.base import (
     LLMFunctionCall,
@@ -33,9 +34,10 @@ def request_body(
 
     `watched`: someone takes the pieces of the answer, so it is streamed unless the configuration forbids it.
     """
+    model, as_written = config.known_model, config.takes_any_arguments
     body: Json = {
         "model": config.served_model,
-        "messages": [message.api_dict(config.known_model) for message in messages],
+        "messages": [message.api_dict(model, as_written=as_written) for message in messages],
         config.limit_field: max_tokens,
     }
     for name in ("temperature", "seed"):
@@ -117,12 +119,13 @@ def parse_completion(body: object) -> LLMResponse:
             raise TypeError(f"a JSON {type(body).__name__}")
         choice = body["choices"][0]
         message = choice["message"]
+        cut = choice.get("finish_reason") == "length"
         return LLMResponse(
             refused=_refused(choice, message),
             message=_text(message),
             reasoning=message.get("reasoning_content") or message.get("reasoning") or "",
-            oai_tool_calls=[_tool_call(call) for call in message.get("tool_calls") or ()] or None,
-            function_call=_function(message["function_call"]) if message.get("function_call") else None,
+            oai_tool_calls=[_tool_call(call, cut) for call in message.get("tool_calls") or ()] or None,
+            function_call=_function(message["function_call"], cut) if message.get("function_call") else None,
             usage=reported(body.get("usage")),
             model=body.get("model") or "",
         )
@@ -147,18 +150,21 @@ def _refused(choice: Json, message: Json) -> bool:
     return bool(message.get("refusal") or filtered) and not message.get("content") and not message.get("tool_calls")
 
 
-def _tool_call(call: Json) -> OpenAIToolCall:
-    return OpenAIToolCall(id=call.get("id"), type=call.get("type") or "function", function=_function(call["function"]))
+def _tool_call(call: Json, cut: bool) -> OpenAIToolCall:
+    function = _function(call["function"], cut)
+    return OpenAIToolCall(id=call.get("id"), type=call.get("type") or "function", function=function)
 
 
-def _function(function: Json) -> LLMFunctionCall:
+def _function(function: Json, cut: bool) -> LLMFunctionCall:
+    """Return the call; `cut` says that the answer ended at its limit, so that arguments may be missing."""
     name, raw = function["name"], function.get("arguments")
     if isinstance(raw, dict):  # not what the API says, but some servers do
         return LLMFunctionCall(name=name, arguments=raw)
-    if not raw:
-        return LLMFunctionCall(name=name, arguments={})
+    if not raw or (isinstance(raw, str) and raw.strip() in ("", "null")):
+        # Some servers leave out what is empty.
+        return LLMFunctionCall(name=name, raw="") if cut else LLMFunctionCall(name=name, arguments={})
     try:
-        arguments = json.loads(raw)
+        arguments = read_near_json(raw)
     except (ValueError, RecursionError):
         arguments = None
     if not isinstance(arguments, dict):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 
 from turnwise.models.base import LLMFunctionCall, LLMMessage, ToolChoice
@@ -77,4 +76,4 @@ def choice_tokens(choice: ToolChoice | None, count: Count = estimated_tokens) ->
 
 
 def _call_tokens(call: LLMFunctionCall, count: Count) -> int:
-    return PER_CALL + count(call.name) + count(json.dumps(call.arguments or {}))
+    return PER_CALL + count(call.name) + count(call.written)
