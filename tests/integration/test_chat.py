@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
+from typing import Any
 
 import pytest
 from tests.support.cli import Terminal, terminal
@@ -17,7 +18,7 @@ from turnwise.api.events import EventView
 from turnwise.cli.commands.chat import Chat
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
-from turnwise.errors import UnknownTaskError
+from turnwise.errors import QuotaExceededError, UnknownTaskError
 from turnwise.models.base import LLMMessage, LLMResponse, StreamEventType, TokenSink, ToolChoice
 from turnwise.models.mock import MockLM
 from turnwise.processes.settings import load_settings
@@ -180,6 +181,24 @@ def test_a_chat_tells_how_to_go_on_with_its_session(
 
     Talk(monkeypatch, "q\n", Chat(client=client, task="keeping"), None, Tty())
     assert capsys.readouterr().err == ""
+
+
+def test_a_chat_that_is_refused_a_message_tells_how_to_go_on(
+    client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    submit, sent = client.submit, []
+
+    def refused_later(*given: Any, **named: Any) -> Any:
+        sent.append(named["session_id"])
+        if len(sent) > 1:
+            raise QuotaExceededError("away for a moment")
+        return submit(*given, **named)
+
+    monkeypatch.setattr(client, "submit", refused_later)
+    with pytest.raises(QuotaExceededError):
+        Talk(monkeypatch, "blue\n", Chat(client=client, task="keeping"), "red", Tty())
+
+    assert capsys.readouterr().err == f"To go on: turnwise chat keeping --session {sent[0]}\n"
 
 
 def test_an_interrupt_during_an_answer_leaves_the_run_going_on(

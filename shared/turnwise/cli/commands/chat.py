@@ -6,7 +6,6 @@ import shlex
 import sys
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING
 
 import typer
@@ -43,31 +42,32 @@ class Chat:
 
         A task that keeps its conversation gets run after run of one session. Of any other task a run would know
         nothing of the one before, so it gets one. A run that waits for an answer is continued with: `run`, or the
-        one of
-        `session`. 0 if all runs completed or the human left, 3 if a limit ended one, 130 after Ctrl-C during an
-        answer, else 1.
+        one of `session`. 0 if all runs completed or the human left, 3 if a limit ended one, 130 after Ctrl-C during an
+        answer, else 1. However it ends, the human is told how to go on with the session.
         """
         tasks = self.client.tasks()
         keeps = any(known.name == self.task and known.keeps_conversation for known in tasks)
-        session = self.session or (new_id("chat") if keeps else None)
         run, said = self._waiting_run(), message
+        session = run.session_id if run is not None else self.session or (new_id("chat") if keeps else None)
         if run is None:
             self._require_task([known.name for known in tasks])
-        once = self.run is not None or not keeps
-        for turn in count():
-            if run is None:
-                said = said if said is not None else _said()
-                if said is None:
-                    if turn and session is not None:
-                        typer.echo(f"To go on: {self._command('--session', session)}", err=True)
-                    return 0
-                watch = sys.stdout.isatty()
-                run, said = self.client.submit(self.task, said, session_id=session, watch=watch), None
-            code = self._follow(run, said)
-            if code is not None or once:
-                return code or 0
-            run = said = None
-        return 0
+        once, begun = self.run is not None or not keeps, False
+        try:
+            while True:
+                if run is None:
+                    said = said if said is not None else _said()
+                    if said is None:
+                        return 0
+                    watch = sys.stdout.isatty()
+                    run, said = self.client.submit(self.task, said, session_id=session, watch=watch), None
+                begun = True
+                code = self._follow(run, said)
+                if code is not None or once:
+                    return code or 0
+                run = said = None
+        finally:
+            if begun and keeps and session is not None:
+                typer.echo(f"To go on: {self._command('--session', session)}", err=True)
 
     def _follow(self, run: RunView, answer: str | None) -> int | None:
         """Show the run to its end and ask its questions; `answer` is for the first. None to continue after the run."""
@@ -117,7 +117,8 @@ class Chat:
             if run.task != self.task:
                 raise ConfigurationError(f"{self.run} is a run of task {run.task}, not of {self.task}")
             if run.finished_at is not None:
-                raise ConfigurationError(f"{self.run} has ended, see: turnwise show {self.run}")
+                on = f"; to go on: {self._command('--session', run.session_id)}" if run.session_id else ""
+                raise ConfigurationError(f"{self.run} has ended, see: turnwise show {self.run}{on}")
             return run
         if self.session is None:
             return None
