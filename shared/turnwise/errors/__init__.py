@@ -329,8 +329,9 @@ class ConversationError(TurnwiseError):
 
 
 class InfiniteLoopException(ConversationError):
-    """A task repeats itself (see `TaskConfig.inf_loop_cycle_len` and its neighbours), or handlers return each other's
-    tools without an end.
+    """A task repeats itself, or handlers return each other's tools without an end.
+
+    For the first see `TaskConfig.inf_loop_cycle_len` and its neighbours.
     """
 
     code = "infinite_loop"

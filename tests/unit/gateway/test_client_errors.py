@@ -231,7 +231,7 @@ def test_an_amount_is_sent_as_the_program_has_it(amount: Any, sent: str) -> None
     ("arguments", "told"),
     [
         ({"max_cost": "much"}, "'much'; expected US dollars"),
-        ({"idempotency_key": "é"}, "expected ASCII"),
+        ({"idempotency_key": "é"}, "expected visible ASCII"),
         ({"metadata": {"a": float("nan")}}, "cannot be written as JSON"),
         ({"metadata": {"a": {1, 2}}}, "set is not JSON serializable"),
         ({"session_id": "\ud800"}, "surrogates not allowed"),
