@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from tests.console import talk_desk, talk_model
 from tests.console.conftest import Opening
-from tests.console.held_requests import held, is_post
+from tests.console.interception import held, intercept, is_post
 from tests.console.world import Shop, shop
 from tests.e2e.waiting import until
 from tests.support.client_views import present
@@ -178,8 +178,12 @@ def test_a_lost_server_is_said_and_the_message_is_not_sent_twice(opened: Opening
     client = talk.client
     expect(page.get_by_label("Your message")).to_be_focused()
     before = len(client.runs(task="clerk").items)
-    # The request arrives, and its answer does not.
-    page.route("**/v1/runs?watch=true", lambda route: (route.fetch(), route.abort()))
+
+    def answer_gets_lost(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    intercept(page, "**/v1/runs?watch=true", answer_gets_lost)
     say(page, "Hello?")
     expect(page.get_by_text("The server does not answer")).to_be_visible()
     expect(page.get_by_text("try again in a moment")).to_be_visible()
@@ -227,7 +231,7 @@ def test_what_is_typed_while_a_message_is_sent_stays(opened: Opening, talk: Shop
     expect(page.locator(".bubble.you")).to_have_text(["First."])
 
     # A message that cannot be sent comes back, before what was typed meanwhile.
-    page.route("**/v1/runs?watch=true", lambda route: route.abort())
+    intercept(page, "**/v1/runs?watch=true", lambda route: route.abort())
     page.keyboard.press("Enter")
     expect(page.get_by_text("The server does not answer")).to_be_visible()
     expect(field).to_have_value("Second")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.console import talk_desk, talk_model
 from tests.console.conftest import Faults, Opening
-from tests.console.held_requests import held, is_post
+from tests.console.interception import held, is_post
 from tests.console.world import Shop, shop
 from tests.e2e.waiting import until
 from tests.support.client_views import parked_asks, present

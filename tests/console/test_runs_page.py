@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, Request, expect
 from tests.console.conftest import Opening
 from tests.console.guarded import sign_in
-from tests.console.held_requests import held
+from tests.console.interception import held, intercept
 from tests.console.runs_list import rows
 from tests.console.world import Shop
 from tests.e2e.waiting import until
@@ -189,8 +189,10 @@ def test_a_failed_run_is_retried_and_a_refusal_is_told(opened: Opening, desk: Sh
     expect(page.get_by_text("1 run retried.")).to_be_visible()
 
     desk.reaches("again", lambda run: run.status == "failed" and run.last_event > before)
-    page.route(
-        "**/retry", lambda route: route.fulfill(status=409, json={"code": "not_failed", "detail": "it has gone on"})
+    intercept(
+        page,
+        "**/retry",
+        lambda route: route.fulfill(status=409, json={"code": "not_failed", "detail": "it has gone on"}),
     )
     page.get_by_label(f"Choose {desk.runs['again']}").check()
     bar.get_by_role("button", name="Retry").click()

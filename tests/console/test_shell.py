@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, Route, expect
 from tests.console.conftest import Faults, Opening
+from tests.console.interception import intercept
 from tests.console.runs_list import rows
 from tests.console.world import Shop
 
@@ -84,7 +85,7 @@ def test_an_address_of_no_page_says_so(page: Page) -> None:
 def test_a_server_that_does_not_answer_is_told_and_found_again(page: Page, desk: Shop, faults: Faults) -> None:
     row = rows(page).first
     row.wait_for()
-    page.route("**/v1/**", lambda route: route.abort())
+    intercept(page, "**/v1/**", lambda route: route.abort())
     expect(page.get_by_text("The server does not answer")).to_be_visible()
     expect(row).to_be_visible()  # what was there stays
     page.unroute("**/v1/**")
@@ -108,7 +109,7 @@ def test_what_a_page_could_not_read_it_asks_for_again(
 ) -> None:
     page = opened(desk.url)
     rows(page).first.wait_for()
-    page.route(asked, lambda route: route.abort())
+    intercept(page, asked, lambda route: route.abort())
     page.evaluate("place => { location.hash = place }", f"#/{place.replace('RUN', desk.runs['completed'])}")
     expect(page.get_by_text("this page tries again")).to_be_visible()
     page.unroute(asked)

@@ -8,6 +8,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 from tests.console.conftest import Faults, Opening
 from tests.console.guarded import sign_in
+from tests.console.interception import intercept
 from tests.console.world import Shop, shop
 from tests.e2e.waiting import until
 from tests.support.access_parts import OWNER, world
@@ -92,7 +93,7 @@ def test_the_form_of_one_task_is_not_shown_below_another(desk: Shop, opened: Ope
     page = opened(f"{desk.url}/#/tasks/support")
     form = page.get_by_role("region", name="Start a run")
     form.get_by_label("Message").fill("for the support")
-    page.route("**/v1/tasks/handbook", lambda route: route.abort())
+    intercept(page, "**/v1/tasks/handbook", lambda route: route.abort())
     page.evaluate("location.hash = '#/tasks/handbook'")
     expect(page.get_by_role("heading", name="handbook", exact=True)).to_be_visible()
     expect(page.get_by_text("The server does not answer")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Requests of a page that a test holds back, as a slow network would."""
+"""Requests of a page that a test answers in the server's place, or holds back as a slow network would."""
 
 from __future__ import annotations
 
@@ -8,6 +8,21 @@ from typing import Any
 
 from playwright.sync_api import Page, Request, Route
 from tests.e2e.waiting import until
+
+_PROBE = "/intercepted"
+
+
+def intercept(page: Page, pattern: str, handle: Callable[[Route], object]) -> None:
+    """Let `handle` have the requests that match, as `Page.route` does, from now on.
+
+    Chromium still lets some by after it has told Playwright that it intercepts them.
+    """
+    page.route(pattern, handle)
+    page.route(f"**{_PROBE}", lambda route: route.fulfill(status=204))
+    until(
+        lambda: page.evaluate(f"fetch('{_PROBE}').then(answer => answer.status)") == 204, "requests to be intercepted"
+    )
+    page.unroute(f"**{_PROBE}")
 
 
 class Held:
@@ -49,7 +64,7 @@ def held(page: Page, matches: Callable[[Request], bool]) -> Iterator[Held]:
         else:
             route.continue_()
 
-    page.route("**/v1/**", handle)
+    intercept(page, "**/v1/**", handle)
     try:
         yield found
     finally:
