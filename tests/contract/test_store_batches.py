@@ -79,7 +79,7 @@ def test_a_batch_is_made_once_for_a_key(store: Store) -> None:
 
     with pytest.raises(RepeatedRequestError) as repeated:
         store.tenant(tenant, once=once).submit_all(batch(2))
-    with pytest.raises(ConflictError, match="used with another request body"):
+    with pytest.raises(ConflictError, match="used with another request body, for several runs;"):
         store.tenant(tenant, once=replace(once, digest="other")).submit_all(batch(2))
     with pytest.raises(ConflictError, match="used with another request body"):
         store.tenant(tenant).submit(new_run(idempotency_key="key", body_hash="body"))

@@ -137,7 +137,11 @@ def test_the_end_is_told_by_the_exit_code_and_what_failed_is_retried(
     assert "1 completed, 1 failed" in terminal.run(*command, code=1)
 
     BROKEN.clear()
-    terminal.run(*command, "--retry-failed")
+    OPEN.clear()
+    sent = terminal.run(*command[:3], "--url", server.url, "--json", "--no-wait", "--retry-failed")
+    assert json.loads(sent)["counts"]["failed"] == 0
+    OPEN.set()
+    terminal.run(*command)
     assert [line["result"] for line in results(output)] == ["odd", "even"]
 
 
@@ -199,6 +203,29 @@ def test_a_line_that_only_the_server_can_refuse_is_named_with_what_was_sent(
     assert f"turnwise: {file}, line 3: limits.on_limit is wait" in told
     assert f"{opened.id} stays open with 1 of 3 items" in told
     assert f"`turnwise batches cancel {opened.id}`" in told
+
+
+def test_a_line_that_a_gateway_takes_no_body_of_is_named(
+    terminal: Terminal, client: Client, server: EmbeddedServer
+) -> None:
+    file = written(terminal.folder / "large.jsonl", ["small", "a" * 1_100_000, "small"])
+
+    told = terminal.run("batch", "echo", str(file), "--url", server.url, code=2)
+
+    assert f"turnwise: {file}, line 2: the body has more than 1000000 bytes" in told
+    assert "stays open with 1 of 3 items" in told
+
+
+def test_another_concurrency_of_the_same_batch_is_refused(
+    terminal: Terminal, client: Client, server: EmbeddedServer
+) -> None:
+    file = written(terminal.folder / "paced.jsonl", ["a"])
+    command = ["batch", "echo", str(file), "--url", server.url]
+    terminal.run(*command, "--concurrency", "2")
+
+    assert "has the concurrency 2, which cannot be changed" in terminal.refused(*command, "--concurrency", "3")
+    terminal.run(*command, "--concurrency", "2")
+    terminal.run(*command)
 
 
 def test_where_results_cannot_be_written_nothing_is_sent(

@@ -65,7 +65,7 @@ class BatchRun:
     def send(self) -> BatchView:
         """Open the batch, send what it does not have yet, and have what failed continue if that is wished.
 
-        Raises `InvalidRequestError` for a batch that was cancelled before all was sent.
+        The batch is told of as it is then. Raises `InvalidRequestError` for a batch that was cancelled before all was sent.
         """
         batch = self.open()
         if batch.cancel_requested_at is not None and batch.total < self._file.count:
@@ -79,6 +79,7 @@ class BatchRun:
         batch = self.fill(batch)
         if self._options.retry_failed:
             self.retry(batch)
+            batch = patiently(lambda: self._client.batch(batch.id))
         return batch
 
     def cancel(self) -> BatchView:
@@ -173,6 +174,8 @@ class BatchRun:
             return patiently(lambda: self._client.add_batch_items(batch.id, batch.total + 1, items))
         except InvalidRequestError as error:
             told = _ITEM.sub(lambda found: _place(batch.total + 1 + int(found[1]), found[2]), str(error))
+            if len(items) == 1 and told == str(error):
+                told = _place(batch.total + 1, told)
             raise type(error)(
                 f"{self._file.path}{', ' if told.startswith('line ') else ': '}{told}; {batch.id} stays open with "
                 f"{batch.total} of {self._file.count} items. The same command continues it, and "
@@ -194,6 +197,11 @@ class BatchRun:
 
     def _require_limits(self, batch: BatchView) -> None:
         given, budget = self._options, batch.budget
+        if given.concurrency not in (None, batch.concurrency):
+            raise InvalidRequestError(
+                f"the batch {batch.id} of this file has the concurrency {batch.concurrency}, which cannot be changed; "
+                "leave --concurrency out, or give another --name for another batch"
+            )
         has = None if budget.max_cost is None else Decimal(budget.max_cost)
         others = (given.max_cost is not None and (given.max_cost or None) != has) or (
             given.max_tokens is not None and (given.max_tokens or None) != budget.max_tokens
@@ -228,5 +236,5 @@ def _active(batch: BatchView) -> int:
     return batch.counts.queued + batch.counts.running + batch.counts.waiting
 
 
-def _place(line: int, field: str | None) -> str:
-    return f"line {line}" if field is None else f"line {line}: {field}"
+def _place(line: int, what: str | None) -> str:
+    return f"line {line}" if what is None else f"line {line}: {what}"

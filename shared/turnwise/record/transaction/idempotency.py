@@ -73,7 +73,7 @@ def used_for(connection: Connection, tenant: str, key: str) -> str | None:
 
 def mismatch(key: str, resource: str) -> ConflictError:
     """The refusal of a key that was used for another request."""
-    about = resource if len(resource) < 200 else "many runs"
+    about = "several runs" if resource.startswith("[") else resource
     return ConflictError(
         f"the idempotency key {key!r} was used with another request body, for {about}; send that body again or "
         "choose a new key",
