@@ -157,6 +157,14 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.
     assert finding.said == "left as it is: cannot be read: Permission denied"
 
 
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+
+    (finding,) = port_file(tmp_path / "pipe.py").findings
+
+    assert finding.said == "left as it is: is no regular file"
+
+
 def test_a_failure_in_the_middle_leaves_the_old_file_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,7 +36,9 @@ class Source:
 
 
 def read(path: Path) -> bytes:
-    """Return the bytes of a file; raises `PortingError` if it cannot be read."""
+    """Return the bytes of a regular file; raises `PortingError` if it is none or cannot be read."""
+    if path.exists() and not path.is_file():
+        raise PortingError("is no regular file")
     try:
         return path.read_bytes()
     except OSError as error:
