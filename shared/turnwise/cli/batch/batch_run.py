@@ -65,7 +65,7 @@ class BatchRun:
     def send(self) -> BatchView:
         """Open the batch, send what it does not have yet, and have what failed continue if that is wished.
 
-        The batch is told of as it is then. Raises `InvalidRequestError` for a batch that was cancelled before all was sent.
+        Returns the batch as it is then. Raises `InvalidRequestError` for one that was cancelled before all was sent.
         """
         batch = self.open()
         if batch.cancel_requested_at is not None and batch.total < self._file.count:
