@@ -57,7 +57,8 @@ Break = Callable[[pytest.MonkeyPatch], None]
 class Saboteur:
     """A protection that is taken away.
 
-    It has to be noticed within so many `schedules`, with `faults` that reach it, as the breach of one of `promises`.
+    It has to be noticed within so many `schedules` from `first` on, with `faults` that reach it, as the breach of one
+    of `promises`. `first` is a schedule that is known to notice it, because to look for one takes long.
     `settings` are those of the services; `task` is the one that has to take part. `scenario` is played.
     """
 
@@ -66,6 +67,7 @@ class Saboteur:
     faults: Mapping[str, Any] = field(default_factory=dict)
     promises: tuple[str, ...]
     schedules: int = 30
+    first: int = 1_000
     settings: Mapping[str, Any] = field(default_factory=dict)
     task: str | None = None
     scenario: Scenario = team.scenario
@@ -270,6 +272,7 @@ SABOTEURS = [
         takes_away=no_fencing,
         faults=ZOMBIES,
         promises=("no surprise", "one ask, one reply", "same transcript"),
+        first=1_006,
     ),
     Saboteur(
         name="no single reply",
@@ -280,7 +283,13 @@ SABOTEURS = [
     Saboteur(name="no take-over", takes_away=no_take_over, faults=KILLS, promises=("accepted is kept",)),
     Saboteur(name="no top-up", takes_away=no_top_up, faults=LOST_MESSAGES, promises=("accepted is kept",)),
     Saboteur(name="no due moves", takes_away=no_due_moves, faults=LOST_MESSAGES, promises=("accepted is kept",)),
-    Saboteur(name="no letting go", takes_away=no_letting_go, faults={"pause": 1.0}, promises=("accepted is kept",)),
+    Saboteur(
+        name="no letting go",
+        takes_away=no_letting_go,
+        faults={"pause": 1.0},
+        promises=("accepted is kept",),
+        first=1_006,
+    ),
     Saboteur(
         name="no second look at claims",
         takes_away=no_second_look_at_claims,
@@ -320,6 +329,7 @@ SABOTEURS = [
         takes_away=no_settling_of_lost_calls,
         faults=KILLS,
         promises=("accepted is kept", "no overspend"),
+        first=1_007,
     ),
     Saboteur(name="no line of sessions", takes_away=no_line_of_sessions, promises=("same transcript",)),
     Saboteur(
@@ -328,6 +338,7 @@ SABOTEURS = [
         faults=LOST_ANSWERS,
         promises=("no surprise", "one ask, one reply"),
         schedules=150,
+        first=1_034,
     ),
     Saboteur(
         name="no receipts",
@@ -336,6 +347,7 @@ SABOTEURS = [
         promises=("effects",),
         schedules=200,
         task="trip",
+        first=1_017,
     ),
     Saboteur(
         name="no parking",
@@ -344,6 +356,7 @@ SABOTEURS = [
         promises=("effects",),
         schedules=200,
         task="trip",
+        first=1_019,
     ),
     Saboteur(
         name="no look for batches",
@@ -365,6 +378,15 @@ SABOTEURS = [
         faults=LOST_ANSWERS,
         promises=("half the price",),
         scenario=patient.scenario,
+        first=1_016,
     ),
-    Saboteur(name="new keys", takes_away=new_keys, faults=ZOMBIES, promises=("effects",), schedules=200, task="trip"),
+    Saboteur(
+        name="new keys",
+        takes_away=new_keys,
+        faults=ZOMBIES,
+        promises=("effects",),
+        schedules=200,
+        first=1_014,
+        task="trip",
+    ),
 ]

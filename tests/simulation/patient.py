@@ -52,8 +52,11 @@ def _faults(random: Random) -> Faults:
 
     No process is frozen: one that was taken for dead may submit a batch again, which it cancels then.
     """
-    if random.random() < 0.5:
+    kind = random.random()
+    if kind < 0.4:
         return Faults(kill_at_provider=random.choice((0.2, 0.5)), kill_after_commit=0.01, most=6, until=25.0)
+    if kind < 0.6:  # few, so that some are left when a batch ends
+        return Faults(kill_before_commit=0.02, kill_after_commit=0.02, most=6, until=25.0)
     return Faults(
         kill_before_commit=random.choice((0.05, 0.1)),
         kill_after_commit=random.choice((0.05, 0.1)),

@@ -28,16 +28,16 @@ def simulators() -> Iterator[Callable[[Scenario], Simulator]]:
         yield simulator
 
 
-def noticed_after(simulator: Simulator, saboteur: Saboteur) -> tuple[int, set[str]]:
-    """In which schedule something was noticed, from 1, and which promises were broken in it."""
+def noticed_in(simulator: Simulator, saboteur: Saboteur) -> tuple[int, set[str]]:
+    """In which schedule something was noticed, 0 if in none, and which promises were broken in it."""
     faults = Faults(**{"until": 15.0, **saboteur.faults})
     settings = {**saboteur.scenario.settings, **saboteur.settings}
     made = replace(saboteur.scenario, at_once=4, faults=lambda random: faults, settings=settings)
     simulator.use(made if saboteur.task is None else replace(made, only=saboteur.task, at_once=1))
-    for number in range(saboteur.schedules):
-        found = simulator.run(1_000 + number).violations
+    for schedule in range(saboteur.first, saboteur.first + saboteur.schedules):
+        found = simulator.run(schedule).violations
         if found:
-            return number + 1, {violation.promise for violation in found}
+            return schedule, {violation.promise for violation in found}
     return 0, set()
 
 
@@ -49,8 +49,8 @@ def test_a_protection_that_is_taken_away_is_missed(
     simulator = simulators(saboteur.scenario)
     with monkeypatch.context() as patches:
         saboteur.takes_away(patches)
-        number, broken = noticed_after(simulator, saboteur)
-    print(f"{saboteur.name}: noticed in schedule {number}: {', '.join(sorted(broken))}")
+        schedule, broken = noticed_in(simulator, saboteur)
+    print(f"{saboteur.name}: noticed in schedule {schedule}: {', '.join(sorted(broken))}")
     assert broken & set(saboteur.promises), f"not noticed within {saboteur.schedules} schedules ({broken or 'nothing'})"
     # And it is this that was noticed: with the protection, the same schedules keep every promise.
-    assert not simulator.run(1_000 + number - 1).violations
+    assert not simulator.run(schedule).violations
