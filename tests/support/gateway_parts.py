@@ -15,6 +15,7 @@ from tests.support.kept_values import happen
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
 from turnwise.base.clock import SYSTEM_CLOCK
+from turnwise.base.tls import tls_towards
 from turnwise.base.waits import HumanWait
 from turnwise.bus.base import Bus
 from turnwise.bus.in_process import InProcessBus
@@ -124,7 +125,7 @@ def served(
     try:
         with (
             GatewayThread(api, port=port) as gateway,
-            httpx2.Client(base_url=gateway.base_url, timeout=30) as http,
+            httpx2.Client(base_url=gateway.base_url, timeout=30, verify=tls_towards(gateway.base_url)) as http,
         ):
             yield Served(base_url=gateway.base_url, http=http, store=store, bus=own_bus)
     finally:

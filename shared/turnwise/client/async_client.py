@@ -6,6 +6,7 @@ from types import TracebackType
 
 import httpx2
 
+from turnwise.base.tls import tls_towards
 from turnwise.client.address import authorization, gateway_url
 from turnwise.client.awaited import Awaited, carried, paged, streamed
 from turnwise.client.exchange import LIMITS
@@ -41,7 +42,13 @@ class AsyncClient(Awaited):
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         base_url = gateway_url(base_url, "base_url")
-        http = httpx2.AsyncClient(base_url=base_url, headers=authorization(token), limits=LIMITS, transport=transport)
+        http = httpx2.AsyncClient(
+            base_url=base_url,
+            headers=authorization(token),
+            limits=LIMITS,
+            transport=transport,
+            verify=tls_towards(base_url),
+        )
         super().__init__(base_url, http, retries)
 
     submit = carried(_runs.submit)

@@ -6,6 +6,7 @@ from types import TracebackType
 
 import httpx2
 
+from turnwise.base.tls import tls_towards
 from turnwise.client.address import authorization, gateway_url
 from turnwise.client.blocking import Blocking, carried, paged, streamed
 from turnwise.client.exchange import LIMITS
@@ -39,7 +40,13 @@ class Client(Blocking):
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
         base_url = gateway_url(base_url, "base_url")
-        http = httpx2.Client(base_url=base_url, headers=authorization(token), limits=LIMITS, transport=transport)
+        http = httpx2.Client(
+            base_url=base_url,
+            headers=authorization(token),
+            limits=LIMITS,
+            transport=transport,
+            verify=tls_towards(base_url),
+        )
         super().__init__(base_url, http, retries)
 
     submit = carried(_runs.submit)

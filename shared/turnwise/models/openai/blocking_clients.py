@@ -8,19 +8,18 @@ that costs as much as a shared pool for 16 calls at a time, and a tenth less for
 from __future__ import annotations
 
 import socket
-import ssl
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import httpx2
 import openai
 
 from turnwise.base.cancellation import current_cancellation
+from turnwise.base.tls import process_tls
 
 # Seconds after which a connection that no one used is given up.
 KEPT_SECONDS = 30.0
@@ -32,7 +31,7 @@ class ClientLine:
 
     def __init__(self, options: dict[str, Any]) -> None:
         http = openai.DefaultHttpxClient(
-            limits=_LIMITS, verify=_tls(), event_hooks={"request": [self._follow]}, timeout=options["timeout"]
+            limits=_LIMITS, verify=process_tls(), event_hooks={"request": [self._follow]}, timeout=options["timeout"]
         )
         self.client = openai.OpenAI(**options, http_client=http)
         self.used = time.monotonic()
@@ -117,17 +116,3 @@ class Lines:
                 old = self._idle.popleft()
         if old is not None:
             old.close()
-
-
-_making = threading.Lock()
-
-
-def _tls() -> ssl.SSLContext:
-    """The process's TLS settings, read once: that takes longer, and more memory, than all else of a client."""
-    with _making:  # else all who begin together would read them
-        return _read_tls()
-
-
-@cache
-def _read_tls() -> ssl.SSLContext:
-    return httpx2.create_ssl_context()

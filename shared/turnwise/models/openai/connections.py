@@ -19,6 +19,7 @@ from typing import Any
 import httpx2
 import openai
 
+from turnwise.base.tls import process_tls
 from turnwise.errors import ConfigurationError
 from turnwise.models.openai.blocking_clients import KEPT_SECONDS, ClientLine, Lines
 from turnwise.models.openai.config import OpenAIGPTConfig, is_loopback
@@ -188,7 +189,8 @@ def _key(options: dict[str, Any]) -> Hashable:
 
 
 def _async_client(options: dict[str, Any]) -> openai.AsyncOpenAI:
-    return openai.AsyncOpenAI(**options, http_client=openai.DefaultAsyncHttpxClient(limits=_LIMITS))
+    http = openai.DefaultAsyncHttpxClient(limits=_LIMITS, verify=process_tls())
+    return openai.AsyncOpenAI(**options, http_client=http)
 
 
 # Connections, not clients: made on demand, keyed by process, and nothing that a test would have to patch.
