@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,16 @@ def test_an_item_that_waits_at_its_limit_is_none_for_a_batch_with_a_budget(tmp_p
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequestError, match=r"missing.jsonl cannot be read: No such file"):
         checked(tmp_path / "missing.jsonl")
+
+
+def test_a_file_in_a_folder_that_may_not_be_entered_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patches:
+        patches.setattr(Path, "stat", refuse)
+        with pytest.raises(InvalidRequestError, match=r"items.jsonl cannot be read: Permission denied"):
+            checked(tmp_path / "items.jsonl")
 
 
 def test_the_digest_is_of_the_items(tmp_path: Path) -> None:

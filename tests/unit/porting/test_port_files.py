@@ -157,6 +157,17 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.
     assert finding.said == "left as it is: cannot be read: Permission denied"
 
 
+def test_a_file_in_a_folder_that_may_not_be_entered_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "stat", refuse)
+
+    (finding,) = port_file(tmp_path / "a.py").findings
+
+    assert finding.said == "left as it is: cannot be read: Permission denied"
+
+
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.py")
 

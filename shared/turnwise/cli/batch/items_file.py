@@ -53,8 +53,6 @@ def checked(path: Path, *, budgeted: bool = False) -> ItemsFile:
 
     `budgeted` says that the items are for a batch with limits of its own.
     """
-    if path.exists() and not path.is_file():
-        raise InvalidRequestError(f"{path} is no regular file; it is read twice, so write its lines to one")
     digest, ids, count = hashlib.sha256(), dict[str, int](), 0
     for no, line in _lines(path):
         digest.update(line + b"\n")
@@ -73,6 +71,8 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Return the lines with their numbers, without empty ones at the end; raises `InvalidRequestError`."""
     empty = 0
     try:
+        if path.exists() and not path.is_file():
+            raise InvalidRequestError(f"{path} is no regular file; it is read twice, so write its lines to one")
         with path.open("rb") as file:
             for no, line in enumerate(file, 1):
                 text = line.strip()

@@ -37,9 +37,9 @@ class Source:
 
 def read(path: Path) -> bytes:
     """Return the bytes of a regular file; raises `PortingError` if it is none or cannot be read."""
-    if path.exists() and not path.is_file():
-        raise PortingError("is no regular file")
     try:
+        if path.exists() and not path.is_file():
+            raise PortingError("is no regular file")
         return path.read_bytes()
     except OSError as error:
         raise PortingError(f"cannot be read: {error.strerror}") from error
