@@ -58,7 +58,7 @@ class Saboteur:
     """A protection that is taken away.
 
     It has to be noticed within so many `schedules` from `first` on, with `faults` that reach it, as the breach of one
-    of `promises`. `first` is a schedule that is known to notice it, because to look for one takes long.
+    of `promises`. `first` is one that notices it, where a search from the default would take long.
     `settings` are those of the services; `task` is the one that has to take part. `scenario` is played.
     """
 

@@ -1,4 +1,4 @@
-"""TLS of connections to other servers: read once, which takes longer than the rest of an HTTP client."""
+"""TLS settings of HTTP clients. A process reads them once, because that takes longer than the rest of a client."""
 
 from __future__ import annotations
 
