@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from prometheus_client import CollectorRegistry
 
@@ -38,7 +38,6 @@ from turnwise_gateway.http.body_limit import BodyLimit
 from turnwise_gateway.http.description import describe
 from turnwise_gateway.http.path_check import PathCheck
 from turnwise_gateway.http.problem import handle_problems
-from turnwise_gateway.http.query_check import known_query
 from turnwise_gateway.http.request_id import RequestId
 from turnwise_gateway.http.request_metrics import Measured
 from turnwise_gateway.http.root_path import RootPath, check_root, without_root
@@ -100,8 +99,6 @@ _ROUTERS = [
         docs_page,
     )
 ]
-# Pages and probes take any query, and so does OpenAI's API: its clients send parameters that we do not know.
-_OPEN_QUERIES = (console.router, openai.router, docs_page.router, health.router)
 _ROUTES = [route for router in _ROUTERS for route in router.routes]
 
 
@@ -142,7 +139,6 @@ def create_api(
         redoc_url=None,
         description=_DESCRIPTION,
         telemetry=_telemetry(settings.root_path),
-        generate_unique_id_function=lambda route: route.name,
     )
     api.state.gateway = gateway
     handle_problems(api)
@@ -151,10 +147,9 @@ def create_api(
     api.add_middleware(Measured, routes=_ROUTES, metrics=metrics)
     if settings.root_path:  # around even that: whatever looks at a path finds it as the routes have it
         api.add_middleware(RootPath, root=settings.root_path)
-    for router in _ROUTERS:
-        api.include_router(router, dependencies=[] if router in _OPEN_QUERIES else [Depends(known_query)])
+    api.router.routes.extend(_ROUTES)
     check_declared(_ROUTES)
-    check_root([*api.routes, *_ROUTES], settings.root_path)
+    check_root(api.routes, settings.root_path)
     check_keys_taken(_ROUTES)
     describe(api, guarded=settings.auth != "none")
     return api

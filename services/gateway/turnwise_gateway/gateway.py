@@ -174,10 +174,7 @@ async def _check_not_done(
 
 
 def check_keys_taken(routes: Iterable[BaseRoute]) -> None:
-    """See that no route was forgotten: a request with an idempotency key that changes something is done once.
-
-    `routes` are those of the routers: FastAPI keeps an included router as one route of the application's.
-    """
+    """See that no route was forgotten: a request with an idempotency key that changes something is done once."""
     for route in routes:
         if isinstance(route, APIRoute) and (route.methods or set()).intersection(METHODS):
             assert _takes_keys(route), f"{route.path} does not get its record by Here, Administered or Operated"

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from fastapi import APIRouter
-
 from turnwise.api.access import AuditView
 from turnwise.api.pages import Page
 from turnwise.record.tenants.audit import AuditRecord
 from turnwise_gateway.access.scopes import ADMINISTERS
 from turnwise_gateway.gateway import Administered
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import After, Limit
 from turnwise_gateway.views import when
 
-router = APIRouter(prefix="/v1/audit", tags=["access"])
+router = api_router("access", "/v1/audit")
 
 
 @router.get("", dependencies=[ADMINISTERS], responses=problems(422, 503))

@@ -70,10 +70,7 @@ OPERATES: Any = Security(_require_operator)
 
 
 def check_declared(routes: Iterable[BaseRoute]) -> None:
-    """See that no route was forgotten: each is open to all or says what it needs.
-
-    `routes` are those of the routers: FastAPI keeps an included router as one route of the application's.
-    """
+    """See that no route was forgotten: each is open to all or says what it needs."""
     for route in routes:
         if isinstance(route, APIRoute) and not is_open(route.path):
             scopes = [one for one in route.dependencies if one.dependency is _require]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
 from turnwise.api.runs import RunView
 from turnwise_gateway.access.scopes import WRITES
 from turnwise_gateway.bodies import HumanText
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.human_answers import take_answer
 from turnwise_gateway.parameters import known_form
 from turnwise_gateway.views import run_view
 
-router = APIRouter(prefix="/v1", tags=["humans"])
+router = api_router("humans", "/v1")
 
 
 @router.post("/runs/{run_id}/messages", dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from fastapi import APIRouter, Body
+from fastapi import Body
 
 from turnwise.api.batches import BatchRetryView, BatchView
 from turnwise.api.runs import Refusal
@@ -19,11 +19,12 @@ from turnwise_gateway.batch_feeding import feed
 from turnwise_gateway.batch_views import batch_view
 from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import BatchId
 
 # Codes of runs that no retry continues, however often it is tried.
 _NEVER_CONTINUES = ("not_retryable", "past_unknown")
-router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"])
+router = api_router("batches", "/v1/batches/{batch_id}")
 
 
 @router.post("/cancel", status_code=202, dependencies=[WRITES], responses=problems(404, 409, 422, 503))

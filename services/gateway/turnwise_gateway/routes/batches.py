@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, BackgroundTasks, Query, Request
+from fastapi import BackgroundTasks, Query, Request
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -30,11 +30,12 @@ from turnwise_gateway.bodies import Submission
 from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.request_metrics import ARRIVED
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import After, BatchId
 from turnwise_gateway.submission import new_run
 from turnwise_gateway.webhooks import new_webhook
 
-router = APIRouter(prefix="/v1/batches", tags=["batches"])
+router = api_router("batches", "/v1/batches")
 
 # Items that are read together; a stream of results holds no more of them.
 _PAGE = 100

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from fastapi import APIRouter
-
 from turnwise.api.runs import BulkView, Refusal
 from turnwise.errors import (
     EnvironmentFault,
@@ -23,10 +21,11 @@ from turnwise_gateway.access.scopes import WRITES
 from turnwise_gateway.bodies import BulkCancel, BulkRetry, RunSelection
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import seconds_of
 from turnwise_gateway.views import when
 
-router = APIRouter(prefix="/v1/runs", tags=["runs"])
+router = api_router("runs", "/v1/runs")
 
 
 _STATUSES = problems(400, 413, 415, 422, 503)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
@@ -18,12 +18,13 @@ from turnwise_gateway.access.open_requests import Admitted
 from turnwise_gateway.access.scopes import READS
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import ExistingRun
 from turnwise_gateway.transcript_views import transcript
 from turnwise_gateway.views import event_view
 from turnwise_gateway.watching.answer_pieces import AnswerPieces
 
-router = APIRouter(prefix="/v1/runs/{run_id}", tags=["runs"])
+router = api_router("runs", "/v1/runs/{run_id}")
 
 _LAST = ("run.completed", "run.failed", "run.cancelled")
 _PAGE = 200

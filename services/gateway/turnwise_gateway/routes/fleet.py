@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from turnwise.api.catalogue import TaskDetail
 from turnwise.api.fleet import QueueView, TaskView, WorkerView
@@ -18,9 +18,10 @@ from turnwise_gateway.access.scopes import ADMINISTERS, OPERATES, READS, require
 from turnwise_gateway.catalogue import task_detail, task_view
 from turnwise_gateway.gateway import Administered, Here, Operated, Who
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.views import when
 
-router = APIRouter(prefix="/v1", tags=["fleet"])
+router = api_router("fleet", "/v1")
 
 
 Fleet = Annotated[bool, Query(description="With the asks of all tenants. For operators.")]

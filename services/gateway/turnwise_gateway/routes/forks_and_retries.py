@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Response
+from fastapi import Body, Response
 
 from turnwise.api.runs import RunView
 from turnwise.base.ids import new_id
@@ -26,11 +26,12 @@ from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.idempotency import REPLAYED
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.root_path import public
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.human_answers import as_document
 from turnwise_gateway.parameters import IdempotencyKey, known_form
 from turnwise_gateway.views import run_view
 
-router = APIRouter(prefix="/v1/runs/{run_id}", tags=["runs"])
+router = api_router("runs", "/v1/runs/{run_id}")
 
 
 @router.post("/retry", status_code=202, dependencies=[WRITES], responses=problems(400, 404, 409, 413, 415, 422, 503))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from prometheus_client.exposition import choose_encoder
 
 from turnwise.api.fleet import HealthView
 from turnwise_gateway.gateway import OpenToAll
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 
-router = APIRouter(tags=["operation"])
+router = api_router("operation", any_query=True)
 
 
 @router.head("/health/live", include_in_schema=False)

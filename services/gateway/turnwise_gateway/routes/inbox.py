@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, cast
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from turnwise.agents.tools.handler_lookup import may_return_nothing
 from turnwise.api.details import ErrorDetail
@@ -24,10 +24,11 @@ from turnwise_gateway.bodies import Resolved
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.readable_json import readable
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import Cursor, known_form
 from turnwise_gateway.views import run_view, when
 
-router = APIRouter(prefix="/v1/inbox", tags=["humans"])
+router = api_router("humans", "/v1/inbox")
 
 
 @router.get("", dependencies=[READS], responses=problems(422, 503))

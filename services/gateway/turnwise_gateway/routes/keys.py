@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body
+from fastapi import Body
 
 from turnwise.api.access import KeyView, NewKeyView
 from turnwise.api.pages import Page
@@ -16,10 +16,11 @@ from turnwise_gateway.access.scopes import ADMINISTERS
 from turnwise_gateway.bodies import KeyRequest, Rotation
 from turnwise_gateway.gateway import Administered, Administration, Who
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import After, Limit
 from turnwise_gateway.views import when
 
-router = APIRouter(prefix="/v1/keys", tags=["access"])
+router = api_router("access", "/v1/keys")
 
 
 @router.post("", status_code=201, dependencies=[ADMINISTERS], responses=problems(400, 409, 413, 415, 422, 503))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import StreamingResponse
 
 from turnwise.record.roles.tenant import TenantRole
@@ -19,10 +19,11 @@ from turnwise.transcripts.page.timeline import MOST_ITEMS, timeline_section
 from turnwise_gateway.access.scopes import READS
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import ExistingRun
 from turnwise_gateway.views import event_view
 
-router = APIRouter(prefix="/v1/runs/{run_id}", tags=["runs"])
+router = api_router("runs", "/v1/runs/{run_id}")
 
 _PAGE = 200
 # The page has an origin of its own: should its texts ever run as a script, it could ask nothing of this server.

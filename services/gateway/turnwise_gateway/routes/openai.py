@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
@@ -17,6 +17,7 @@ from turnwise.errors import ConflictError, InvalidRequestError, UnknownTaskError
 from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.idempotency import REPEATED, REPLAYED, SESSION, is_repeated
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.openai_door.chat_parameters import ChatParameters
 from turnwise_gateway.openai_door.completions import ChatCompletion, chunks, completion
 from turnwise_gateway.openai_door.conversation import GivenConversation
@@ -33,7 +34,7 @@ from turnwise_gateway.openai_door.waiting_run import AnsweredRun
 P = ParamSpec("P")
 T = TypeVar("T")
 
-router = APIRouter(prefix="/v1", tags=["openai"])
+router = api_router("openai", "/v1", any_query=True)
 
 # Seconds that OpenAI's own client waits as well.
 _WAIT = 600.0

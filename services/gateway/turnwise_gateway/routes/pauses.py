@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Body
+from fastapi import Body
 
 from turnwise.api.fleet import PauseView
 from turnwise.api.pages import Page
@@ -18,9 +18,10 @@ from turnwise_gateway.access.scopes import ADMINISTERS, OPERATES
 from turnwise_gateway.bodies import PauseRequest
 from turnwise_gateway.gateway import Administered, Operated, Operation, Who
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.views import when
 
-router = APIRouter(prefix="/v1/pauses", tags=["fleet"])
+router = api_router("fleet", "/v1/pauses")
 
 _NAME = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,200}")
 

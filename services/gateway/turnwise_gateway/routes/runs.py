@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from turnwise.api.pages import Page
@@ -27,12 +27,13 @@ from turnwise_gateway.http.idempotency import PRINTABLE, REPLAYED
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.request_metrics import ARRIVED
 from turnwise_gateway.http.root_path import public
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import Cursor, Filter, IdempotencyKey, known_form, seconds_of
 from turnwise_gateway.submission import new_run, submit_with_move, submit_without_move
 from turnwise_gateway.views import fresh, run_view, run_with_tree
 from turnwise_gateway.webhooks import new_webhook, told
 
-router = APIRouter(prefix="/v1/runs", tags=["runs"])
+router = api_router("runs", "/v1/runs")
 
 _MAX_WAIT = 300.0
 

@@ -6,7 +6,7 @@ import re
 import time
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi import Body, Query, Request, Response
 
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunView
@@ -21,12 +21,13 @@ from turnwise_gateway.gateway import Gateway, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.request_metrics import ARRIVED
 from turnwise_gateway.http.root_path import public
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import Limit
 from turnwise_gateway.schedule_bodies import NewScheduleBody, ScheduleChange, SchedulePauseRequest
 from turnwise_gateway.schedule_views import schedule_view, tick_view
 from turnwise_gateway.views import fresh, run_view
 
-router = APIRouter(prefix="/v1/schedules", tags=["schedules"])
+router = api_router("schedules", "/v1/schedules")
 
 _MOST_SHOWN = 100
 _REF = re.compile(r"[A-Za-z0-9_.-]{1,80}")

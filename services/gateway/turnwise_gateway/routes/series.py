@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from turnwise.api.series import SeriesPoint, SeriesView
 from turnwise.errors import InvalidRequestError
@@ -15,10 +15,11 @@ from turnwise.schedules.timing import LAST_YEAR, LATEST
 from turnwise_gateway.access.scopes import READS
 from turnwise_gateway.gateway import Administered, Here, Who
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import seconds_of
 from turnwise_gateway.views import money, rfc3339, when
 
-router = APIRouter(prefix="/v1/series", tags=["fleet"])
+router = api_router("fleet", "/v1/series")
 
 _HOUR = 3_600
 # Points of an answer, and of one whose step was left out.

@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 
 from turnwise.api.runs import UsageView
 from turnwise.api.sessions import AgentView, SessionLinks, SessionTaskView, SessionView
@@ -19,9 +19,10 @@ from turnwise_gateway.gateway import Here
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.http.root_path import public
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.views import money, when
 
-router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
+router = api_router("sessions", "/v1/sessions")
 
 
 def known_form(session_id: str) -> str:

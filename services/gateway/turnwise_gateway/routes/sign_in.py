@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from turnwise.api.access import CallerView
 from turnwise.record.tenants.caller import SCOPES, Caller
@@ -11,9 +11,10 @@ from turnwise_gateway.access.scopes import KNOWN, is_operator
 from turnwise_gateway.access.sign_in_cookie import clear_cookies, set_cookie
 from turnwise_gateway.gateway import Administered, Administration, Who
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.views import when
 
-router = APIRouter(prefix="/v1/sign-in", tags=["access"])
+router = api_router("access", "/v1/sign-in")
 
 
 @router.get("", dependencies=[KNOWN], responses=problems(503))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 
 from turnwise.api.access import TenantLimitsView, TenantUseView, TenantView, TenantWithUse
 from turnwise.api.pages import Page
@@ -22,10 +22,11 @@ from turnwise_gateway.access.scopes import ADMINISTERS, OPERATES
 from turnwise_gateway.bodies import TenantChange
 from turnwise_gateway.gateway import Administered, Operated
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import After, Filter, Limit, seconds_of
 from turnwise_gateway.views import money, outline_view, when
 
-router = APIRouter(prefix="/v1/tenants", tags=["access"])
+router = api_router("access", "/v1/tenants")
 
 
 def known_form(tenant_id: str) -> str:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from turnwise.api.timeline import TimelineView
 from turnwise.timeline.run_timeline import timeline
 from turnwise_gateway.access.scopes import READS
 from turnwise_gateway.gateway import Here
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import ExistingRun
 
-router = APIRouter(prefix="/v1/runs/{run_id}", tags=["runs"])
+router = api_router("runs", "/v1/runs/{run_id}")
 
 
 @router.get("/timeline", dependencies=[READS], responses=problems(404, 422, 503))

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from turnwise.api.access import SpendersView, SpenderView, UsageReport, UsageRowView
 from turnwise.api.runs import UsageView
@@ -17,9 +17,10 @@ from turnwise.record.tenants.tenant import TENANT_ID
 from turnwise_gateway.access.scopes import READS, require_operator
 from turnwise_gateway.gateway import Administered, Here, Who
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.views import money
 
-router = APIRouter(prefix="/v1/usage", tags=["access"])
+router = api_router("access", "/v1/usage")
 
 _MOST_DAYS = 366
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query
+from fastapi import Body, Query
 from starlette.concurrency import run_in_threadpool
 
 from turnwise.api.pages import Page
@@ -16,11 +16,12 @@ from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.bodies import WebhookChange, WebhookRequest, WebhookRotation
 from turnwise_gateway.gateway import Here, Who
 from turnwise_gateway.http.problem import problems
+from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import ExistingRun, Limit
 from turnwise_gateway.webhook_views import delivery_view, webhook_view, webhook_with_secret
 from turnwise_gateway.webhooks import new_webhook, origin_of
 
-router = APIRouter(tags=["webhooks"])
+router = api_router("webhooks")
 
 _Id = r"^[A-Za-z0-9._-]+$"
 After = Annotated[str | None, Query(max_length=300, pattern=_Id, description="`next_cursor` of the page before.")]
