@@ -8,9 +8,12 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+from tests.support.compiled_statements import share_compiled_statements
 from tests.support.services import on_build_server, refused_skip
 
 pytest_plugins = ["turnwise.testing.plugin"]
+
+share_compiled_statements()
 
 # Folders whose files go to one process together: each process that had some would start installations of its own.
 _TOGETHER = ("tests/e2e/one_installation",)
