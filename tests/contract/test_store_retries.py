@@ -97,6 +97,32 @@ def _failed(said: object) -> bool:
     return isinstance(said, Reply) and said.kind == "error"
 
 
+@pytest.mark.parametrize("broken", ["model", "handler"])
+def test_a_fork_where_a_retried_ask_had_failed_ends_as_the_run_did_there(store: Store, broken: str) -> None:
+    # given a run that has failed twice, and goes on
+    faults = Faults()
+    stage = the_stage(store, faults)
+    faults.broken.add(broken)
+    run = stage.play("go")
+    places = [run.last_seq]
+    store.tenant(DEFAULT_TENANT).retry(run.id)
+    places.append(stage.go_on(run.id).last_seq)
+    faults.broken.clear()
+    stage.said = {place: said for place, said in stage.said.items() if not _failed(said)}
+    store.tenant(DEFAULT_TENANT).retry(run.id)
+    assert stage.go_on(run.id).status == "completed"
+
+    for at in (seq for end in places for seq in (end - 1, end)):
+        # when
+        fork = stage.fork(run.id, at)
+
+        # then it has the answer that counted there, and can be retried as well
+        ended = stage.waiting(fork.id)
+        assert (ended.status, kept(ended.error)["message"]) == ("failed", f"{broken} is broken")
+        store.tenant(DEFAULT_TENANT).retry(fork.id)
+        assert stage.go_on(fork.id).status == "completed"
+
+
 @pytest.mark.parametrize("with_reply", [False, True])
 def test_a_move_that_failed_is_made_again_with_the_same_answer(store: Store, with_reply: bool) -> None:
     faults = Faults()

@@ -35,6 +35,7 @@ from turnwise.record.webhooks.writing import send_taken_over
 
 _EVENT = sa.insert(events)
 _SET = update_runs().where(runs.c.id == sa.bindparam("of_run"))
+_COUNTS: Json = {"accepted": True, "reason": None}
 _ASK = sa.select(*ASK).where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
 
 
@@ -239,9 +240,10 @@ class _Fork:
         at = self.record.events[past.seq - 1]["at"]
         asked = [row for row in found["asks"] if row["id"] in seen]
         write_asks(connection, fork_id, [self._of_fork(row, "id", **self._state(row, now)) for row in asked])
+        awaited = self.record.reply(past.awaiting, at) if past.awaiting is not None else None
         replied = [
-            # The other run has paid for it.
-            self._of_fork(row, "ask_id", usage=None, cost=None)
+            # The other run has paid for it. A retry after the fork's place may have taken back what counted there.
+            self._of_fork(row, "ask_id", usage=None, cost=None, **(_COUNTS if row is awaited else {}))
             for row in found["replies"]
             if row["ask_id"] in seen and row["at"] <= at and self._is_answered(row["ask_id"])
         ]
