@@ -280,17 +280,38 @@ def test_a_try_that_counts_is_one_of_the_attempts_of_an_ask_that_is_put_off(stor
 _USED = Usage(prompt_tokens=7, cost=Decimal("0.5"))
 
 
-@pytest.mark.parametrize(
-    "write",
+_WITHOUT_ANSWER = pytest.mark.parametrize(
+    ("write", "told"),
     [
-        lambda worker, claim: worker.release(claim, "killed", _USED),
-        lambda worker, claim: worker.defer(claim, Deferral(seconds=0, waiting_for=RetryWait(), usage=_USED)),
-        lambda worker, claim: worker.park(claim, Parking(reason="unknown_outcome", usage=_USED)),
+        (lambda worker, claim: worker.release(claim, "killed", _USED), "ask.released"),
+        (
+            lambda worker, claim: worker.defer(claim, Deferral(seconds=0, waiting_for=RetryWait(), usage=_USED)),
+            "ask.deferred",
+        ),
+        (lambda worker, claim: worker.park(claim, Parking(reason="unknown_outcome", usage=_USED)), "ask.parked"),
     ],
     ids=["release", "defer", "park"],
 )
+
+
+@_WITHOUT_ANSWER
+def test_what_an_attempt_without_an_answer_used_is_told_in_an_event(
+    store: Store, write: Callable[[WorkerRole, Claim], bool], told: str
+) -> None:
+    queue = new_queue()
+    run = asked_run(store, queue)
+
+    assert write(store.worker, _claimed(store, queue, new_worker(store, queue)))
+
+    settled, outcome = store.inspector.events(run.id)[-2:]
+    assert (settled.type, outcome.type) == ("usage.settled", told)
+    assert settled.data is not None
+    assert (settled.data["prompt_tokens"], settled.data["cost"]) == (7, "0.5")
+
+
+@_WITHOUT_ANSWER
 def test_an_outcome_that_is_written_again_after_a_lost_connection_counts_once(
-    store: Store, write: Callable[[WorkerRole, Claim], bool]
+    store: Store, write: Callable[[WorkerRole, Claim], bool], told: str
 ) -> None:
     queue = new_queue()
     run = asked_run(store, queue)
@@ -300,6 +321,7 @@ def test_an_outcome_that_is_written_again_after_a_lost_connection_counts_once(
     events = len(store.inspector.events(run.id))
     assert write(store.worker, claim)
 
+    assert store.inspector.events(run.id)[-1].type == told
     found = store.inspector.run(run.id)
     assert (found.prompt_tokens, found.cost, found.calls) == (7, Decimal("0.5"), 1)
     assert len(store.inspector.events(run.id)) == events

@@ -15,7 +15,7 @@ from turnwise.record.asks.best_ask import CLAIMABLE_UNJOINED, Candidate, candida
 from turnwise.record.asks.late_outcomes import count_late, is_on_record
 from turnwise.record.asks.tenant_shares import TenantShare, least_served
 from turnwise.record.budgets.providers import note_failure, room_of_ask, wait_for_room
-from turnwise.record.budgets.reservations import count, release_reservations
+from turnwise.record.budgets.reservations import count_and_tell, release_reservations
 from turnwise.record.database import driver
 from turnwise.record.database.columns import Document, Seconds, word
 from turnwise.record.database.rows import agent_of, ask_of, run_of
@@ -119,7 +119,7 @@ class Claims(RecordPart):
             ask = transaction.ask(claim.ask.id)
             if ask is None or ask.status != AskStatus.LEASED or ask.token != claim.token:
                 return is_on_record(transaction, claim)
-            count(transaction, ask, claim.token, usage, calls)
+            count_and_tell(transaction, ask, claim.token, usage, calls)
             _release(transaction, ask, reason, work, in_doubt=in_doubt)
         return True
 
@@ -150,7 +150,7 @@ class Claims(RecordPart):
             ask = transaction.ask(claim.ask.id)
             if ask is None or ask.status != AskStatus.LEASED or ask.token != claim.token or transaction.run.ended:
                 return count_late(transaction, claim, deferral)
-            count(transaction, claim.ask, claim.token, deferral.usage, deferral.calls)
+            count_and_tell(transaction, claim.ask, claim.token, deferral.usage, deferral.calls)
             due_at = transaction.now + deferral.seconds
             given: Json = {"of_run": ask.run_id, "of_ask": ask.id, "uncounted": 0 if deferral.counts else 1}
             wait, down = deferral.provider, deferral.down

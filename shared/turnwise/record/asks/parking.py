@@ -13,7 +13,7 @@ from turnwise.record.asks.inbox_place import InboxPlace, in_order
 from turnwise.record.asks.late_outcomes import count_late
 from turnwise.record.asks.parked_reason import LastHolder, LostAttempt, ParkedReason, parked_reason
 from turnwise.record.asks.replies import accept, why_stale
-from turnwise.record.budgets.reservations import count, release_reservations
+from turnwise.record.budgets.reservations import count_and_tell, release_reservations
 from turnwise.record.database.columns import ONE, Document, word
 from turnwise.record.database.rows import ASK, RECEIPT, ask_of, receipt_of
 from turnwise.record.database.schema import asks, events, receipts, workers
@@ -89,7 +89,7 @@ class AskParking(RecordPart):
             ask = transaction.ask(claim.ask.id)
             if ask is None or why_stale(transaction, ask, claim) is not None:
                 return count_late(transaction, claim, parking)
-            count(transaction, claim.ask, claim.token, parking.usage, parking.calls)
+            count_and_tell(transaction, claim.ask, claim.token, parking.usage, parking.calls)
             release_reservations(transaction, ask, claim.token)
             park_ask(transaction, ask, parking)
         return True

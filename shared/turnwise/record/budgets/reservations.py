@@ -226,6 +226,15 @@ def count(
         books.save()
 
 
+def count_and_tell(
+    transaction: RunTransaction, ask: AskRecord, token: int, usage: Usage | None, calls: Sequence[CallUsage]
+) -> None:
+    """Count what the calls of a claim used that is still held, and say so in an event."""
+    count(transaction, ask, token, usage, calls)
+    if usage is not None:
+        transaction.event(UsageSettled(usage=usage, lost=any(call.lost for call in calls)), ask.place)
+
+
 def _of_collected(transaction: RunTransaction, ask: AskRecord, call: CallUsage) -> list[tuple[int, list[CallUsage]]]:
     """The call that a batch answered, with the token that it was reserved under; nothing if that leaves nothing to
     settle.
