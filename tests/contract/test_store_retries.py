@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from tests.support.kept_values import kept
 from tests.support.past_parts import TASK, Stage, told
@@ -15,6 +17,7 @@ from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.record.values.outcomes import Reply
 from turnwise.serving.replay import replay
+from turnwise.serving.stop_reason import stop_reason
 
 
 class Faults:
@@ -121,6 +124,25 @@ def test_a_fork_where_a_retried_ask_had_failed_ends_as_the_run_did_there(store: 
         assert (ended.status, kept(ended.error)["message"]) == ("failed", f"{broken} is broken")
         store.tenant(DEFAULT_TENANT).retry(fork.id)
         assert stage.go_on(fork.id).status == "completed"
+
+
+def test_the_time_limit_that_ended_a_retried_run_is_that_of_the_retry(store: Store) -> None:
+    # given
+    stage, tenant = the_stage(store, Faults()), store.tenant(DEFAULT_TENANT)
+    run_id = stage.submit("go", deadline=0.2)
+    stage.go_on(run_id, 1)
+    time.sleep(0.2)
+    assert stage.waiting(run_id).status_code == "TIMEOUT"
+
+    # when
+    tenant.retry(run_id, RetryLimits(deadline=0.1))
+    time.sleep(0.1)
+    assert stage.waiting(run_id).status_code == "TIMEOUT"
+
+    # then
+    reason = stop_reason(tenant.situation(run_id))
+    assert reason is not None
+    assert (reason.limit, reason.value) == ("time", 0.1)
 
 
 @pytest.mark.parametrize("with_reply", [False, True])

@@ -19,7 +19,9 @@ def stop_reason(now: Situation) -> StopReason | None:
     if limit is None or (limit == "turns" and not run.turns):  # a task of a single round has come to its own end
         return None
     told = now.limit_reached or LimitReached(limit=limit)
-    seconds = None if run.deadline_at is None else round(run.deadline_at - run.created_at, 3)
+    # A retry begins the deadline anew.
+    begun_at = run.created_at if now.retried_at is None else now.retried_at
+    seconds = None if run.deadline_at is None else round(run.deadline_at - begun_at, 3)
     own: dict[str, tuple[Decimal | float | None, Decimal | float | None]] = {
         "cost": (run.max_cost, run.cost),
         "tokens": (run.max_tokens, run.prompt_tokens + run.completion_tokens),

@@ -17,6 +17,7 @@ from turnwise.record.database.provider_batch_tables import collected_asks, provi
 from turnwise.record.database.rows import ASK, RUN, ask_of, names, run_of
 from turnwise.record.database.schema import asks, events, runs, sweep_leases, workers
 from turnwise.record.database.status_statements import status_in
+from turnwise.record.events.run_events import RunRetried
 from turnwise.record.events.usage_events import LimitReached, read_limit_reached
 from turnwise.record.states import UNFINISHED, AskStatus
 from turnwise.record.transaction.part import RecordPart, unknown_run
@@ -49,6 +50,7 @@ class Situation:
     unfinished run of its session that it waits for, `ahead` how many runnable asks of its queue are older or more
     urgent (None: not counted). `pause` keeps the run from beginning, or its ask from being claimed. `limit_reached` is
     what the event of that name tells of a run that a limit of cost or tokens ended.
+    `retried_at` is when a run that its deadline ended was retried last, None if it never was.
     `collected` is the call that a batch of its provider is to answer.
     """
 
@@ -63,6 +65,7 @@ class Situation:
     ahead: int | None = None
     pause: PauseRecord | None = None
     limit_reached: LimitReached | None = None
+    retried_at: float | None = None
     collected: CollectedCall | None = None
 
 
@@ -97,8 +100,11 @@ _AHEAD = (
     )
 )
 
-# The codes of runs whose end has an event that says whose limit it was, and how it was reached.
-LIMIT_CODES = ("MAX_COST", "MAX_TOKENS")
+_AT_BUDGET = ("MAX_COST", "MAX_TOKENS")
+_OUT_OF_TIME = "TIMEOUT"
+# The codes of runs of which events tell more of the limit that ended them: whose it was, how it was reached, since when
+# the time was counted.
+LIMIT_CODES = (*_AT_BUDGET, _OUT_OF_TIME)
 # It is the event before the last one, but a call that was lost may report later.
 _LATE_EVENTS = 50
 _LIMITS_REACHED = (
@@ -111,7 +117,11 @@ _LIMITS_REACHED = (
     )
     .order_by(events.c.seq)
 )
-
+_RETRIED = (
+    sa.select(events.c.run_id, sa.func.max(events.c.at))
+    .where(events.c.run_id.in_(sa.bindparam("ids", expanding=True)), events.c.type == word(RunRetried.type))
+    .group_by(events.c.run_id)
+)
 
 _COLLECTED = (
     sa.select(
@@ -157,9 +167,12 @@ class Situations(RecordPart):
             pauses = read_pauses(connection)
             made = {one.run.id: _with_pause(one, pauses) for one in found}
             unfinished = _unfinished(connection, [one.before for one in made.values() if one.before])
-            at_limits = [one.run.id for one in made.values() if one.run.ended and one.run.status_code in LIMIT_CODES]
+            at_limits = [one.run.id for one in made.values() if one.run.ended and one.run.status_code in _AT_BUDGET]
             for row in connection.execute(_LIMITS_REACHED, {"ids": at_limits}) if at_limits else ():
                 made[row[0]] = replace(made[row[0]], limit_reached=read_limit_reached(row[1]))
+            late = [one.run.id for one in made.values() if one.run.ended and one.run.status_code == _OUT_OF_TIME]
+            for row in connection.execute(_RETRIED, {"ids": late}) if late else ():
+                made[row[0]] = replace(made[row[0]], retried_at=row[1])
             batched = [one.run.id for one in made.values() if isinstance(one.run.waiting_for, ProviderBatchWait)]
             for each in connection.execute(_COLLECTED, {"ids": batched}) if batched else ():
                 made[each[0]] = replace(made[each[0]], collected=_collected(each))
