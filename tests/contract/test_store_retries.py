@@ -145,6 +145,17 @@ def test_the_time_limit_that_ended_a_retried_run_is_that_of_the_retry(store: Sto
     assert (reason.limit, reason.value) == ("time", 0.1)
 
 
+def test_a_run_that_no_retry_continues_is_not_told_to_wait_for_room(store: Store) -> None:
+    stage = the_stage(store, Faults())
+    completed = stage.play("go")
+    stage.submit("another, which takes the room")
+
+    with pytest.raises(ConflictError) as refused:
+        store.tenant(DEFAULT_TENANT, max_unfinished_runs=1).retry(completed.id)
+
+    assert refused.value.code == "not_failed"
+
+
 @pytest.mark.parametrize("with_reply", [False, True])
 def test_a_move_that_failed_is_made_again_with_the_same_answer(store: Store, with_reply: bool) -> None:
     faults = Faults()

@@ -101,8 +101,9 @@ class Retries(TenantPart):
         with self._locked(run_id) as transaction:
             if self._max_unfinished_runs:
                 lock_admission(self._database, transaction.connection, transaction.run.tenant)
+            _refuse(transaction)  # waiting for room would not help such a run
+            if self._max_unfinished_runs:
                 require_room(transaction.connection, transaction.run.tenant, self._max_unfinished_runs)
-            _refuse(transaction)
             record = ExportedRecord(read_run(transaction.connection, transaction.run))
             ended = record.at(transaction.run.last_seq)
             past = record.before_the_end()
