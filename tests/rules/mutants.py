@@ -275,9 +275,7 @@ MUTANTS = (
         "doc.metadata.tools_from_agent",
     ),
     _mutant("TYPE-1", _TYPES, "        return result.content\n", "        return result.content.strip()\n"),
-    _mutant(
-        "TYPE-6", _TYPES, "value = tool.get_value_of_type(kind) if isinstance(kind, type) else None", "value = None"
-    ),
+    _mutant("TYPE-6", _TYPES, "value = tool.get_value_of_type(kind)", "value = None"),
     _mutant(
         "TYPE-8",
         "tasks/task.py",

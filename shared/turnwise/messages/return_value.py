@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.typed_value import adapter, value_as
 
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
@@ -64,16 +64,9 @@ def _tools(result: ChatDocument, wanted: type[ToolMessage]) -> list[ToolMessage]
 def _handlers_value(result: ChatDocument, wanted: Any) -> Any:
     """The value beside the text, if it has the type; None is no value."""
     value = result.content_any
-    if value is None or (wanted is int and isinstance(value, bool)):
+    if value is None or (wanted is str and not str(value).strip()):  # a blank text, beside itself
         return None
-    if wanted is str and not str(value).strip():  # a blank text, beside itself
-        return None
-    if isinstance(wanted, type) and get_origin(wanted) is None:
-        return value if isinstance(value, wanted) else None
-    try:
-        return _adapter(wanted).validate_python(value, strict=True)
-    except ValidationError:  # it has another type
-        return None
+    return value_as(value, wanted)
 
 
 def _read(result: ChatDocument, wanted: Any) -> Any:
@@ -90,7 +83,7 @@ def _read(result: ChatDocument, wanted: Any) -> Any:
             return None
     if get_origin(wanted) in (list, dict):
         try:
-            return _adapter(wanted).validate_json(text)
+            return adapter(wanted).validate_json(text)
         except ValidationError:  # it is not one: that is the question asked
             return None
     return None
@@ -109,15 +102,10 @@ def _model(result: ChatDocument, wanted: type[BaseModel]) -> BaseModel | None:
 
 def _field(result: ChatDocument, wanted: Any) -> Any:
     """The first field of a tool that has the type."""
-    kinds = get_args(wanted) if get_origin(wanted) in (Union, UnionType) else (get_origin(wanted) or wanted,)
+    kinds = get_args(wanted) if get_origin(wanted) in (Union, UnionType) else (wanted,)
     for tool in result.tool_messages:
         for kind in kinds:
-            value = tool.get_value_of_type(kind) if isinstance(kind, type) else None
+            value = tool.get_value_of_type(kind)
             if value is not None:
                 return value
     return None
-
-
-@lru_cache(maxsize=256)
-def _adapter(wanted: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(wanted, config=ConfigDict(arbitrary_types_allowed=True))

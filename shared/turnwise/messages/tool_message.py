@@ -16,6 +16,7 @@ from pydantic_core import CoreSchema
 
 from turnwise.errors import ConfigurationError
 from turnwise.messages.schema.json_schema import clean_schema, without_titles
+from turnwise.messages.typed_value import value_as
 from turnwise.messages.written_names import as_written
 from turnwise.models.base import LLMFunctionSpec
 from turnwise.models.retry_policy import RetryPolicy
@@ -275,14 +276,16 @@ class ToolMessage(BaseModel):
         """A subclass of the same name with a `recipient` field that the model has to fill in."""
         return cls if "recipient" in cls.model_fields else _with_recipient(cls)
 
-    def get_value_of_type(self, target_type: type[Any]) -> Any:
-        """The first of the tool's own fields (then of its extra ones) that holds a `target_type`, or None."""
+    def get_value_of_type(self, target_type: Any) -> Any:
+        """The first of the tool's own fields (then of its extra ones) that holds a `target_type`, or None.
+
+        A type with parameters is taken at its word: a list of texts is no `list[int]`.
+        """
         for name in [*type(self).model_fields, *(self.model_extra or {})]:
             if name in self.common_fields:
                 continue
-            value = getattr(self, name)
-            # bool is an int to Python, but no one who asks for an int means a flag
-            if isinstance(value, target_type) and not (target_type is int and isinstance(value, bool)):
+            value = value_as(getattr(self, name), target_type)
+            if value is not None:
                 return value
         return None
 

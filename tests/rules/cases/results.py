@@ -283,6 +283,26 @@ def an_enum_in_a_field_of_a_tool_is_given(cast: Cast) -> Task:
     return cast.task("Boss", tool("feel", mood="glad", field=True), tools=[Feel])
 
 
+class Measured(ToolMessage):
+    """Ends the task with two lists and a dict in fields of a result tool."""
+
+    request: str = "measured"
+    purpose: str = "To report what was measured."
+
+    def handle(self) -> ResultTool:
+        return ResultTool(names=["a"], numbers=[1, 2], by_name={"a": 1})
+
+
+@scenario("TYPE-6", "...\n=> list [1, 2]", return_type=list[int])
+def a_list_in_a_field_of_a_tool_has_the_wanted_items(cast: Cast) -> Task:
+    return cast.task("Boss", tool("measured"), tools=[Measured])
+
+
+@scenario("TYPE-6 TYPE-7", "...\n=> nothing", return_type=dict[str, str])
+def a_dict_of_another_type_in_a_field_of_a_tool_gives_nothing(cast: Cast) -> Task:
+    return cast.task("Boss", tool("measured"), tools=[Measured])
+
+
 @scenario("TYPE-2", "...\n=> Mood <Mood.GLAD: 'glad'>", return_type=Mood)
 def an_enum_of_a_handler_is_given_as_it_is(cast: Cast) -> Task:
     return cast.task("Boss", tool("feel", mood="glad"), tools=[Feel])

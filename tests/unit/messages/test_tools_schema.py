@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 from turnwise import AgentDoneTool, ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig, ToolMessage
 from turnwise.errors import ConfigurationError
@@ -139,6 +140,24 @@ def test_a_value_is_found_among_own_and_extra_fields_and_a_flag_is_no_number() -
     assert Many().get_value_of_type(bool) is True
     assert Many().get_value_of_type(list) == [1]
     assert Many().get_value_of_type(str) is None
+
+
+def test_a_value_of_a_type_with_parameters_is_found_by_what_it_holds() -> None:
+    class Point(TypedDict):
+        x: int
+
+    class Many(ToolMessage):
+        request: str = "many"
+        flag: bool
+        names: list[str]
+        numbers: list[int]
+        point: dict[str, Any]
+
+    tool = Many(flag=True, names=["a"], numbers=[1, 2], point={"x": 1})
+    assert tool.get_value_of_type(list[int]) == [1, 2]
+    assert tool.get_value_of_type(list[Point]) is None
+    assert tool.get_value_of_type(int | None) is None
+    assert tool.get_value_of_type(Point) == {"x": 1}
 
 
 class Nameless(ToolMessage):
