@@ -211,6 +211,7 @@ def test_a_bad_answer_is_told_what_is_wrong_and_given_again(
 @pytest.mark.parametrize(
     ("wanted", "text", "said"),
     [
+        (Reading, "about two metres", "- there is no JSON object in it"),
         (Reading, '{"metres": NaN}', "NaN and infinite numbers are not JSON"),
         (Reading, '{"metres": "inf"}', "field `metres`: it is read as a number that JSON does not have"),
         (Reading, '{"metres": 1, "more": {"n": 1e999}}', "NaN and infinite numbers are not JSON"),

@@ -156,7 +156,7 @@ def read_answer(kind: type[BaseModel], text: str) -> BaseModel:
             return read
     if issubclass(kind, Wrapped):
         return _unwrapped(kind, text)
-    raise fault if fault is not None else ValueError("there is not JSON object in it")
+    raise fault if fault is not None else ValueError("there is no JSON object in it")
 
 
 def take_in(output: OutputFormat, doc: ChatDocument, tools: Iterable[BaseModel]) -> str:
