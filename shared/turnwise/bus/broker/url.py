@@ -39,7 +39,7 @@ class TLSFiles:
         """Raise `ConfigurationError` for a file that is missing or is no such thing."""
         if self.key is not None and self.cert is None:
             raise ConfigurationError("TURNWISE_BROKER_KEY is set, but TURNWISE_BROKER_CERT is not; set both")
-        # Nobody connects with it, so it need not hold whom the system trusts, which takes 40 ms to read.
+        # No connection is made with it, so it need not hold whom the system trusts, which takes 40 ms to read.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
             if self.ca is not None:
