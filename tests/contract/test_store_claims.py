@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
 from tests.support.kept_values import kept
-from tests.support.store_parts import asked_run, new_ask, new_queue, new_worker
+from tests.support.store_parts import asked_run, claimed, new_ask, new_queue, new_worker
 
 from turnwise.base.clock import SystemClock
 from turnwise.base.waits import RetryWait
 from turnwise.record.database.database import Database
-from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.kept_errors import CodedError
 from turnwise.record.values.outcomes import Deferral, FailedCall, Parking, Reply
-from turnwise.record.values.records import Claim, NewDocument, NewHistory, Usage
-
-
-def _claimed(store: Store, queue: str, worker: str) -> Claim:
-    claim = store.worker.claim(queue, worker)
-    assert claim is not None
-    return claim
+from turnwise.record.values.records import NewDocument, NewHistory, Usage
 
 
 def _lapse(store: Store, worker: str) -> None:
@@ -50,7 +42,7 @@ def test_the_best_ask_comes_first_with_all_that_its_responder_needs(store: Store
     asked_run(store, queue)
     urgent = asked_run(store, queue, priority=5)
 
-    claim = _claimed(store, queue, new_worker(store, queue))
+    claim = claimed(store, queue, new_worker(store, queue))
 
     assert claim.ask.run_id == urgent.id
     assert (claim.ask.status, claim.ask.attempts, claim.token) == ("leased", 1, 1)
@@ -87,7 +79,7 @@ def test_a_claim_tells_enough_of_the_run_for_the_reply_and_the_move_unless_the_r
 ) -> None:
     queue = new_queue()
     run = asked_run(store, queue)
-    claim = _claimed(store, queue, new_worker(store, queue))
+    claim = claimed(store, queue, new_worker(store, queue))
     if changed:
         store.tenant(DEFAULT_TENANT).request_cancel(run.id)
     locked: list[bool] = []
@@ -113,10 +105,10 @@ def test_a_run_that_was_deferred_is_known_as_it_is_after_the_claim(store: Store)
     run = asked_run(store, queue)
     worker = new_worker(store, queue)
     deferral = Deferral(seconds=-1.0, waiting_for=RetryWait())
-    assert store.worker.defer(_claimed(store, queue, worker), deferral)
+    assert store.worker.defer(claimed(store, queue, worker), deferral)
     assert store.inspector.run(run.id).status == "waiting"
 
-    claim = _claimed(store, queue, worker)
+    claim = claimed(store, queue, worker)
     seen: list[tuple[str, bool]] = []
     reply = Reply(kind="nothing")
     assert store.worker.reply(claim, reply, then=lambda tx: seen.append((tx.run.status, tx.is_locked)))
@@ -128,7 +120,7 @@ def test_a_run_that_was_deferred_is_known_as_it_is_after_the_claim(store: Store)
 def test_a_reply_is_written_with_everything_that_it_changes(store: Store) -> None:
     queue = new_queue()
     run = asked_run(store, queue)
-    claim = _claimed(store, queue, new_worker(store, queue))
+    claim = claimed(store, queue, new_worker(store, queue))
     seen: list[str | None] = []
 
     accepted = store.worker.reply(
@@ -161,11 +153,11 @@ def test_a_lapsed_lease_is_retaken_and_the_late_reply_only_booked(store: Store) 
     queue = new_queue()
     run = asked_run(store, queue)
     zombie = new_worker(store, queue)
-    lost = _claimed(store, queue, zombie)
+    lost = claimed(store, queue, zombie)
 
     _lapse(store, zombie)
     assert run.id in _expire(store)
-    claim = _claimed(store, queue, new_worker(store, queue))
+    claim = claimed(store, queue, new_worker(store, queue))
     late = Reply(kind="answer", document=NewDocument(id="late", body={}), usage=Usage(cost=Decimal("0.5")))
 
     assert not store.process.beat(zombie)
@@ -182,17 +174,17 @@ def test_a_released_ask_is_claimed_again_at_no_cost_of_attempts(store: Store) ->
     queue = new_queue()
     asked_run(store, queue)
     worker = new_worker(store, queue)
-    first = _claimed(store, queue, worker)
+    first = claimed(store, queue, worker)
 
     assert store.worker.release(first, "shutdown")
     assert store.worker.release(first, "shutdown")  # as after a lost connection
-    again = _claimed(store, queue, worker)
+    again = claimed(store, queue, worker)
 
     assert again.ask.attempts == 1
     assert again.token > first.token
 
 
-def test_ended_and_cancelled_runs_are_not_claimed(store: Store) -> None:
+def test_ended_and_cancelled_runs_are_notclaimed(store: Store) -> None:
     queue = new_queue()
     cancelled, ended = asked_run(store, queue), asked_run(store, queue)
     store.tenant(DEFAULT_TENANT).request_cancel(cancelled.id)
@@ -229,7 +221,7 @@ def test_one_holder_sweeps_a_queue_at_a_time(store: Store) -> None:
 def test_a_run_that_nobody_moves_is_due(store: Store) -> None:
     queue = new_queue()
     run = asked_run(store, queue)
-    assert store.worker.reply(_claimed(store, queue, new_worker(store, queue)), Reply(kind="nothing"))
+    assert store.worker.reply(claimed(store, queue, new_worker(store, queue)), Reply(kind="nothing"))
 
     assert run.id not in store.coordinator.due_moves(limit=1000, patience=60)
     assert run.id in store.coordinator.due_moves(limit=1000, patience=0)
@@ -239,7 +231,7 @@ def test_an_ask_that_is_put_off_is_held_by_nobody_until_it_is_due(store: Store) 
     queue = new_queue()
     run = asked_run(store, queue)
     worker = new_worker(store, queue)
-    claim = _claimed(store, queue, worker)
+    claim = claimed(store, queue, worker)
     usage = Usage(prompt_tokens=3, cost=Decimal("0.25"))
     failed = FailedCall(error=CodedError(code="away", message="503"), attempt=1, wait=1.5)
 
@@ -270,93 +262,18 @@ def test_a_try_that_counts_is_one_of_the_attempts_of_an_ask_that_is_put_off(stor
     queue = new_queue()
     asked_run(store, queue)
     worker = new_worker(store, queue)
-    claim = _claimed(store, queue, worker)
+    claim = claimed(store, queue, worker)
 
     assert store.worker.defer(claim, Deferral(seconds=0, waiting_for=RetryWait(), counts=True))
 
-    assert _claimed(store, queue, worker).ask.attempts == 2
-
-
-_USED = Usage(prompt_tokens=7, cost=Decimal("0.5"))
-
-
-_WITHOUT_ANSWER = pytest.mark.parametrize(
-    ("write", "told"),
-    [
-        (lambda worker, claim: worker.release(claim, "killed", _USED), "ask.released"),
-        (
-            lambda worker, claim: worker.defer(claim, Deferral(seconds=0, waiting_for=RetryWait(), usage=_USED)),
-            "ask.deferred",
-        ),
-        (lambda worker, claim: worker.park(claim, Parking(reason="unknown_outcome", usage=_USED)), "ask.parked"),
-    ],
-    ids=["release", "defer", "park"],
-)
-
-
-@_WITHOUT_ANSWER
-def test_what_an_attempt_without_an_answer_used_is_told_in_an_event(
-    store: Store, write: Callable[[WorkerRole, Claim], bool], told: str
-) -> None:
-    queue = new_queue()
-    run = asked_run(store, queue)
-
-    assert write(store.worker, _claimed(store, queue, new_worker(store, queue)))
-
-    settled, outcome = store.inspector.events(run.id)[-2:]
-    assert (settled.type, outcome.type) == ("usage.settled", told)
-    assert settled.data is not None
-    assert (settled.data["prompt_tokens"], settled.data["cost"]) == (7, "0.5")
-
-
-@_WITHOUT_ANSWER
-def test_an_outcome_that_is_written_again_after_a_lost_connection_counts_once(
-    store: Store, write: Callable[[WorkerRole, Claim], bool], told: str
-) -> None:
-    queue = new_queue()
-    run = asked_run(store, queue)
-    claim = _claimed(store, queue, new_worker(store, queue))
-
-    assert write(store.worker, claim)
-    events = len(store.inspector.events(run.id))
-    assert write(store.worker, claim)
-
-    assert store.inspector.events(run.id)[-1].type == told
-    found = store.inspector.run(run.id)
-    assert (found.prompt_tokens, found.cost, found.calls) == (7, Decimal("0.5"), 1)
-    assert len(store.inspector.events(run.id)) == events
-
-
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda worker, claim: worker.defer(claim, Deferral(seconds=0, waiting_for=RetryWait(), usage=_USED)),
-        lambda worker, claim: worker.park(claim, Parking(reason="unknown_outcome", usage=_USED)),
-    ],
-    ids=["defer", "park"],
-)
-def test_an_outcome_counts_although_another_has_the_ask(
-    store: Store, write: Callable[[WorkerRole, Claim], bool]
-) -> None:
-    queue = new_queue()
-    run = asked_run(store, queue)
-    first = _claimed(store, queue, new_worker(store, queue))
-    store.worker.release(first, "killed")
-    second = _claimed(store, queue, new_worker(store, queue))
-    store.process.retire_worker(second.worker_id)
-    while store.inspector.situation(run.id).ask.status == "leased":  # type: ignore[union-attr]  # it has one
-        store.coordinator.expire_leases()
-
-    assert not write(store.worker, second)
-
-    assert store.inspector.run(run.id).cost == Decimal("0.5")
+    assert claimed(store, queue, worker).ask.attempts == 2
 
 
 @pytest.mark.parametrize("lost", [False, True], ids=["by its worker", "after its last attempt"])
 def test_a_cancelled_run_is_due_although_its_ask_is_parked(store: Store, lost: bool) -> None:
     queue = new_queue()
     run = asked_run(store, queue, max_attempts=1)
-    claim = _claimed(store, queue, new_worker(store, queue))
+    claim = claimed(store, queue, new_worker(store, queue))
     store.tenant(DEFAULT_TENANT).request_cancel(run.id)
 
     if lost:
@@ -384,7 +301,7 @@ def test_leases_do_not_end_because_the_databases_clock_was_set(database: Databas
     store, queue = Store(database, clock=clock, lease_seconds=0.5), new_queue()
     run = asked_run(store, queue)
     worker = new_worker(store, queue)
-    _claimed(store, queue, worker)
+    claimed(store, queue, worker)
     store.coordinator.expire_leases()
 
     clock.seconds = 30.0
@@ -403,7 +320,7 @@ def test_work_is_unwanted_once_its_run_ends_or_another_has_it(database: Database
     for _ in range(4):
         asked_run(store, queue)
     worker, other = new_worker(store, queue), new_worker(store, queue)
-    wanted, cancelled, ended, lost = (_claimed(store, queue, holder) for holder in (worker, worker, worker, other))
+    wanted, cancelled, ended, lost = (claimed(store, queue, holder) for holder in (worker, worker, worker, other))
     store.tenant(DEFAULT_TENANT).request_cancel(cancelled.ask.run_id)
     with store.coordinator.locked(ended.ask.run_id) as transaction:
         transaction.finish(RunStatus.FAILED, "TIMEOUT")
@@ -419,15 +336,3 @@ def test_work_is_unwanted_once_its_run_ends_or_another_has_it(database: Database
         (lost.ask.run_id, "lost"),
     }
     assert store.worker.unwanted([]) == []
-
-
-def test_an_ask_that_is_given_back_keeps_what_it_used(store: Store) -> None:
-    queue = new_queue()
-    run = asked_run(store, queue)
-    claim = _claimed(store, queue, new_worker(store, queue))
-
-    assert store.worker.release(claim, "killed", Usage(prompt_tokens=7, cost=Decimal("0.5")))
-    assert store.worker.release(claim, "killed", Usage(prompt_tokens=7, cost=Decimal("0.5")))
-
-    assert (store.inspector.run(run.id).prompt_tokens, store.inspector.run(run.id).cost) == (7, Decimal("0.5"))
-    assert _claimed(store, queue, new_worker(store, queue)).ask.attempts == 1

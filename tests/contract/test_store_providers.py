@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from tests.support.store_parts import asked_run, new_queue, new_worker
+from tests.support.store_parts import asked_run, claimed, new_queue, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.base.waits import ProviderLimitWait, RetryWait
@@ -22,12 +22,6 @@ def target(**caps: float) -> Target:
     """A provider of the test's own."""
     provider = Provider(server="http://models", model=new_id("model"), account="k")
     return Target(provider=provider, caps=Caps(**caps))  # type: ignore[arg-type]
-
-
-def claimed(store: Store, queue: str, worker: str) -> Claim:
-    claim = store.worker.claim(queue, worker)
-    assert claim is not None
-    return claim
 
 
 def take(store: Store, claim: Claim, of: Target, tokens: int = 10, call_no: str = "1") -> ProviderPlace | Room:

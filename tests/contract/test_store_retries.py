@@ -102,7 +102,7 @@ def _failed(said: object) -> bool:
 
 @pytest.mark.parametrize("broken", ["model", "handler"])
 def test_a_fork_where_a_retried_ask_had_failed_ends_as_the_run_did_there(store: Store, broken: str) -> None:
-    # given a run that has failed twice, and goes on
+    # given a run that failed twice and was retried each time, at last to its end
     faults = Faults()
     stage = the_stage(store, faults)
     faults.broken.add(broken)
@@ -131,18 +131,23 @@ def test_the_time_limit_that_ended_a_retried_run_is_that_of_the_retry(store: Sto
     stage, tenant = the_stage(store, Faults()), store.tenant(DEFAULT_TENANT)
     run_id = stage.submit("go", deadline=0.2)
     stage.go_on(run_id, 1)
-    time.sleep(0.2)
-    assert stage.waiting(run_id).status_code == "TIMEOUT"
+    _runs_out_of_time(stage, run_id)
 
     # when
     tenant.retry(run_id, RetryLimits(deadline=0.1))
-    time.sleep(0.1)
-    assert stage.waiting(run_id).status_code == "TIMEOUT"
+    _runs_out_of_time(stage, run_id)
 
     # then
     reason = stop_reason(tenant.situation(run_id))
     assert reason is not None
     assert (reason.limit, reason.value) == ("time", 0.1)
+
+
+def _runs_out_of_time(stage: Stage, run_id: str) -> None:
+    """Wait for the deadline."""
+    while not (run := stage.waiting(run_id)).ended:
+        time.sleep(0.01)
+    assert run.status_code == "TIMEOUT"
 
 
 def test_a_run_that_no_retry_continues_is_not_told_to_wait_for_room(store: Store) -> None:

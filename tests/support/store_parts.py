@@ -12,7 +12,7 @@ from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
-from turnwise.record.values.records import Json, NewAsk, NewRun, RunRecord
+from turnwise.record.values.records import Claim, Json, NewAsk, NewRun, RunRecord
 
 
 def new_run(**changes: Any) -> NewRun:
@@ -69,6 +69,13 @@ def remembered(store: Store, run: RunRecord, key: str = "triage") -> list[Json]:
 def new_worker(store: Store, queue: str) -> str:
     """A living worker's id."""
     return store.process.register_worker(WorkerInfo(kind="llm", queues=(queue,), host="here", pid=1, version="1"))
+
+
+def claimed(store: Store, queue: str, worker: str) -> Claim:
+    """The claim of the best ask of the queue, which has one."""
+    claim = store.worker.claim(queue, worker)
+    assert claim is not None
+    return claim
 
 
 def new_queue() -> str:
