@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -28,6 +29,10 @@ _ARGUMENTS: Mapping[Role, list[str]] = {
 }
 
 
+# Those that were started and not stopped: a test that fails tells of them (see `at_failure`).
+RUNNING: weakref.WeakSet[Embedded | Distributed] = weakref.WeakSet()
+
+
 class Embedded:
     """`turnwise up` on a file, with more `settings` where they are given; `app` is the application's address."""
 
@@ -41,9 +46,14 @@ class Embedded:
         self.process = self._start()
 
     def _start(self) -> Process:
+        RUNNING.add(self)
         process = Process(["up"], self.env, self.url, self._log)
         process.wait_ready()
         return process
+
+    def each_process(self) -> list[Process]:
+        """The one process."""
+        return [self.process]
 
     def kill_and_restart(self) -> None:
         """End it with kill -9 and start it again at once, on the same file and port."""
@@ -57,6 +67,7 @@ class Embedded:
     def stop(self) -> None:
         """End it in good order."""
         self.process.stop()
+        RUNNING.discard(self)
 
 
 class Distributed:
@@ -84,8 +95,13 @@ class Distributed:
         self.settings = {"app": app, "database_url": database, "broker_url": broker, **LEASES, **settings}
         self.processes: dict[Role, Process] = {}
 
+    def each_process(self) -> list[Process]:
+        """Those of all roles."""
+        return list(self.processes.values())
+
     def start(self) -> None:
         """Start all, and wait until each can work."""
+        RUNNING.add(self)
         for role in self._roles:
             self.launch(role)
         for process in self.processes.values():
@@ -121,6 +137,7 @@ class Distributed:
             process.terminate()
         for process in self.processes.values():
             process.stop()
+        RUNNING.discard(self)
 
 
 @contextmanager

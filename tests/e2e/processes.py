@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import signal
@@ -97,6 +98,14 @@ class Process:
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal."""
         self._popen.send_signal(number)
+
+    def tell_threads(self) -> None:
+        """Have it print where its threads are, if it was forked; one that was started cannot."""
+        if isinstance(self._popen, ForkedProcess):
+            before = self._log.stat().st_size
+            self._popen.tell_threads()
+            with contextlib.suppress(TimeoutError):
+                until(lambda: self._log.stat().st_size > before, "its threads", patience=5)
 
     def terminate(self) -> None:
         """Ask it to end."""

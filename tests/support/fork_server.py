@@ -8,6 +8,7 @@ the output and the errors, and that to which the number of the process, then its
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import gc
 import importlib
 import io
@@ -58,6 +59,8 @@ _IMPORTED = (
     "turnwise_responders.service",
 )
 MAX_REQUEST = 1 << 20
+# A process that is sent this writes where its threads are to its errors.
+TELL_THREADS = signal.SIGRTMIN
 # Variables that differ from process to process, and those of them that libraries read when they are imported: a process
 # that is given one of these is not forked (see `forked`).
 VARIABLES = ("TURNWISE_", "OPENAI_", "OTEL_", "PROMETHEUS_")
@@ -146,6 +149,7 @@ def _set_up(request: dict[str, Any], output: int, errors: int) -> None:
         stream = io.TextIOWrapper(open(descriptor, "wb", buffering=0, closefd=False), write_through=True)  # noqa: SIM115
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
+    faulthandler.register(TELL_THREADS, file=2)
     os.environ.clear()
     os.environ.update(request["env"])
     ahead = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]

@@ -82,6 +82,10 @@ class ForkedProcess:
         """Ask it to end."""
         self.send_signal(signal.SIGTERM)
 
+    def tell_threads(self) -> None:
+        """Have it write where its threads are to its errors."""
+        self.send_signal(fork_server.TELL_THREADS)
+
     def kill(self) -> None:
         """End it at once."""
         self.send_signal(signal.SIGKILL)
