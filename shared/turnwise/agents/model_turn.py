@@ -13,7 +13,7 @@ from turnwise.agents.observed import chatted, chatting
 from turnwise.agents.output.output_format import take_in
 from turnwise.agents.retries import Failure, call_retries, waiting, within
 from turnwise.agents.tools.handler_calls import answers_a_run
-from turnwise.agents.tools.reading import found_in
+from turnwise.agents.tools.reading import as_document, found_in
 from turnwise.agents.tools.tool_choice import tool_choice
 from turnwise.base.call_context import CallContext
 from turnwise.base.sync_async import Steps, one_call
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 def answer(agent: ChatAgent, message: str | ChatDocument | None, call: CallContext) -> Steps[ChatDocument | None]:
     """Append the message to the history, ask the model, append what it says; None if there is nothing to ask."""
     model = agent.llm
-    message = ChatDocument.from_str(message) if isinstance(message, str) else message
+    message = None if message is None else as_document(message)
     if model is None or not _prepare(agent, message):
         return None
     try:

@@ -25,6 +25,7 @@ from turnwise import (
     Task,
     ToolMessage,
 )
+from turnwise.errors import ConfigurationError
 
 
 class Plain(ToolMessage):
@@ -276,6 +277,30 @@ def test_a_value_becomes_text_and_stays_what_it_is_beside_it(value: Any, text: s
     assert doc.content == text
     assert doc.content_any == (value if value != "" else None) or doc.content_any == value
     assert doc.metadata.sender is Entity.AGENT
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_generator_is_no_answer(waits: bool) -> None:
+    class Yielding(Plain):
+        def handle(self) -> Any:
+            yield "one"
+
+    class YieldingLater(Plain):
+        async def handle(self) -> Any:
+            yield "one"
+
+    agent = agent_with(YieldingLater if waits else Yielding)
+    with pytest.raises(ConfigurationError, match=r"handle, called by agent 'Bot', gave a generator .* list of"):
+        answer(agent)
+
+
+@pytest.mark.parametrize("given", [Plain(), [Plain()], 3])
+def test_an_agent_is_asked_with_a_text_or_a_document(given: Any) -> None:
+    agent = agent_with(Plain, llm=MockLMConfig())
+    for ask in (agent.llm_response, agent.agent_response, agent.handle_message, agent.llm_response_forget):
+        with pytest.raises(TypeError, match=rf"given {type(given).__name__}; Task.run takes other values"):
+            ask(given)
+    assert agent.message_history == []
 
 
 def test_a_tool_as_result_is_handled_in_turn_or_attached_for_others() -> None:

@@ -86,6 +86,15 @@ def test_results_are_in_the_order_of_the_items(sequential: bool, batch_size: int
     assert results == ["100", "121", "144", "169", "196"]
 
 
+def test_items_may_come_from_a_generator() -> None:
+    assert [text(result) for result in run_batch_tasks(squarer(), (n for n in (11, 12)))] == ["121", "144"]
+    agent = squarer().agent
+    made = run_batch_task_gen(lambda i: squarer(), (n for n in (11, 12)))
+    asked = llm_response_batch(agent, (n for n in (11, 12)))
+    assert [len(results) for results in (made, asked)] == [2, 2]
+    assert run_batch_function(abs, iter([-1, 2])) == [1, 2]
+
+
 def test_items_are_mapped_to_messages_and_results_to_values() -> None:
     items = [{"n": 20}, {"n": 21}]
     results = run_batch_tasks(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import AsyncGeneratorType, GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from turnwise.agents import responses
@@ -17,7 +18,7 @@ from turnwise.agents.tools.reading import found_in
 from turnwise.base.call_context import current_call
 from turnwise.base.sync_async import Effect, Steps, finished
 from turnwise.base.text import value_as_text
-from turnwise.errors import InfiniteLoopException
+from turnwise.errors import ConfigurationError, InfiniteLoopException
 from turnwise.messages.api_results import match_results
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
@@ -198,6 +199,8 @@ def _as_document(
         by_id = agent.create_agent_response("")
         by_id.oai_tool_id2result = {key: value_as_text(result) for key, result in value.items()}
         return by_id
+    if isinstance(value, GeneratorType | AsyncGeneratorType):
+        raise _yields(agent, value)
     said = agent.to_ChatDocument(value)
     if said is not None and answers_a_run(current_call()) and _made_here(agent):
         said.made_for(doc)
@@ -209,6 +212,13 @@ def _endless(agent: ChatAgent, tools: tuple[str, ...]) -> InfiniteLoopException:
     return InfiniteLoopException(
         f"handlers of agent {agent.config.name!r} return each other's tools ({names}), more than {_MOST_IN_A_ROW} in a "
         "row; let one of them return a text, or a tool that this agent does not handle"
+    )
+
+
+def _yields(agent: ChatAgent, value: GeneratorType[Any, Any, Any] | AsyncGeneratorType[Any, Any]) -> ConfigurationError:
+    return ConfigurationError(
+        f"{value.__qualname__}, called by agent {agent.config.name!r}, gave a generator as its answer; let it return a "
+        "text or a value, such as the list of what it yields"
     )
 
 

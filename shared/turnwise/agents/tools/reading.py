@@ -66,5 +66,12 @@ def can_respond(agent: ChatAgent, message: str | ChatDocument | None = None) -> 
 
 
 def as_document(msg: str | ChatDocument) -> ChatDocument:
-    """A text as a document from USER; a document itself."""
-    return ChatDocument.from_str(msg) if isinstance(msg, str) else msg
+    """A text as a document from USER; a document itself. Raises `TypeError` for anything else."""
+    if isinstance(msg, ChatDocument):
+        return msg
+    if isinstance(msg, str):
+        return ChatDocument.from_str(msg)
+    raise TypeError(
+        f"an agent answers a text or a ChatDocument, and was given {type(msg).__name__}; Task.run takes other values, "
+        "and ChatDocument(tool_messages=[...]) tools"
+    )

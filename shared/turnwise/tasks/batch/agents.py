@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 def run_batch_agent_method(
     agent: ChatAgent,
     method: Callable[[Any], Awaitable[Any]],
-    items: Sequence[T],
+    items: Iterable[T],
     input_map: Callable[[T], Any] = str,
     output_map: Callable[[Any], Any] = lambda result: result,
     sequential: bool = True,
@@ -39,14 +39,15 @@ def run_batch_agent_method(
         raise ValueError(
             f"{method!r} is not a method of {type(agent).__name__}; pass one such as agent.llm_response_async"
         )
+    listed = list(items)
 
     async def job(i: int) -> Any:
-        return output_map(await getattr(agent.clone(i), name)(input_map(items[i])))
+        return output_map(await getattr(agent.clone(i), name)(input_map(listed[i])))
 
     return run_pool(
         job,
-        len(items),
-        message=f"Calling {name} of {agent.config.name} for {len(items)} items",
+        len(listed),
+        message=f"Calling {name} of {agent.config.name} for {len(listed)} items",
         sequential=sequential,
         batch_size=batch_size,
         stop_on_first_result=stop_on_first_result,
@@ -58,7 +59,7 @@ def run_batch_agent_method(
 
 def llm_response_batch(
     agent: ChatAgent,
-    items: Sequence[T],
+    items: Iterable[T],
     input_map: Callable[[T], Any] = str,
     output_map: Callable[[Any], Any] = lambda result: result,
     sequential: bool = True,
@@ -87,7 +88,7 @@ def llm_response_batch(
 
 def agent_response_batch(
     agent: ChatAgent,
-    items: Sequence[T],
+    items: Iterable[T],
     input_map: Callable[[T], Any] = str,
     output_map: Callable[[Any], Any] = lambda result: result,
     sequential: bool = True,
@@ -116,7 +117,7 @@ def agent_response_batch(
 
 def run_batch_function(
     function: Callable[[T], Any],
-    items: Sequence[T],
+    items: Iterable[T],
     sequential: bool = True,
     batch_size: int | None = None,
     handle_exceptions: ExceptionHandling | bool = ExceptionHandling.RAISE,
@@ -129,17 +130,18 @@ def run_batch_function(
     With `sequential=False` async functions run side by side in one event loop, plain ones in threads. An object whose
     `__call__` is async counts as such a function.
     """
+    listed = list(items)
 
     async def job(i: int) -> Any:
         waits = asyncio.iscoroutinefunction(function) or asyncio.iscoroutinefunction(type(function).__call__)
-        value = function(items[i]) if waits or sequential else await asyncio.to_thread(function, items[i])
+        value = function(listed[i]) if waits or sequential else await asyncio.to_thread(function, listed[i])
         return await value if is_unfinished(value) else value
 
     name = getattr(function, "__name__", "a function")
     return run_pool(
         job,
-        len(items),
-        message=f"Calling {name} for {len(items)} items",
+        len(listed),
+        message=f"Calling {name} for {len(listed)} items",
         sequential=sequential,
         batch_size=batch_size,
         handle_exceptions=handle_exceptions,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 def run_batch_tasks(
     task: Task[Any],
-    items: Sequence[T],
+    items: Iterable[T],
     input_map: Callable[[T], Any] = str,
     output_map: Callable[[Any], Any] = lambda result: result,
     stop_on_first_result: bool = False,
@@ -43,16 +43,17 @@ def run_batch_tasks(
     and `total_max_tokens` bound all items together: once they are used up, the items that are left are not begun, and
     their results are None.
     """
+    listed = list(items)
     return run_batch_task_gen(
         task.clone,
-        items,
+        listed,
         input_map,
         output_map,
         stop_on_first_result,
         sequential,
         batch_size,
         turns,
-        f"Running {len(items)} copies of {task.name}",
+        f"Running {len(listed)} copies of {task.name}",
         handle_exceptions,
         max_cost,
         max_tokens,
@@ -63,7 +64,7 @@ def run_batch_tasks(
 
 def run_batch_task_gen(
     gen_task: Callable[[int], Task[Any]],
-    items: Sequence[T],
+    items: Iterable[T],
     input_map: Callable[[T], Any] = str,
     output_map: Callable[[Any], Any] = lambda result: result,
     stop_on_first_result: bool = False,
@@ -83,8 +84,10 @@ def run_batch_task_gen(
     A task is made when its turn comes. `message` stands before the progress bar.
     """
 
+    listed = list(items)
+
     async def job(i: int) -> Any:
-        given = input_map(items[i])
+        given = input_map(listed[i])
         task = gen_task(i)
         if isinstance(given, ChatDocument) and given.metadata.recipient:
             # It was meant for the original; its copy goes by another name.
@@ -97,8 +100,8 @@ def run_batch_task_gen(
 
     return run_pool(
         job,
-        len(items),
-        message=message or f"Running {len(items)} tasks",
+        len(listed),
+        message=message or f"Running {len(listed)} tasks",
         sequential=sequential,
         batch_size=batch_size,
         stop_on_first_result=stop_on_first_result,
