@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import threading
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,7 @@ from turnwise.bus.broker.url import HEARTBEAT, BrokerURL, TLSFiles
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Notice
 from turnwise.bus.routing import COORDINATOR_QUEUE, lane, routing_key
 from turnwise.bus.signing import NO_KEYS, WireKeys
+from turnwise.errors import BrokerUnavailableError
 from turnwise.observability.telemetry import names
 from turnwise.observability.telemetry.context import current_ids
 from turnwise.observability.telemetry.spans import NO_SPAN, listened, span
@@ -99,10 +101,26 @@ class CeleryBus:
             self._keys,
             as_worker=as_worker,
             heartbeat=self._heartbeat,
-            note=partial(self.connections.note, "listen"),
+            note=self._note_listening,
         )
         self._listeners.append(listener)
         return listener
+
+    def _note_listening(self, up: bool) -> None:
+        """Note it; a listener that is back tells that the broker is, so what failed to publish is tried again.
+
+        A process that has nothing to publish would say that the broker is away until it has.
+        """
+        self.connections.note("listen", up)
+        if up and (self.connections.failed("publish") or self.connections.failed("notify")):
+            # On a thread of its own: the listener's does nothing that could delay its heartbeats.
+            threading.Thread(target=self._try_again, name="turnwise-broker-check", daemon=True).start()
+
+    def _try_again(self) -> None:
+        for purpose, publishers in (("publish", self._work), ("notify", self._notices)):
+            if self.connections.failed(purpose):
+                with suppress(BrokerUnavailableError):  # it is noted, and raised where something is published
+                    publishers.use(Publisher.verify)
 
     def waiting(self, queue: str) -> int:
         """Ready messages: a passive declaration on RabbitMQ, the length of the list on Redis."""

@@ -77,6 +77,10 @@ class BrokerConnections:
             if self._watch is not None:
                 self._watch(purpose, up)
 
+    def failed(self, purpose: str) -> bool:
+        """Return whether the connection for that purpose failed when it was last used."""
+        return self._up.get(purpose) is False
+
     def watch(self, changed: OnChange) -> None:
         """Call `changed` with how things are, and with every change from now on."""
         with self._lock:
