@@ -25,7 +25,7 @@ from turnwise.record.database.schema import SCHEMA_VERSION
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
 # It starts seven processes, of two versions.
-pytestmark = [pytest.mark.postgres, pytest.mark.rabbitmq, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.postgres, pytest.mark.rabbitmq, pytest.mark.timeout(300)]
 
 
 class Upgrade:
