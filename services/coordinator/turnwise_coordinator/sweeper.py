@@ -12,6 +12,7 @@ from turnwise.base.process_end import ends_process
 from turnwise.bus.base import Bus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues, lane
 from turnwise.errors import BrokerUnavailableError, DatabaseUnavailableError, EnvironmentFault, NotFoundError
+from turnwise.machine import state as states
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.coordinator import CoordinatorRole
 from turnwise.serving.dispatcher import Dispatcher
@@ -130,7 +131,9 @@ class Sweeper:
 
     def _make_moves(self) -> None:
         failed = 0
-        for run_id in () if self._paused() else self._record.due_moves(version=self._version):
+        if self._paused():
+            return
+        for run_id in self._record.due_moves(version=self._version, state=states.STATE_VERSION):
             try:
                 self._make_move(run_id)
                 failed = 0

@@ -255,6 +255,20 @@ def test_a_run_whose_state_only_a_newer_turnwise_can_read_waits_for_it(
     assert (run.status, run.waiting_for, (run.result or {})["content"]) == ("completed", None, "1 says")
 
 
+def test_a_newer_turnwise_finds_a_held_run_however_often_older_ones_come_first(store: Store, clock: Clock) -> None:
+    with Desk(store, _app("1"), moves="coordinator") as desk:
+        run_id = _submit(store, "1")
+        desk.answer(desk.coordinator.move(run_id))
+        _newer_wrote(store, run_id, version=2)
+        for _ in range(3):  # older processes sweep right before newer ones
+            clock.now += 10
+            assert desk.coordinator.move(run_id).run.status == "waiting"
+            assert store.coordinator.due_moves(state=1) == []
+            assert store.coordinator.due_moves(state=2) == [run_id]
+            assert store.coordinator.due_moves(state=3, version="1") == [run_id]
+            assert store.coordinator.due_moves(state=3, version="2") == []
+
+
 @pytest.mark.parametrize("what", ["cancel", "deadline"])
 def test_a_run_that_is_to_end_does_not_wait_for_a_newer_turnwise_for_ever(
     store: Store, clock: Clock, what: str

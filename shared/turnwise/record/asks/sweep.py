@@ -85,8 +85,21 @@ _UNENDED = (
     )
     .limit(_most)
 )
+# Runs that an older Turnwise holds for one that reads the version of their state. Each older process that comes first
+# makes them due later, so they may never be due when a newer one sweeps.
+_HELD = (
+    sa.select(runs.c.id)
+    .where(
+        runs.c.move_due_at.is_not(None),
+        # A cause of another kind, which may be a later version's, may have any other `state`.
+        sa.case((runs.c.waiting_for["kind"].as_string() == "upgrade", runs.c.waiting_for["state"].as_integer()))
+        <= sa.bindparam("state", type_=sa.Integer),
+    )
+    .order_by(runs.c.move_due_at)
+    .limit(_most)
+)
 _of_version = runs.c.version == sa.bindparam("version")
-_DUE = tuple((all_, all_.where(_of_version)) for all_ in (_OVERDUE, _DUE_MOVES, LEFT_WAITING))
+_DUE = tuple((all_, all_.where(_of_version)) for all_ in (_OVERDUE, _DUE_MOVES, LEFT_WAITING, _HELD))
 _FORGOTTEN = (
     sa.select(asks.c.run_id, asks.c.id)
     .where(
@@ -190,13 +203,16 @@ class Sweep(OrphanedReservations):
         self.settle_orphans()
         return taken
 
-    def due_moves(self, limit: int = _BATCH, patience: float = PATIENCE, version: str | None = None) -> list[str]:
+    def due_moves(
+        self, limit: int = _BATCH, patience: float = PATIENCE, version: str | None = None, state: int | None = None
+    ) -> list[str]:
         """Runs that wait for a move since `patience` seconds, whose deadline has passed, or whose turn has come.
 
         The last are runs of a session that waited for another which has ended. With `version`, those that began with
-        it, and those of others that were to end 10 s ago.
+        it, and those of others that were to end 10 s ago. With `state`, also those that an older Turnwise holds for one
+        that reads states up to it.
         """
-        given = {"most": limit, "patience": patience, "version": version}
+        given = {"most": limit, "patience": patience, "version": version, "state": state}
         found: list[str] = []
         with self._database.read() as connection:
             for of_all, of_version in _DUE:
