@@ -103,7 +103,7 @@ def no_take_over(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def no_top_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A permit that got lost is gone."""
-    monkeypatch.setattr(Sweep, "permits", lambda self, queue, waiting, limit=100: [])
+    monkeypatch.setattr(Sweep, "permits", lambda self, queue, waiting, **_: [])
 
 
 def no_due_moves(monkeypatch: pytest.MonkeyPatch) -> None:
