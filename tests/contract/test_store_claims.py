@@ -167,7 +167,8 @@ def test_a_lapsed_lease_is_retaken_and_the_late_reply_only_booked(store: Store) 
     assert store.inspector.run(run.id).cost == Decimal("0.5")
     assert store.worker.reply(claim, Reply(kind="nothing"))
     assert store.worker.reply(claim, Reply(kind="nothing"))
-    assert [event.type for event in store.inspector.events(run.id)][2:] == ["ask.expired", "turn.replied"]
+    told = [event.type for event in store.inspector.events(run.id)][2:]
+    assert told == ["ask.expired", "usage.settled", "turn.replied"]
 
 
 def test_a_released_ask_is_claimed_again_at_no_cost_of_attempts(store: Store) -> None:

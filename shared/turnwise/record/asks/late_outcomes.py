@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from turnwise.record.budgets.reservations import count
+from turnwise.record.budgets.reservations import count_and_tell
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import events
 from turnwise.record.events.ask_events import AskDeferred, AskParked, AskReleased
@@ -33,5 +33,5 @@ def count_late(transaction: RunTransaction, claim: Claim, outcome: Deferral | Pa
     """Count what the attempt used, unless its outcome is on record; return whether it is."""
     if is_on_record(transaction, claim):
         return True
-    count(transaction, claim.ask, claim.token, outcome.usage, outcome.calls)
+    count_and_tell(transaction, claim.ask, claim.token, outcome.usage, outcome.calls)
     return False

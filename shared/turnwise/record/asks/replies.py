@@ -9,10 +9,10 @@ import sqlalchemy as sa
 
 from turnwise.errors import IllegalTransitionError, RunChangedError
 from turnwise.observability.redaction import redacted
-from turnwise.record.budgets.reservations import count, settle_lost
+from turnwise.record.budgets.reservations import count_and_tell, settle_lost
 from turnwise.record.database.schema import replies
 from turnwise.record.events.ask_events import TurnReplied, attempt_at
-from turnwise.record.events.usage_events import UsageSettled, settled_json
+from turnwise.record.events.usage_events import settled_json
 from turnwise.record.states import AskStatus
 from turnwise.record.transaction.part import RecordPart
 from turnwise.record.transaction.run_transaction import RunTransaction
@@ -34,9 +34,9 @@ class Replies(RecordPart):
         """Write a reply with all that it changes, and return whether it was accepted.
 
         A reply under a token that is no longer current is kept for the books only: its usage is added to the run's,
-        nothing else changes. The same claim may reply again after a lost connection and gets the first outcome.
-        `then` runs in the same transaction after an accepted reply. It is called again, with another transaction, if
-        what the claim's holder knew of the run turns out to be out of date.
+        and told in an event, nothing else changes. The same claim may reply again after a lost connection and gets the
+        first outcome. `then` runs in the same transaction after an accepted reply. It is called again, with another
+        transaction, if what the claim's holder knew of the run turns out to be out of date.
         """
         known = claim.known
         if known is not None and known.take():
@@ -70,7 +70,7 @@ class Replies(RecordPart):
         if first is not None:
             return bool(first[0])
         transaction.add_reply(reply_row(transaction, claim.ask, reply, claim.token, claim.worker_id, reason))
-        count(transaction, claim.ask, claim.token, reply.usage, reply.calls)
+        count_and_tell(transaction, claim.ask, claim.token, reply.usage, reply.calls)
         return False
 
 
@@ -95,12 +95,9 @@ def accept(transaction: RunTransaction, ask: AskRecord, reply: Reply, token: int
         version=reply.version,
     )
     transaction.event(replied, ask.place)
-    count(transaction, ask, token, reply.usage, reply.calls)
+    count_and_tell(transaction, ask, token, reply.usage, reply.calls)
     if reply.forfeits:
         settle_lost(transaction, ask.id, token, ask)
-    if reply.usage is not None:
-        settled = UsageSettled(usage=reply.usage, lost=any(call.lost for call in reply.calls))
-        transaction.event(settled, ask.place)
     transaction.mark()
     transaction.change(move_due_at=transaction.now)
 

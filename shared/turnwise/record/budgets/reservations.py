@@ -126,7 +126,11 @@ class Reservations(RecordPart):
             keys = limits.keys(transaction.run, transaction.now)
             books = Books(transaction, keys + _keys_of(known), limits)
             for each in done:
-                _settle(transaction, books, claim.ask, claim.token, known, each)
+                # Told at once: if the holder is lost before it replies, nothing else ever tells of this call.
+                used = _settle(transaction, books, claim.ask, claim.token, known, each)
+                if used is not None and used.calls:
+                    settled = UsageSettled(usage=used, call=each.call_no, lost=each.lost)
+                    transaction.event(settled, claim.ask.place)
             answer = self._granted(transaction, books, keys, call, take)
             if isinstance(answer, Granted):
                 self._keep(transaction, books, keys, claim, call_no, call.model, answer)
@@ -202,19 +206,22 @@ class OrphanedReservations(RecordPart):
 
 def count(
     transaction: RunTransaction, ask: AskRecord, token: int, usage: Usage | None, calls: Sequence[CallUsage]
-) -> None:
+) -> list[CallUsage]:
     """Count what a claim's calls used, in the run's sums and in the budgets they were reserved in.
 
-    `calls` are all of them; without any, `usage` is all there is to know.
+    `calls` are all of them; without any, `usage` is all there is to know. Return those that are counted with this:
+    others were settled, and told, on the way.
     """
-    if not calls and usage is not None:
-        transaction.add_usage(usage)
+    counted: list[CallUsage] = []
     groups: list[tuple[int, list[CallUsage]]] = []
-    for call in calls:
+    for call in calls if calls or usage is None else [CallUsage(usage=usage)]:
         if call.collected:
-            groups += _of_collected(transaction, ask, call)
+            found = _of_collected(transaction, ask, call)
+            groups += found or []
+            counted += [call] if found == [] else []
         elif call.call_no is None:
             transaction.add_usage(call.usage)
+            counted.append(call)
     if reserved := [call for call in calls if call.call_no is not None]:
         groups.append((token, reserved))
     if groups:
@@ -222,26 +229,36 @@ def count(
         books = Books(transaction, [key for rows in known.values() for key in _keys_of(rows)])
         for held, made in groups:
             for call in made:
-                _settle(transaction, books, ask, held, known[held], call)
+                if _settle(transaction, books, ask, held, known[held], call) is not None:
+                    counted.append(call)
         books.save()
+    return counted
 
 
 def count_and_tell(
     transaction: RunTransaction, ask: AskRecord, token: int, usage: Usage | None, calls: Sequence[CallUsage]
 ) -> None:
-    """Count what the calls of a claim used that is still held, and say so in an event."""
-    count(transaction, ask, token, usage, calls)
-    if usage is not None:
-        transaction.event(UsageSettled(usage=usage, lost=any(call.lost for call in calls)), ask.place)
+    """Count what the calls of a claim used, and say in an event what that adds to the run's sums.
+
+    The claim may be held no longer. A run that has ended has no more events.
+    """
+    counted = count(transaction, ask, token, usage, calls)
+    if transaction.run.ended or not any(call.usage.calls for call in counted):
+        return
+    # Not `usage` as it is: it has calls that were told on the way, and lacks those that are still under way.
+    told = _sum(counted, (usage or counted[0].usage).model)
+    transaction.event(UsageSettled(usage=told, lost=any(call.lost for call in counted)), ask.place)
 
 
-def _of_collected(transaction: RunTransaction, ask: AskRecord, call: CallUsage) -> list[tuple[int, list[CallUsage]]]:
-    """The call that a batch answered, with the token that it was reserved under; nothing if that leaves nothing to
-    settle.
+def _of_collected(
+    transaction: RunTransaction, ask: AskRecord, call: CallUsage
+) -> list[tuple[int, list[CallUsage]]] | None:
+    """The call that a batch answered, with the token that it was reserved under; nothing where nothing was reserved,
+    None if another attempt has counted it.
     """
     found = forget_request(transaction, ask)
-    if found is None:  # another attempt has counted it
-        return []
+    if found is None:
+        return None
     token, call_no = found
     if token is None or call_no is None:
         transaction.add_usage(call.usage)
@@ -304,14 +321,17 @@ def _rows(transaction: RunTransaction, run_id: str, ask_id: str, token: int) -> 
 
 def _settle(
     transaction: RunTransaction, books: Books, ask: AskRecord, token: int, known: dict[int, _Row], call: CallUsage
-) -> None:
-    """Settle one call, unless it was; one that was taken for lost is corrected."""
+) -> Usage | None:
+    """Settle one call, unless it was; one that was taken for lost is corrected, with an event of its own.
+
+    Return what is still to be told in an event, None for nothing.
+    """
     assert call.call_no is not None, "only what was reserved is settled"
     row = known.get(call.call_no)
     if row is None or (row.settled_at is not None and (not row.lost or call.lost)):
-        return
-    used = _amount(call.usage)
-    if row.settled_at is None:
+        return None
+    used, first = _amount(call.usage), row.settled_at is None
+    if first:
         books.settle(row.keys, row.amount, used)
         transaction.add_usage(call.usage)
     else:
@@ -321,6 +341,7 @@ def _settle(
             corrected = UsageSettled(usage=call.usage, call=row.call_no, corrects=_usage(row.amount, None))
             transaction.event(corrected, ask.place)
     _close(transaction, ask.id, token, row, used, lost=call.lost)
+    return call.usage if first else None
 
 
 def _close(transaction: RunTransaction, ask_id: str, token: int, row: _Row, used: Amount, *, lost: bool) -> None:
@@ -358,6 +379,20 @@ def _amount(usage: Usage) -> Amount:
 def _usage(amount: Amount, model: str | None) -> Usage:
     return Usage(
         prompt_tokens=amount.prompt_tokens, completion_tokens=amount.output_tokens, cost=amount.cost, model=model
+    )
+
+
+def _sum(calls: Sequence[CallUsage], model: str | None) -> Usage:
+    used = [call.usage for call in calls]
+    costs = [each.cost for each in used if each.cost is not None]
+    return Usage(
+        prompt_tokens=sum(each.prompt_tokens for each in used),
+        cached_tokens=sum(each.cached_tokens for each in used),
+        completion_tokens=sum(each.completion_tokens for each in used),
+        calls=sum(each.calls for each in used),
+        cost=sum(costs, Decimal(0)) if len(costs) == len(used) else None,
+        model=model,
+        doubt=next((each.doubt for each in used if each.doubt), ""),
     )
 
 

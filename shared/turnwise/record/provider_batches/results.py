@@ -9,13 +9,13 @@ from typing import Literal
 import sqlalchemy as sa
 
 from turnwise.errors import NotFoundError
-from turnwise.record.budgets.reservations import count, release_reservations
+from turnwise.record.budgets.reservations import count_and_tell, release_reservations
 from turnwise.record.database import driver
 from turnwise.record.database.columns import now
 from turnwise.record.database.provider_batch_tables import collected_asks
 from turnwise.record.database.schema import asks
 from turnwise.record.database.status_statements import status_in
-from turnwise.record.events.usage_events import UsageSettled, read_usage, settled_json
+from turnwise.record.events.usage_events import read_usage, settled_json
 from turnwise.record.states import AskStatus
 from turnwise.record.transaction.part import RecordPart
 from turnwise.record.transaction.run_transaction import RunTransaction
@@ -170,9 +170,7 @@ def _count_unused(transaction: RunTransaction, ask: AskRecord | None, usage: Usa
     """Count the usage of a response that no one needs, and forget the call."""
     if ask is None:
         return
-    count(transaction, ask, ask.token, None, [CallUsage(usage=usage, collected=True)])
-    if not transaction.run.ended:
-        transaction.event(UsageSettled(usage=usage), ask.place)
+    count_and_tell(transaction, ask, ask.token, usage, [CallUsage(usage=usage, collected=True)])
 
 
 def _release(transaction: RunTransaction, ask: AskRecord | None, token: int | None) -> None:
