@@ -32,7 +32,7 @@ from turnwise.record.asks.pauses import EndedPauses
 from turnwise.record.asks.receipts import Receipts
 from turnwise.record.asks.sweep import Sweep
 from turnwise.record.budgets import reservations
-from turnwise.record.budgets.reservations import count
+from turnwise.record.budgets.reservations import count_and_tell
 from turnwise.record.budgets.usage_tally import usage_rows
 from turnwise.record.database.schema import runs
 from turnwise.record.provider_batches import batches
@@ -185,9 +185,9 @@ def no_cost_of_discarded_replies(monkeypatch: pytest.MonkeyPatch) -> None:
     def only_accepted(transaction: RunTransaction, ask: Any, token: int, *used: Any) -> None:
         current = transaction.ask(ask.id)
         if current is not None and current.token == token and not transaction.run.ended:
-            count(transaction, ask, token, *used)
+            count_and_tell(transaction, ask, token, *used)
 
-    monkeypatch.setattr(replies, "count", only_accepted)
+    monkeypatch.setattr(replies, "count_and_tell", only_accepted)
 
 
 def use_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:

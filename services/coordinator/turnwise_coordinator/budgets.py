@@ -19,7 +19,8 @@ class BudgetSweep:
         self._next = self._clock.monotonic()
 
     def sweep(self) -> None:
-        """Note which limits are lifted and count anew under those that were set, if it is time.
+        """Note which limits are lifted, count anew under those that were set, and let runs look again that wait for
+        such a budget, if it is time.
 
         Raises `DatabaseUnavailableError`.
         """
@@ -29,3 +30,4 @@ class BudgetSweep:
         self._next = now + _REST
         self._budgets.note_lifted_limits(self._limits)
         self._budgets.recount_new_limits()
+        self._budgets.look_again()

@@ -2,7 +2,8 @@
 
 A row without a limit is marked: whoever uses it under a limit counts anew what was spent. A row is marked when its
 tenant's limits change, and by a sweep while no limit is in force. Processes learn of a tenant's new limits within some
-seconds, and calls that were under way then have reserved nothing; so such budgets are counted anew for a while.
+seconds, and calls that were under way then have reserved nothing; so such budgets are counted anew for a while. Runs
+that wait for such a budget look again when the processes know.
 """
 
 from __future__ import annotations
@@ -24,12 +25,15 @@ from turnwise.record.budgets.budgets import (
     save_budgets,
     spent_by_tenant,
 )
+from turnwise.record.budgets.waiting_asks import OF_TENANT, WAITING_FOR_OLD_LIMITS, due_now
 from turnwise.record.database import driver
 from turnwise.record.database.access_schema import tenants
 from turnwise.record.database.budget_tables import budgets
 from turnwise.record.database.columns import now, word
 from turnwise.record.transaction.part import RecordPart
 
+# Seconds for which a process goes by what it has read of a tenant's limits.
+TRUSTED_SECONDS = 5.0
 # Rows in one transaction: there is one for each session.
 TOGETHER = 500
 # Seconds after which no call is under way any more that began before its tenant's limits changed.
@@ -69,6 +73,21 @@ class LiftedLimits(RecordPart):
                     budget = locked_budget(connection, key)
                     if budget is not None and budget.limited:
                         save_budgets(connection, [at_least(budget, *spent_by_tenant(connection, key, tenant))])
+
+    def look_again(self, known_after: float = TRUSTED_SECONDS) -> int:
+        """Make runs look again that wait for a budget of a tenant whose limits have changed; return their number.
+
+        Each looks once for a change, when the processes know of it, `known_after` seconds later. What another
+        transaction holds is left to the next time.
+        """
+        given = {"within": _UNDER_WAY, "known_after": known_after, "most": TOGETHER}
+        with self._database.read() as connection:
+            found = connection.scalars(WAITING_FOR_OLD_LIMITS, given).all()
+        made = 0
+        for run_id in found:
+            with self._lock_run(run_id, skip_locked=True) as transaction:
+                made += transaction is not None and due_now(transaction, OF_TENANT) is not None
+        return made
 
 
 def mark_budgets(connection: Connection, tenant: str, at: float) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from turnwise.errors import NotFoundError
-from turnwise.record.budgets.lifted_limits import mark_budgets
+from turnwise.record.budgets.lifted_limits import TRUSTED_SECONDS, mark_budgets
 from turnwise.record.database.access_schema import tenants
 from turnwise.record.database.columns import now
 from turnwise.record.database.rows import as_row
@@ -18,8 +18,6 @@ from turnwise.record.transaction.part import ChangingPart, RecordPart
 
 _LIMIT_NAMES = tuple(field.name for field in fields(TenantLimits))
 LIMITS = tuple(tenants.c[name] for name in _LIMIT_NAMES)
-# Seconds for which a process goes by what it has read of a tenant's limits.
-TRUSTED_SECONDS = 5.0
 _OF_TENANT = sa.select(*LIMITS).where(tenants.c.id == sa.bindparam("tenant"))
 
 

@@ -1,0 +1,55 @@
+"""Runs that wait for a tenant's budget, and limits that change meanwhile, on each database."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from tests.support.store_parts import asked_run, new_queue, new_worker
+
+from turnwise.base.ids import new_id
+from turnwise.base.waits import BudgetWait
+from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import TenantLimits
+from turnwise.record.values.outcomes import Deferral
+from turnwise.record.values.records import Claim
+
+
+def _waiting(store: Store, queue: str, tenant: str, scope: str) -> Claim:
+    asked_run(store, queue, run={"tenant": tenant})
+    claim = store.worker.claim(queue, new_worker(store, queue))
+    assert claim is not None
+    assert store.worker.defer(claim, Deferral(seconds=3_600.0, waiting_for=BudgetWait(scope=scope, limit="cost")))
+    return claim
+
+
+@pytest.mark.parametrize("scope", ["tenant_day", "tenant_month"])
+def test_a_run_looks_once_at_limits_that_have_changed(store: Store, scope: str) -> None:
+    # given
+    queue, tenant = new_queue(), new_id("t")
+    waiting = _waiting(store, queue, tenant, scope)
+    assert store.coordinator.budgets.look_again(known_after=0.0) == 0
+
+    # when its tenant's limits change
+    store.operator().set_tenant_limits(tenant, TenantLimits(day_max_cost=Decimal(5)))
+
+    # then it is due as soon as all processes know, and not again after it has looked
+    worker = new_worker(store, queue)
+    assert store.coordinator.budgets.look_again() == 0
+    assert store.worker.claim(queue, worker) is None
+    assert store.coordinator.budgets.look_again(known_after=0.0) == 1
+    again = store.worker.claim(queue, worker)
+    assert again is not None and again.ask.id == waiting.ask.id
+    assert store.worker.defer(again, Deferral(seconds=3_600.0, waiting_for=BudgetWait(scope=scope, limit="cost")))
+    assert store.coordinator.budgets.look_again(known_after=0.0) == 0
+
+
+def test_only_runs_look_that_wait_for_their_tenants_budget(store: Store) -> None:
+    queue, tenant = new_queue(), new_id("t")
+    _waiting(store, queue, tenant, "run")
+    _waiting(store, queue, tenant, "session")
+    _waiting(store, queue, new_id("t"), "tenant_day")
+    store.operator().set_tenant_limits(tenant, TenantLimits(day_max_cost=Decimal(5)))
+
+    assert store.coordinator.budgets.look_again(known_after=0.0) == 0
+    assert store.worker.claim(queue, new_worker(store, queue)) is None
