@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 import sqlalchemy as sa
+from tests.e2e.waiting import until
 from tests.support.either_database import database, postgres_url
 from tests.support.kept_values import kept
 from tests.support.served_parts import Desk
@@ -289,6 +290,7 @@ def test_a_run_that_can_not_move_keeps_no_other_from_being_swept(database: Datab
                 raise ValueError("this one cannot be written")
 
         desk.coordinator._sweeper._move = move
+        until(lambda: {sick, well} <= set(desk.store.coordinator.due_moves()), "both deadlines to pass")
 
         desk.coordinator._sweeper.sweep()
 

@@ -69,13 +69,16 @@ class InFlight:
         with self._lock:
             del self._works[cancellation]
 
-    def cut(self) -> int:
-        """Cancel all answers in hand, so that their asks are released, and return how many they are."""
+    def __len__(self) -> int:
+        """Return the number of answers in hand."""
+        return len(self._works)
+
+    def cut(self) -> None:
+        """Cancel all answers in hand, so that their asks are released."""
         with self._lock:
             works = list(self._works)
         for work in works:
             work.cancel(Cause.DRAINED)
-        return len(works)
 
     def heard(self, notice: Notice) -> None:
         """Look at once what is still wanted of a run of which a cancellation is told; the notice alone ends nothing.

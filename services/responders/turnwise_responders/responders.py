@@ -135,14 +135,17 @@ class Responders:
 
         Returns when that time is over, or when this process has stopped before.
         """
-        if not self._stopping.wait(self._drain_seconds) and (cut := self._in_flight.cut()):
-            logger.warning(
-                "%d answers took longer than the %g s that this process may take to end (TURNWISE_DRAIN_SECONDS); they "
-                "are given back",
-                cut,
-                self._drain_seconds,
-                extra={"action": "drain_cut", "asks": cut},
-            )
+        if self._stopping.wait(self._drain_seconds) or not (in_hand := len(self._in_flight)):
+            return
+        # Told before: the process may be gone as soon as they are given back.
+        logger.warning(
+            "%d answers take longer than the %g s that this process may take to end (TURNWISE_DRAIN_SECONDS); they "
+            "are given back",
+            in_hand,
+            self._drain_seconds,
+            extra={"action": "drain_cut", "asks": in_hand},
+        )
+        self._in_flight.cut()
 
     def stop(self) -> None:
         """Sign off. Answers that are being worked on should have ended before."""
