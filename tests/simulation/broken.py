@@ -378,7 +378,7 @@ SABOTEURS = [
         faults=LOST_ANSWERS,
         promises=("half the price",),
         scenario=patient.scenario,
-        first=1_016,
+        first=1_026,
     ),
     Saboteur(
         name="new keys",
