@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 from decimal import Decimal
 
 import pytest
+from tests.e2e.waiting import until
 from tests.support.kept_values import kept
 from tests.support.store_parts import asked_run, claimed, new_ask, new_queue, new_worker
 
@@ -25,12 +25,7 @@ from turnwise.record.values.records import NewDocument, NewHistory, Usage
 def _lapse(store: Store, worker: str) -> None:
     """Wait until the worker's lease is over."""
     lease = next(found.lease_until for found in store.monitor.workers() if found.id == worker)
-    while True:
-        with store.database.read() as connection:
-            left = lease - store.database.now(connection)
-        if left < 0:
-            return
-        time.sleep(left + 0.001)
+    until(lambda: store.process.now() > lease, "the lease to be over", every=0.01)
 
 
 def _expire(store: Store) -> list[str]:
@@ -251,8 +246,7 @@ def test_an_ask_that_is_put_off_is_held_by_nobody_until_it_is_due(store: Store) 
     assert store.worker.claim(queue, worker) is None
     assert not store.worker.reply(claim, Reply(kind="nothing"))
 
-    while (again := store.worker.claim(queue, worker)) is None:
-        time.sleep(0.01)
+    again = until(lambda: store.worker.claim(queue, worker), "the deferral to be over", every=0.01)
     assert (again.ask.id, again.ask.attempts, again.ask.deferrals) == (claim.ask.id, 1, 1)
     assert again.token > claim.token
     assert (again.run.status, store.inspector.run(run.id).status) == ("running", "running")
@@ -311,8 +305,7 @@ def test_leases_do_not_end_because_the_databases_clock_was_set(database: Databas
     assert run.id not in _expire(store)
     assert store.process.beat(worker)
     _lapse(store, worker)  # and here it is lost indeed
-    while run.id not in _expire(store):
-        time.sleep(0.01)
+    until(lambda: run.id in _expire(store), "it to be found", every=0.01)
 
 
 @pytest.mark.parametrize("others", [pytest.param(0, id="a few"), pytest.param(30, id="many")])

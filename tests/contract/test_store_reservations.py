@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from tests.support.kept_values import happen
+from tests.support.reservation_parts import book, call, claimed, data_of, lose, reply_of, reserved, sums, this_day, used
 from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.base.waits import BudgetWait, ProviderLimitWait
-from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall
 from turnwise.models.budget.wait import Wait
 from turnwise.record.budgets import lifted_limits
-from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS, Key, ScopeLimits, period_end
+from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS, ScopeLimits, period_end
 from turnwise.record.budgets.reservations import Stale
 from turnwise.record.database.budget_tables import budgets, reservations
 from turnwise.record.database.database import Database
@@ -28,67 +28,7 @@ from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import TenantLimits
 from turnwise.record.values.outcomes import CallUsage, Deferral, Reply
-from turnwise.record.values.records import Claim, RunRecord, Usage
-
-IN, OUT = Decimal("0.001"), Decimal("0.002")
-
-
-def call(prompt: int = 100, least: int = 10, most: int = 400) -> ModelCall:
-    def price(prompt_tokens: int, output_tokens: int) -> Amount:
-        cost = IN * prompt_tokens + OUT * output_tokens
-        return Amount(prompt_tokens=prompt_tokens, output_tokens=output_tokens, cost=cost)
-
-    return ModelCall(model="m", prompt=lambda: prompt, price=price, least=least, most=most)
-
-
-def used(no: int, prompt: int, output: int, **more: Any) -> CallUsage:
-    cost = IN * prompt + OUT * output
-    return CallUsage(
-        usage=Usage(prompt_tokens=prompt, completion_tokens=output, cost=cost, model="m"), call_no=no, **more
-    )
-
-
-def reply_of(*calls: CallUsage) -> Reply:
-    return Reply(kind="answer", usage=calls[0].usage if calls else None, calls=calls)
-
-
-def claimed(store: Store, *, worker: str = "", **run: Any) -> Claim:
-    queue = new_queue()
-    asked_run(store, queue, run=run)
-    claim = store.worker.claim(queue, worker or new_worker(store, queue))
-    assert claim is not None
-    return claim
-
-
-def reserved(store: Store, claim: Claim, no: int = 1, limits: ScopeLimits = NO_SCOPE_LIMITS, **more: Any) -> Granted:
-    answer = store.worker.reserve(claim, no, more.pop("call", call()), limits, **more)
-    assert isinstance(answer, Granted)
-    return answer
-
-
-def sums(run: RunRecord) -> tuple[Decimal, int, Decimal, int]:
-    return run.cost, run.prompt_tokens + run.completion_tokens, run.reserved_cost, run.reserved_tokens
-
-
-def book(store: Store, key: Key) -> tuple[Decimal, int, Decimal, int]:
-    with store.database.read() as connection:
-        rows = connection.execute(budgets.select().where(budgets.c.scope == key[0], budgets.c.scope_id == key[1])).all()
-    assert len(rows) == 1
-    row = rows[0]
-    return row.spent_cost, row.spent_tokens, row.reserved_cost, row.reserved_tokens
-
-
-def data_of(store: Store, run_id: str, type: str) -> list[dict[str, Any]]:
-    return [event.data or {} for event in store.inspector.events(run_id) if event.type == type]
-
-
-def lose(store: Store, claim: Claim) -> None:
-    store.process.retire_worker(claim.worker_id)
-    assert claim.ask.run_id in [ask.run_id for ask in store.coordinator.expire_leases()]
-
-
-def this_day(tenant: str) -> Key:
-    return ("tenant_day", f"{tenant}/{datetime.now(UTC):%Y-%m-%d}")
+from turnwise.record.values.records import Claim
 
 
 def test_what_is_put_aside_is_settled_with_what_was_used(store: Store) -> None:
@@ -544,60 +484,3 @@ def test_the_tenants_with_the_least_left_are_told(store: Store) -> None:
     assert len(store.monitor.tenant_levels(1)) == 2
     days = [one.share for one in levels if one.scope == "tenant_day"]
     assert days == sorted(days)
-
-
-def told(store: Store, run_id: str) -> tuple[Decimal, int]:
-    """What the events say was used, with all corrections."""
-    events = [
-        (data, data.get("corrects") or {"cost": "0", "calls": 0}) for data in data_of(store, run_id, "usage.settled")
-    ]
-    cost = sum((Decimal(data["cost"]) - Decimal(before["cost"]) for data, before in events), Decimal(0))
-    return cost, sum(data["calls"] - before["calls"] for data, before in events)
-
-
-def counted(store: Store, run_id: str) -> tuple[Decimal, int]:
-    run = store.inspector.run(run_id)
-    return run.cost, run.calls
-
-
-def test_a_call_that_was_settled_before_its_holder_was_lost_is_told_as_well(store: Store) -> None:
-    claim = claimed(store, max_tokens=10_000)
-    reserved(store, claim, 1)
-    reserved(store, claim, 2, done=[used(1, 90, 30)])
-    assert told(store, claim.run.id) == counted(store, claim.run.id) == (Decimal("0.15"), 1)
-
-    lose(store, claim)
-    assert told(store, claim.run.id) == counted(store, claim.run.id) == (Decimal("1.05"), 2)
-    late = Reply(kind="answer", usage=used(1, 180, 40).usage, calls=(used(1, 90, 30), used(2, 90, 10)))
-    assert not store.worker.reply(claim, late)
-
-    assert told(store, claim.run.id) == counted(store, claim.run.id) == (Decimal("0.26"), 2)
-
-
-def test_calls_of_one_answer_are_told_once_each(store: Store) -> None:
-    claim = claimed(store, max_tokens=10_000)
-    reserved(store, claim, 1)
-    reserved(store, claim, 2, done=[used(1, 90, 30)])
-    nothing = CallUsage(usage=Usage(calls=0, cost=Decimal(0), model="m"), call_no=2)
-    reserved(store, claim, 3, done=[nothing])
-
-    assert store.worker.reply(claim, reply_of(used(1, 90, 30), nothing, used(3, 90, 10)))
-
-    assert told(store, claim.run.id) == counted(store, claim.run.id) == (Decimal("0.26"), 2)
-    assert [data.get("call") for data in data_of(store, claim.run.id, "usage.settled")] == [1, None]
-
-
-@pytest.mark.parametrize("end", ["reply", "defer"])
-def test_unlimited_calls_of_a_holder_that_was_taken_for_lost_are_told(store: Store, end: str) -> None:
-    claim = claimed(store)
-    lose(store, claim)
-    plain = CallUsage(usage=Usage(prompt_tokens=90, completion_tokens=30, cost=Decimal("0.15"), model="m"))
-
-    if end == "reply":
-        assert not store.worker.reply(claim, reply_of(plain))
-    else:
-        wait = BudgetWait(scope="run", limit="cost")
-        late = Deferral(seconds=1.0, waiting_for=wait, usage=plain.usage, calls=(plain,))
-        assert not store.worker.defer(claim, late)
-
-    assert told(store, claim.run.id) == counted(store, claim.run.id) == (Decimal("0.15"), 1)

@@ -19,7 +19,7 @@ _OUTPUT = 12_000  # characters of each process
 
 
 def state_of(installation: Distributed | Embedded) -> str:
-    """What its record says of runs that have not ended, and the end of what each of its processes printed.
+    """Return the runs that have not ended, by its record, and the end of what each of its processes has printed.
 
     Processes that can (see `Process.tell_threads`) have printed where their threads are.
     """
@@ -27,6 +27,7 @@ def state_of(installation: Distributed | Embedded) -> str:
 
 
 def _record(database: str) -> Iterator[str]:
+    # All columns that are there: an earlier version may have made the tables.
     engine = sa.create_engine(database.replace("postgresql://", "postgresql+psycopg://"), poolclass=NullPool)
     unended = sa.select(sa.text("*")).select_from(runs).where(runs.c.finished_at.is_(None)).limit(_RUNS)
     open_asks = sa.select(sa.text("*")).select_from(asks).where(asks.c.status != "answered").limit(_ASKS)

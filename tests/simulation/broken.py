@@ -32,7 +32,7 @@ from turnwise.record.asks.pauses import EndedPauses
 from turnwise.record.asks.receipts import Receipts
 from turnwise.record.asks.sweep import Sweep
 from turnwise.record.budgets import reservations
-from turnwise.record.budgets.reservations import count_and_tell
+from turnwise.record.budgets.settlement import count_and_tell
 from turnwise.record.budgets.usage_tally import usage_rows
 from turnwise.record.database.schema import runs
 from turnwise.record.provider_batches import batches

@@ -12,7 +12,7 @@ from turnwise.base.process_end import ends_process
 from turnwise.bus.base import Bus
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues, lane
 from turnwise.errors import BrokerUnavailableError, DatabaseUnavailableError, EnvironmentFault, NotFoundError
-from turnwise.machine import state as states
+from turnwise.machine.state import STATE_VERSION
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.coordinator import CoordinatorRole
 from turnwise.serving.dispatcher import Dispatcher
@@ -130,10 +130,10 @@ class Sweeper:
         tell_let_go(self._record, self._dispatcher)
 
     def _make_moves(self) -> None:
-        failed = 0
         if self._paused():
             return
-        for run_id in self._record.due_moves(version=self._version, state=states.STATE_VERSION):
+        failed = 0
+        for run_id in self._record.due_moves(version=self._version, state=STATE_VERSION):
             try:
                 self._make_move(run_id)
                 failed = 0

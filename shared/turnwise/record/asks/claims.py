@@ -15,7 +15,7 @@ from turnwise.record.asks.best_ask import CLAIMABLE_UNJOINED, Candidate, candida
 from turnwise.record.asks.late_outcomes import count_late, is_on_record
 from turnwise.record.asks.tenant_shares import TenantShare, least_served
 from turnwise.record.budgets.providers import note_failure, room_of_ask, wait_for_room
-from turnwise.record.budgets.reservations import count_and_tell, release_reservations
+from turnwise.record.budgets.settlement import count_and_tell, release_reservations
 from turnwise.record.database import driver
 from turnwise.record.database.columns import Document, Seconds, word
 from turnwise.record.database.rows import agent_of, ask_of, run_of

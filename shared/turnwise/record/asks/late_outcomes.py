@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from turnwise.record.budgets.reservations import count_and_tell
+from turnwise.record.budgets.settlement import count_and_tell
 from turnwise.record.database.columns import word
 from turnwise.record.database.schema import events
 from turnwise.record.events.ask_events import AskDeferred, AskParked, AskReleased

@@ -13,7 +13,7 @@ from turnwise.record.asks.inbox_place import InboxPlace, in_order
 from turnwise.record.asks.late_outcomes import count_late
 from turnwise.record.asks.parked_reason import LastHolder, LostAttempt, ParkedReason, parked_reason
 from turnwise.record.asks.replies import accept, why_stale
-from turnwise.record.budgets.reservations import count_and_tell, release_reservations
+from turnwise.record.budgets.settlement import count_and_tell, release_reservations
 from turnwise.record.database.columns import ONE, Document, word
 from turnwise.record.database.rows import ASK, RECEIPT, ask_of, receipt_of
 from turnwise.record.database.schema import asks, events, receipts, workers

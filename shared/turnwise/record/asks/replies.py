@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from turnwise.errors import IllegalTransitionError, RunChangedError
 from turnwise.observability.redaction import redacted
-from turnwise.record.budgets.reservations import count_and_tell, settle_lost
+from turnwise.record.budgets.settlement import count_and_tell, settle_lost
 from turnwise.record.database.schema import replies
 from turnwise.record.events.ask_events import TurnReplied, attempt_at
 from turnwise.record.events.usage_events import settled_json

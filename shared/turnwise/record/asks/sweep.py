@@ -15,7 +15,8 @@ from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 from turnwise.errors import DatabaseUnavailableError
 from turnwise.record.asks.parking import park_ask
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED
-from turnwise.record.budgets.reservations import OrphanedReservations, settle_lost
+from turnwise.record.budgets.reservations import OrphanedReservations
+from turnwise.record.budgets.settlement import settle_lost
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks, runs, sweep_leases, workers

@@ -9,7 +9,7 @@ from typing import Literal
 import sqlalchemy as sa
 
 from turnwise.errors import NotFoundError
-from turnwise.record.budgets.reservations import count_and_tell, release_reservations
+from turnwise.record.budgets.settlement import count_and_tell, release_reservations
 from turnwise.record.database import driver
 from turnwise.record.database.columns import now
 from turnwise.record.database.provider_batch_tables import collected_asks

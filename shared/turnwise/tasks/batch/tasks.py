@@ -83,7 +83,6 @@ def run_batch_task_gen(
 
     A task is made when its turn comes. `message` stands before the progress bar.
     """
-
     listed = list(items)
 
     async def job(i: int) -> Any:
