@@ -53,3 +53,34 @@ def test_only_runs_look_that_wait_for_their_tenants_budget(store: Store) -> None
 
     assert store.coordinator.budgets.look_again(known_after=0.0) == 0
     assert store.worker.claim(queue, new_worker(store, queue)) is None
+
+
+@pytest.mark.parametrize("scope", ["session", "tenant_day", "tenant_month"])
+def test_a_run_looks_once_when_all_workers_have_begun_anew(store: Store, scope: str) -> None:
+    # given a run that waits, after the look of a worker
+    queue = new_queue()
+    waiting = _waiting(store, queue, new_id("t"), scope)
+    before = waiting.worker_id
+
+    # when others are there, it waits until the first is gone: it may have the old settings
+    after = new_worker(store, queue)
+    assert store.coordinator.budgets.look_again() == 0
+    store.process.note_draining(before)
+    assert store.coordinator.budgets.look_again() == 1
+
+    # then it looks, and does not look again for those who have seen it
+    again = store.worker.claim(queue, after)
+    assert again is not None and again.ask.id == waiting.ask.id
+    assert store.worker.defer(again, Deferral(seconds=3_600.0, waiting_for=BudgetWait(scope=scope, limit="cost")))
+    new_worker(store, queue)
+    assert store.coordinator.budgets.look_again() == 0
+
+
+def test_new_workers_change_nothing_for_a_run_that_waits_for_a_limit_of_its_own(store: Store) -> None:
+    queue = new_queue()
+    waiting = _waiting(store, queue, new_id("t"), "run")
+    store.process.retire_worker(waiting.worker_id)
+
+    new_worker(store, queue)
+
+    assert store.coordinator.budgets.look_again() == 0

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
 from turnwise.record.asks.pause_conditions import ASK_IS_ONE_OF_THE_PAUSED
 from turnwise.record.asks.pauses import read_pauses
 from turnwise.record.asks.worker_records import QueueStat, WorkerRecord
 from turnwise.record.budgets.provider_windows import CLOSED
 from turnwise.record.database.columns import now, word
-from turnwise.record.database.database import Database
 from turnwise.record.database.rows import names
 from turnwise.record.database.schema import asks, workers
 from turnwise.record.states import AskStatus
@@ -86,7 +86,8 @@ class QueueServers(RecordPart):
 
     def serving_workers(self) -> Counter[str]:
         """Return how many processes claim asks of each queue."""
-        alive = _workers(self._database, self._core.lease_seconds, "alive")
+        with self._database.read() as connection:
+            alive = read_workers(connection, self._core.lease_seconds, "alive")
         return Counter(queue for worker in alive if worker.serves for queue in worker.queues)
 
     def paused_queues(self) -> set[str]:
@@ -100,7 +101,8 @@ class Processes(RecordPart):
 
     def workers(self, state: str | None = None) -> list[WorkerRecord]:
         """Worker incarnations, newest first, in one state or in any; one silent for two leases is dead."""
-        return _workers(self._database, self._core.lease_seconds, state)
+        with self._database.read() as connection:
+            return read_workers(connection, self._core.lease_seconds, state)
 
     def leased_by_worker(self) -> dict[str, int]:
         """Return how many asks each worker holds; workers that hold none are left out."""
@@ -108,8 +110,17 @@ class Processes(RecordPart):
             return {row[0]: row[1] for row in connection.execute(_LEASED_BY)}
 
 
-def _workers(database: Database, lease_seconds: float, state: str | None) -> list[WorkerRecord]:
-    with database.read() as connection:
-        rows = connection.execute(_WORKERS, {"lease": lease_seconds}).all()
+def read_workers(connection: Connection, lease_seconds: float, state: str | None) -> list[WorkerRecord]:
+    """Read worker incarnations, newest first, in one state or in any; one silent for two leases is dead."""
+    rows = connection.execute(_WORKERS, {"lease": lease_seconds}).all()
     found = [WorkerRecord(**dict(zip(_WORKER_NAMES, row, strict=True))) for row in rows]
     return [worker for worker in found if state is None or worker.state == state]
+
+
+def oldest_servers(connection: Connection, lease_seconds: float) -> dict[str, float]:
+    """Return for each queue when the oldest of the processes began that claim asks of it."""
+    began: dict[str, float] = {}
+    for worker in read_workers(connection, lease_seconds, "alive"):
+        for queue in worker.queues if worker.serves else ():
+            began[queue] = min(began.get(queue, worker.started_at), worker.started_at)
+    return began

@@ -3,7 +3,7 @@
 A row without a limit is marked: whoever uses it under a limit counts anew what was spent. A row is marked when its
 tenant's limits change, and by a sweep while no limit is in force. Processes learn of a tenant's new limits within some
 seconds, and calls that were under way then have reserved nothing; so such budgets are counted anew for a while. Runs
-that wait for such a budget look again when the processes know.
+that wait for such a budget look again when the processes know. Limits of the settings change with the processes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from turnwise.record.asks.fleet import oldest_servers
 from turnwise.record.budgets.budgets import (
     SESSION,
     TENANT_DAY,
@@ -25,7 +26,12 @@ from turnwise.record.budgets.budgets import (
     save_budgets,
     spent_by_tenant,
 )
-from turnwise.record.budgets.waiting_asks import OF_TENANT, WAITING_FOR_OLD_LIMITS, due_now
+from turnwise.record.budgets.waiting_asks import (
+    OF_SETTINGS,
+    WAITING_FOR_OLD_LIMITS,
+    WAITING_FOR_OLD_SETTINGS,
+    due_now,
+)
 from turnwise.record.database import driver
 from turnwise.record.database.access_schema import tenants
 from turnwise.record.database.budget_tables import budgets
@@ -75,18 +81,22 @@ class LiftedLimits(RecordPart):
                         save_budgets(connection, [at_least(budget, *spent_by_tenant(connection, key, tenant))])
 
     def look_again(self, known_after: float = TRUSTED_SECONDS) -> int:
-        """Make runs look again that wait for a budget of a tenant whose limits have changed; return their number.
+        """Make runs look again that wait for a budget whose limits may have changed; return their number.
 
-        Each looks once for a change, when the processes know of it, `known_after` seconds later. What another
-        transaction holds is left to the next time.
+        Each looks once for a change of its tenant's limits, when the processes know of it, `known_after` seconds later,
+        and once when all processes that may look have begun since its last look, for they may have other settings.
+        What another transaction holds is left to the next time.
         """
         given = {"within": _UNDER_WAY, "known_after": known_after, "most": TOGETHER}
         with self._database.read() as connection:
-            found = connection.scalars(WAITING_FOR_OLD_LIMITS, given).all()
+            found = set(connection.scalars(WAITING_FOR_OLD_LIMITS, given))
+            for queue, began in oldest_servers(connection, self._core.lease_seconds).items():
+                of_queue = {"of_queue": queue, "began": began, "most": TOGETHER}
+                found.update(connection.scalars(WAITING_FOR_OLD_SETTINGS, of_queue))
         made = 0
-        for run_id in found:
+        for run_id in sorted(found):
             with self._lock_run(run_id, skip_locked=True) as transaction:
-                made += transaction is not None and due_now(transaction, OF_TENANT) is not None
+                made += transaction is not None and due_now(transaction, OF_SETTINGS) is not None
         return made
 
 

@@ -7,7 +7,7 @@ from collections.abc import Container
 import sqlalchemy as sa
 
 from turnwise.base.waits import BudgetWait
-from turnwise.record.budgets.budgets import TENANT_DAY, TENANT_MONTH
+from turnwise.record.budgets.budgets import SESSION, TENANT_DAY, TENANT_MONTH
 from turnwise.record.database import driver
 from turnwise.record.database.access_schema import tenants
 from turnwise.record.database.columns import now, word
@@ -16,7 +16,9 @@ from turnwise.record.states import AskStatus, RunStatus
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.records import AskRecord
 
-OF_TENANT = (TENANT_DAY, TENANT_MONTH)
+_OF_TENANT = (TENANT_DAY, TENANT_MONTH)
+# Budgets whose limits may come from the settings.
+OF_SETTINGS = (SESSION, *_OF_TENANT)
 
 _DUE_NOW = (
     sa.update(asks)
@@ -27,22 +29,31 @@ _DUE_NOW = (
     )
     .values(due_at=None, topups=0, topup_after=None)
 )
-_since = tenants.c.updated_at + sa.bindparam("known_after", type_=sa.Double)
-# Runs whose last look at the budget was by limits that may have been out of date, now that all know the new ones.
-WAITING_FOR_OLD_LIMITS = (
+_WAITING = (
     sa.select(runs.c.id)
-    .join(tenants, tenants.c.id == runs.c.tenant)
     .join(asks, asks.c.run_id == runs.c.id)
     .where(
-        tenants.c.updated_at > now() - sa.bindparam("within", type_=sa.Double),
-        _since <= now(),
         asks.c.status == word(AskStatus.RUNNABLE),
         asks.c.due_at.is_not(None),
-        asks.c.claimed_at <= _since,
         runs.c.status == word(RunStatus.WAITING),
-        runs.c.waiting_for["scope"].as_string().in_(OF_TENANT),
     )
     .limit(sa.bindparam("most", type_=sa.Integer))
+)
+_scope = runs.c.waiting_for["scope"].as_string()
+_known_at = tenants.c.updated_at + sa.bindparam("known_after", type_=sa.Double)
+# Runs whose last look at the budget was by limits that may have been out of date, now that all know the new ones.
+WAITING_FOR_OLD_LIMITS = _WAITING.join(tenants, tenants.c.id == runs.c.tenant).where(
+    tenants.c.updated_at > now() - sa.bindparam("within", type_=sa.Double),
+    _known_at <= now(),
+    asks.c.claimed_at <= _known_at,
+    _scope.in_(_OF_TENANT),
+)
+# Runs whose last look was by a process that is gone, now that all who may look have begun after it, with the settings
+# of then.
+WAITING_FOR_OLD_SETTINGS = _WAITING.where(
+    asks.c.queue == sa.bindparam("of_queue"),
+    asks.c.claimed_at < sa.bindparam("began", type_=sa.Double),
+    _scope.in_(OF_SETTINGS),
 )
 
 
