@@ -20,7 +20,7 @@ from turnwise.record.database import (  # `metadata` has to know all
 from turnwise.record.database.columns import Document, Money, Seconds, Tags, status_is
 from turnwise.record.states import UNFINISHED, AskStatus, RunStatus
 
-SCHEMA_VERSION = "0020"
+SCHEMA_VERSION = "0021"
 
 metadata = columns.metadata
 _unfinished = sa.text(status_is(*UNFINISHED))
@@ -202,8 +202,6 @@ asks = sa.Table(
     sa.Column("claimed_at", Seconds),
     sa.Column("closed_at", Seconds),
     sa.Column("traceparent", sa.Text),  # of the move that asked, or of who had it asked again
-    # On PostgreSQL it would only cost: an id is made of the place, so the key says the same.
-    sa.UniqueConstraint("run_id", "frame_no", "turn", "try_no", name="uq_asks_place").ddl_if(dialect="sqlite"),
     sa.CheckConstraint(status_is(*AskStatus), name="ck_asks_status"),
 )
 _runnable = sa.text(status_is(AskStatus.RUNNABLE))
@@ -325,8 +323,6 @@ histories = sa.Table(
     sa.Column("total", sa.BigInteger, nullable=False),
     sa.Column("document_id", sa.Text),
 )
-# Finds where the last n tokens begin without reading what lies before.
-sa.Index("ix_histories_total", histories.c.owner, histories.c.key, histories.c.total)
 
 loop_counts = sa.Table(
     "loop_counts",

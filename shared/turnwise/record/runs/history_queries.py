@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from turnwise.record.database.rows import names
-from turnwise.record.database.schema import agent_states, histories
+from turnwise.record.database.schema import histories
 from turnwise.record.transaction.part import RecordPart
 from turnwise.record.transaction.session_queue import earlier_documents
 from turnwise.record.values.records import HistoryRow, Json, RunRecord
@@ -26,11 +26,10 @@ class Histories(RecordPart):
         owner: str,
         key: str,
         *,
-        max_tokens: int | None = None,
         after_idx: int = -1,
         before_idx: int | None = None,
     ) -> list[HistoryRow]:
-        """An agent's history between the two indexes: the longest end of it that is within `max_tokens`, in order.
+        """An agent's history between the two indexes, in order.
 
         The rows are those of `owner`, the id of a run or of a session's conversation: a run of a session keeps what it
         has added (`AgentRecord.base_len`).
@@ -38,13 +37,6 @@ class Histories(RecordPart):
         conditions = [histories.c.owner == owner, histories.c.key == key, histories.c.idx > after_idx]
         if before_idx is not None:
             conditions.append(histories.c.idx < before_idx)
-        if max_tokens is not None:
-            everything = sa.select(agent_states.c.history_tokens).where(
-                agent_states.c.owner == owner, agent_states.c.key == key
-            )
-            least = everything.scalar_subquery() - max_tokens
-            # The first condition is what the index knows; the second drops the row that is only partly within.
-            conditions += [histories.c.total >= least, histories.c.total - histories.c.tokens >= least]
         with self._database.read() as connection:
             rows = connection.execute(sa.select(*_HISTORY).where(*conditions).order_by(histories.c.idx))
             return [HistoryRow(**dict(zip(names(_HISTORY), row, strict=True))) for row in rows]
