@@ -56,12 +56,13 @@ class Scratch:
         self.edits = edits
         self.trace: list[Trace] = []
         self.counts: tuple[Count, ...] = ()
-        vars(self).update(vars(state))
+        # A copy of the whole, which takes half the time that filling an empty one does.
+        self.__dict__ = vars(state).copy()
 
     def frozen(self) -> TaskState:
         state = object.__new__(TaskState)
         # What its constructor would do, field by field: a move is made for every answer, so it counts.
-        vars(state).update(vars(self))
+        object.__setattr__(state, "__dict__", vars(self).copy())
         return state
 
     def move(self, action: Action) -> Move:
