@@ -168,9 +168,11 @@ def to_ChatDocument(
     is. `orig_tool_name` is the tool that was handled, for an answer to a deprecated function call; `chat_doc` the
     message that held it.
     """
-    if msg is None or isinstance(msg, ChatDocument):
+    if isinstance(msg, str):  # as nearly always; whether it is a model of pydantic takes longer to find out
+        doc = agent.response_template(author_entity, msg, content_any=msg)
+    elif msg is None or isinstance(msg, ChatDocument):
         return msg
-    if isinstance(msg, ToolMessage):
+    elif isinstance(msg, ToolMessage):
         doc = agent.response_template(author_entity, tool_messages=[msg])
     else:
         doc = agent.response_template(author_entity, value_as_text(msg), content_any=msg)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from turnwise.machine.facts import Facts
 from turnwise.machine.responders import human_wanted
@@ -51,7 +52,16 @@ def ending_tools(doc: ChatDocument, agent: AgentFacts) -> tuple[ToolMessage, ...
 
 def has_done_tool(doc: ChatDocument, agent: AgentFacts) -> bool:
     """Return whether a tool that ends a task is attached, and trusted."""
-    return bool(doc.tool_messages) and any(isinstance(tool, _DONE_TOOLS) for tool in ending_tools(doc, agent))
+    attached = doc.tool_messages
+    if not attached or not any(_ends_tasks(type(tool)) for tool in attached):
+        return False
+    return any(_ends_tasks(type(tool)) for tool in ending_tools(doc, agent))
+
+
+@lru_cache(maxsize=4_096)
+def _ends_tasks(kind: type[ToolMessage]) -> bool:
+    """Return whether such a tool ends a task; to ask it of a class of pydantic takes long."""
+    return issubclass(kind, _DONE_TOOLS)
 
 
 def user_quits(spec: TaskSpec, doc: ChatDocument, agent: AgentFacts) -> bool:

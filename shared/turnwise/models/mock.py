@@ -111,7 +111,7 @@ class MockLM(ModelClient):
     def _response(self, answer: MockAnswer) -> LLMResponse:
         if answer is None:
             answer = self.config.default_response
-        if not isinstance(answer, LLMResponse):
+        if isinstance(answer, str) or not isinstance(answer, LLMResponse):
             return LLMResponse(message=value_as_text(answer), usage=_ONE_CALL, model=self.config.chat_model)
         if answer.usage.calls:
             return answer

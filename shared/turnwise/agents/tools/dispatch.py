@@ -178,6 +178,8 @@ def _handled(
 def _as_document(
     agent: ChatAgent, value: Any, tool: ToolMessage | None, doc: ChatDocument, before: tuple[str, ...] = ()
 ) -> Steps[ChatDocument | None]:
+    if isinstance(value, str):  # as nearly always; to ask whether it is a model of pydantic takes ten times as long
+        return _said(agent, value, doc)
     if value is None or isinstance(value, ChatDocument):
         return value
     if isinstance(value, ToolMessage):
@@ -201,6 +203,10 @@ def _as_document(
         return by_id
     if isinstance(value, GeneratorType | AsyncGeneratorType):
         raise _yields(agent, value)
+    return _said(agent, value, doc)
+
+
+def _said(agent: ChatAgent, value: Any, doc: ChatDocument) -> ChatDocument | None:
     said = agent.to_ChatDocument(value)
     if said is not None and answers_a_run(current_call()) and _made_here(agent):
         said.made_for(doc)

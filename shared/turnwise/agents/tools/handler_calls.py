@@ -216,7 +216,7 @@ def on_copied_state(agent: ChatAgent, call: Effect) -> Steps[Any]:
 
 
 def _copy(agent: ChatAgent, state: Any) -> Any:
-    if not isinstance(state, BaseModel):
+    if state is None or not isinstance(state, BaseModel):
         return state
     try:
         return state.model_copy(deep=True)
