@@ -7,8 +7,6 @@ are only ever made stricter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from turnwise.machine.state import AGENT, USER
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
@@ -34,15 +32,17 @@ def marked(answer: ChatDocument, responder: str, asked: ChatDocument | None, age
     if responder != AGENT or asked is None or meta.tainted:
         return answer
     # TRUST-9, TRUST-13
-    derived = any(untrusted(source) for source in _said_on(answer, asked, agent))
+    derived = any(map(untrusted, _said_on(answer, asked, agent)))
     return answer.with_metadata(tainted=True) if derived else answer
 
 
-def _said_on(answer: ChatDocument, asked: ChatDocument, agent: AgentFacts) -> Iterator[ChatDocument]:
+def _said_on(answer: ChatDocument, asked: ChatDocument, agent: AgentFacts) -> list[ChatDocument]:
     """The messages that the answer was made of, without a handler's own doing."""
+    sources = []
     handled = find_tools(asked, agent).mine
-    if any(steers(tool) for tool in handled) or (untrusted(asked) and unpacked(answer, handled, agent.tools)):
-        yield asked
+    if any([steers(tool) for tool in handled]) or (untrusted(asked) and unpacked(answer, handled, agent.tools)):
+        sources.append(asked)
     for tool in handled:
         if isinstance(tool, PassTool):
-            yield handed_on(type(tool), asked, lambda doc: find_tools(doc, agent).tools)
+            sources.append(handed_on(type(tool), asked, lambda doc: find_tools(doc, agent).tools))
+    return sources

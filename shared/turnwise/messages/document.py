@@ -81,14 +81,7 @@ class ChatDocument(SharedFieldsSet):
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
-        self._remember_nothing()
-
-    @classmethod
-    def made(cls, **fields: Any) -> Self:
-        """See `SharedFieldsSet.made`."""
-        document = super().made(**fields)
-        document._remember_nothing()
-        return document
+        self._made()
 
     def __copy__(self) -> Self:
         other = super().__copy__()
@@ -112,7 +105,7 @@ class ChatDocument(SharedFieldsSet):
 
     def __setstate__(self, state: dict[Any, Any]) -> None:
         super().__setstate__(state)
-        self._remember_nothing()
+        self._made()
 
     def keep_tools(self, finding: Any) -> None:
         """Keep what was found in the text, with what it depends on."""
@@ -123,8 +116,8 @@ class ChatDocument(SharedFieldsSet):
         _set_found(self, None)
         _set_objects(self, None)
 
-    def _remember_nothing(self) -> None:
-        """Fill the slots of a new document."""
+    def _made(self) -> None:
+        """Fill the slots of a new document; also called by `made`."""
         _set_parent(self, None)
         _set_before(self, None)
         _set_child(self, None)
@@ -242,14 +235,14 @@ class ChatDocument(SharedFieldsSet):
         """
         if asked is None:
             return self
-        meta = self.metadata
-        if meta.id == asked.metadata.id:
-            answer = self.with_metadata(id=document_id(), parent_id=asked.metadata.id, child_id="", takes_back=())
+        meta, answered = self.metadata, asked.metadata.id
+        if meta.id == answered:
+            answer = self.with_metadata(id=document_id(), parent_id=answered, child_id="", takes_back=())
             _set_parent(answer, asked)
             return answer
         if self._parent is not asked or meta.parent_id:
             return self.answering(asked)
-        meta.fill(parent_id=asked.metadata.id)
+        meta.fill(parent_id=answered)
         return self
 
     def following(self, message: ChatDocument) -> Self:

@@ -64,8 +64,9 @@ def find_tools(doc: ChatDocument, agent: AgentFacts) -> Found:
     kept: _Finding | None = doc._found
     if kept is not None and kept.holds_for(doc, agent):
         return kept.found
-    found = _find(doc, agent)
-    doc.keep_tools(_finding(doc, agent, found))
+    distrusted = untrusted(doc)
+    found = _find(doc, agent, distrusted)
+    doc.keep_tools(_Finding(doc.content, agent, distrusted, len(doc.tool_messages), found))
     return found
 
 
@@ -93,10 +94,6 @@ class _Finding(NamedTuple):
             and self.attached == len(doc.tool_messages)
             and self.distrusted == untrusted(doc)
         )
-
-
-def _finding(doc: ChatDocument, agent: AgentFacts, found: Found) -> _Finding:
-    return _Finding(doc.content, agent, untrusted(doc), len(doc.tool_messages), found)
 
 
 def may_hold_tools(doc: ChatDocument, tools: ToolSets) -> bool:
@@ -154,18 +151,19 @@ def with_tools(doc: ChatDocument, agent: AgentFacts) -> ChatDocument:
     """
     if not doc.tool_messages:
         found = find_tools(doc, agent)
+        if not found.present:
+            return doc
         mine = [tool for tool in found.present if handles(agent, tool)]
         if mine:
             attached = doc.changed(tool_messages=mine)
             if len(mine) == len(found.present) and not doc.oai_tool_calls and doc.function_call is None:
                 # All that there is was attached, so it is all that would be found again.
-                attached.keep_tools(_finding(attached, agent, found))
+                attached.keep_tools(_Finding(doc.content, agent, untrusted(doc), len(mine), found))
             return attached
     return doc
 
 
-def _find(doc: ChatDocument, agent: AgentFacts) -> Found:
-    distrusted = untrusted(doc)
+def _find(doc: ChatDocument, agent: AgentFacts, distrusted: bool) -> Found:
     faults: list[ToolFault] = []
     called = doc.oai_tool_calls or doc.function_call is not None
     if distrusted and not agent.accept_user_tools and not called and _typed_a_tool(doc, agent):
@@ -182,14 +180,14 @@ def _find(doc: ChatDocument, agent: AgentFacts) -> Found:
         tools = list(_from_function(doc.function_call, agent, faults, ""))
     else:
         tools = list(_from_text(doc, agent, faults))
-    present = tuple(tools)
+    present = taken = tuple(tools)
     if distrusted:
         # What a human typed wrongly is plain text: no one asks him to mend the fields of a tool.
-        tools, faults = [tool for tool in tools if tool.request in agent.tools.usable], []
+        taken, faults = tuple([tool for tool in tools if tool.request in agent.tools.usable]), []
     if faults and not doc.oai_tool_calls:
-        tools, present = [], ()
-    mine = tuple(tool for tool in tools if handles(agent, tool))
-    return Found(tuple(tools), mine, tuple(faults), present)
+        taken = present = ()
+    mine = tuple([tool for tool in taken if handles(agent, tool)])
+    return Found(taken, mine, tuple(faults), present)
 
 
 def _typed_a_tool(doc: ChatDocument, agent: AgentFacts) -> bool:
