@@ -40,7 +40,7 @@ def _said_on(answer: ChatDocument, asked: ChatDocument, agent: AgentFacts) -> li
     """The messages that the answer was made of, without a handler's own doing."""
     sources = []
     handled = find_tools(asked, agent).mine
-    if any([steers(tool) for tool in handled]) or (untrusted(asked) and unpacked(answer, handled, agent.tools)):
+    if any(map(steers, handled)) or (untrusted(asked) and unpacked(answer, handled, agent.tools)):
         sources.append(asked)
     for tool in handled:
         if isinstance(tool, PassTool):

@@ -1,8 +1,8 @@
-"""Two indexes less, that each turn wrote and nothing read.
+"""Two indexes less, which each turn wrote and nothing read.
 
-Runs before the deploy. It changes no row; programs of 0002 and later go on working. `ix_histories_total` was for reading
-the last n tokens of a history, which no program does. `uq_asks_place` is gone from PostgreSQL since 0015; SQLite cannot
-take a constraint from a table, so there the table is copied.
+Runs before the deploy. It changes no row; programs of 0002 and later go on working. `ix_histories_total` was for
+reading the last n tokens of a history, which no program does. `uq_asks_place` is gone from PostgreSQL since 0015;
+SQLite cannot take a constraint from a table, so there the table is copied.
 """
 
 from __future__ import annotations
