@@ -180,14 +180,14 @@ def _find(doc: ChatDocument, agent: AgentFacts, distrusted: bool) -> Found:
         tools = list(_from_function(doc.function_call, agent, faults, ""))
     else:
         tools = list(_from_text(doc, agent, faults))
-    present = taken = tuple(tools)
+    present = tuple(tools)
     if distrusted:
         # What a human typed wrongly is plain text: no one asks him to mend the fields of a tool.
-        taken, faults = tuple([tool for tool in tools if tool.request in agent.tools.usable]), []
+        tools, faults = [tool for tool in tools if tool.request in agent.tools.usable], []
     if faults and not doc.oai_tool_calls:
-        taken = present = ()
-    mine = tuple([tool for tool in taken if handles(agent, tool)])
-    return Found(taken, mine, tuple(faults), present)
+        tools, present = [], ()
+    mine = tuple([tool for tool in tools if handles(agent, tool)])
+    return Found(tuple(tools), mine, tuple(faults), present)
 
 
 def _typed_a_tool(doc: ChatDocument, agent: AgentFacts) -> bool:
