@@ -178,7 +178,7 @@ def _handled(
 def _as_document(
     agent: ChatAgent, value: Any, tool: ToolMessage | None, doc: ChatDocument, before: tuple[str, ...] = ()
 ) -> Steps[ChatDocument | None]:
-    if isinstance(value, str):  # as nearly always; to ask whether it is a model of pydantic takes ten times as long
+    if isinstance(value, str):  # as nearly always; whether it is a model of pydantic takes longer to find out
         return _said(agent, value, doc)
     if value is None or isinstance(value, ChatDocument):
         return value
