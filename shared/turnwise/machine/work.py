@@ -56,7 +56,7 @@ class Scratch:
         self.edits = edits
         self.trace: list[Trace] = []
         self.counts: tuple[Count, ...] = ()
-        # A copy of the whole, which takes half the time that filling an empty one does.
+        # A copy of the whole is quicker than an empty one that is filled.
         self.__dict__ = vars(state).copy()
 
     def frozen(self) -> TaskState:

@@ -81,7 +81,7 @@ class ChatDocument(SharedFieldsSet):
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
-        self._made()
+        self._fill_slots()
 
     def __copy__(self) -> Self:
         other = super().__copy__()
@@ -105,7 +105,7 @@ class ChatDocument(SharedFieldsSet):
 
     def __setstate__(self, state: dict[Any, Any]) -> None:
         super().__setstate__(state)
-        self._made()
+        self._fill_slots()
 
     def keep_tools(self, finding: Any) -> None:
         """Keep what was found in the text, with what it depends on."""
@@ -116,8 +116,8 @@ class ChatDocument(SharedFieldsSet):
         _set_found(self, None)
         _set_objects(self, None)
 
-    def _made(self) -> None:
-        """Fill the slots of a new document; also called by `made`."""
+    def _fill_slots(self) -> None:
+        """Fill the slots of a new document; `made` calls it too."""
         _set_parent(self, None)
         _set_before(self, None)
         _set_child(self, None)

@@ -151,8 +151,6 @@ def with_tools(doc: ChatDocument, agent: AgentFacts) -> ChatDocument:
     """
     if not doc.tool_messages:
         found = find_tools(doc, agent)
-        if not found.present:
-            return doc
         mine = [tool for tool in found.present if handles(agent, tool)]
         if mine:
             attached = doc.changed(tool_messages=mine)

@@ -32,8 +32,8 @@ class SharedFieldsSet(BaseModel):
     def made(cls, **fields: Any) -> Self:
         """Return an object with these fields, which are not validated: the library's own are of the right types.
 
-        It is what the constructor makes of them, in a third of the time. A class whose construction does more has a
-        method `_made` that does the same here. Lists are not copied, so they have to be fresh ones.
+        It is what the constructor makes of them, in a third of the time. A class with slots of its own has a
+        method `_fill_slots`, which is called here too. Lists are not copied, so they have to be fresh ones.
         """
         shape = _shape(cls)
         values = {**shape.defaults, **fields}
@@ -45,8 +45,8 @@ class SharedFieldsSet(BaseModel):
         _set_names(made, shape.names)
         _set_extra(made, None)
         _set_private(made, None)
-        if shape.finish is not None:
-            shape.finish(made)
+        if shape.fill_slots is not None:
+            shape.fill_slots(made)
         return made
 
     def changed(self, **fields: Any) -> Self:
@@ -78,8 +78,8 @@ class _Shape(NamedTuple):
     # Of all fields, in their order.
     defaults: dict[str, Any]
     factories: list[tuple[str, Callable[[], Any]]]
-    # What its construction does beside that.
-    finish: Callable[[Any], None] | None
+    # Fills the slots that the class has of its own.
+    fill_slots: Callable[[Any], None] | None
 
 
 @lru_cache(maxsize=64)
@@ -88,4 +88,4 @@ def _shape(kind: type[BaseModel]) -> _Shape:
         (name, field.default_factory) for name, field in kind.model_fields.items() if field.default_factory is not None
     ]
     defaults = {name: field.default for name, field in kind.model_fields.items()}
-    return _Shape(set(kind.model_fields), defaults, factories, getattr(kind, "_made", None))
+    return _Shape(set(kind.model_fields), defaults, factories, getattr(kind, "_fill_slots", None))
