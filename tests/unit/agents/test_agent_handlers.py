@@ -294,6 +294,22 @@ def test_a_generator_is_no_answer(waits: bool) -> None:
         answer(agent)
 
 
+def test_a_twin_may_return_a_value_at_once() -> None:
+    class Twins(Plain):
+        def handle_async(self) -> Any:
+            return f"{self.x} at once"
+
+    class YieldingTwin(Plain):
+        async def handle_async(self) -> Any:
+            yield "one"
+
+    said = answer(agent_with(Twins))
+    assert said is not None
+    assert said.content == "1 at once"
+    with pytest.raises(ConfigurationError, match=r"handle_async, called by agent 'Bot', gave a generator"):
+        asyncio.run(agent_with(YieldingTwin).agent_response_async('{"request": "plain", "x": 1}'))
+
+
 @pytest.mark.parametrize("given", [Plain(), [Plain()], 3])
 def test_an_agent_is_asked_with_a_text_or_a_document(given: Any) -> None:
     agent = agent_with(Plain, llm=MockLMConfig())

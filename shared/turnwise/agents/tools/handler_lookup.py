@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import lru_cache, partial
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin
 
 from turnwise.agents.tools.handler_calls import idempotency_key
 from turnwise.base.ids import new_id
-from turnwise.base.sync_async import Effect, Steps, finished, run_async, run_sync, waited_for
+from turnwise.base.sync_async import Effect, Steps, finished, is_unfinished, run_async, run_sync, waited_for
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.schema.annotations import hint, offered_by_type
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
@@ -34,7 +34,7 @@ class Handler(NamedTuple):
         sync, twin = self.method, self.twin
         if sync is not None and _is_async(sync):
             sync, twin = None, twin or sync
-        awaited = _bound(twin, self.first, agent, doc) if twin is not None else None
+        awaited = _awaited(twin, _bound(twin, self.first, agent, doc)) if twin is not None else None
         if sync is not None:
             return Effect(_bound(sync, self.first, agent, doc), awaited)
         assert awaited is not None, "there is a method, or its twin"
@@ -200,6 +200,18 @@ def _is_async(method: Callable[..., Any]) -> bool:
     """Return whether it is an `async def`; asked of the flags of its code, because it is asked for each call."""
     code = getattr(method, "__code__", None)
     return bool(code.co_flags & inspect.CO_COROUTINE) if code is not None else inspect.iscoroutinefunction(method)
+
+
+def _awaited(twin: Callable[..., Any], call: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
+    """The call of a twin, which can be awaited also where that is no `async def` and returns a value at once."""
+    if _is_async(twin):
+        return call
+
+    async def awaited() -> Any:
+        value = call()
+        return await value if is_unfinished(value) else value
+
+    return awaited
 
 
 def _bound(
