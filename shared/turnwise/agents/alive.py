@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from turnwise.messages.document import ChatDocument
+from turnwise.messages.linked_document import LinkedDocument
 
 if TYPE_CHECKING:
     from turnwise.agents.agent import Agent
+    from turnwise.messages.document import ChatDocument
 
 # Weak: an agent lives as long as someone holds it.
 _alive: WeakValueDictionary[str, Agent] = WeakValueDictionary()
@@ -40,4 +41,4 @@ class _AmongAgents:
             agent.history.forgotten |= {document_id}
 
 
-ChatDocument._known = _AmongAgents()
+LinkedDocument._known = _AmongAgents()

@@ -81,7 +81,8 @@ function Followed({ known, onChange, onAgain, onRetry }) {
   if (error) return html`<${Failure} problem=${error} retry=${reload} compact />`;
   if (!run || !picture) return html`<${Loading} text="Loading the conversation…" />`;
   const segments = segmentsOf(picture, run);
-  const over = isEnded(run);
+  // The run may be known to have ended before its last events are read, and its answer is shown.
+  const over = isEnded(run) && (picture.ended !== null || stream === "ended");
   const speaker = picture.nodes[0]?.name ?? run.task;
   const name = picture.live && (picture.asked?.task ?? run.task).split("/").at(-1);
   return html`
