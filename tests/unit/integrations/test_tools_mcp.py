@@ -168,6 +168,14 @@ def test_an_answer_that_the_protocol_forbids_is_a_text_for_the_model(
     assert said in found
 
 
+def test_a_text_that_was_cut_within_an_emoji_is_read() -> None:
+    cut = "\N{HOUSE BUILDING} and half of \ud83c"
+    with raw({"content": [{"type": "text", "text": cut}]}, {"description": cut}, timeout=30) as server:
+        [tool] = server.tools()
+        assert tool.default_value("purpose") == "\N{HOUSE BUILDING} and half of ?"
+        assert answer(server, '{"request": "look"}').content == "\N{HOUSE BUILDING} and half of ?"
+
+
 @pytest.mark.parametrize("schema", [None, {"type": "object", "properties": []}])
 def test_a_server_that_lists_what_is_no_tool_is_named_with_the_cause(schema: Any) -> None:
     with (

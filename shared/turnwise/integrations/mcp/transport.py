@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -10,6 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
+from turnwise.base.json_bounds import as_unicode
 from turnwise.errors import ConfigurationError
 
 
@@ -92,7 +96,7 @@ async def _process(parameters: Any, on_end: Callable[[], None]) -> AsyncIterator
 
 
 class WatchedStream:
-    """A stream of messages that tells when the other side has ended it."""
+    """A stream of a process's messages that tells when the other side has ended it, and mends what it cuts."""
 
     def __init__(self, stream: Any, on_end: Callable[[], None]) -> None:
         self._stream = stream
@@ -103,13 +107,13 @@ class WatchedStream:
 
     async def __anext__(self) -> Any:
         try:
-            return await self._stream.__anext__()
+            return _mended(await self._stream.__anext__())
         except StopAsyncIteration:
             self._on_end()
             raise
 
     async def receive(self) -> Any:
-        return await self._stream.receive()
+        return _mended(await self._stream.receive())
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -120,3 +124,22 @@ class WatchedStream:
 
     async def __aexit__(self, *error: Any) -> Any:
         return await self._stream.__aexit__(*error)
+
+
+def _mended(item: Any) -> Any:
+    """The message in a line with half of a surrogate pair, which is a question mark then; any other item itself.
+
+    Programs whose texts are UTF-16, such as those of Node.js, write one where they have cut a text within an emoji. The
+    protocol's library does not read the line, and whoever waits for the answer would wait until the call's time is up.
+    """
+    if not isinstance(item, ValidationError):
+        return item
+    from mcp.shared.message import SessionMessage
+    from mcp_types import jsonrpc_message_adapter
+
+    fault = item.errors(include_url=False)[0]
+    try:
+        line = as_unicode(json.dumps(json.loads(fault["input"]), ensure_ascii=False))
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except (TypeError, ValueError, RecursionError):  # it is not JSON for another reason, or no message
+        return item
