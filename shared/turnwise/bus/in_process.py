@@ -7,6 +7,7 @@ import threading
 import uuid
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 
 from turnwise.base.process_end import ends_process
 from turnwise.bus.base import OnNotice
@@ -25,7 +26,9 @@ class InProcessBus:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._queues: dict[str, deque[Work]] = defaultdict(deque)
+        # Each message with its number, which tells which one of several queues came first.
+        self._queues: dict[str, deque[tuple[int, Work]]] = defaultdict(deque)
+        self._last = 0
         self._consumptions: list[Consumption] = []
         self._listeners: list[_Listener] = []
 
@@ -66,8 +69,9 @@ class InProcessBus:
         return listener
 
     def consume(self, queues: Sequence[str], handler: OnWork, threads: int) -> Consumption:
-        """Call `handler` with each message of `queues` on one of `threads` threads, oldest of the first queue first.
+        """Call `handler` with each message of `queues` on one of `threads` threads, the oldest of all first.
 
+        So no queue waits for as long as another one is never empty.
         A handler that raises is logged, its message is gone: what it was about is found again in the database.
         """
         consumption = Consumption(self, queues, handler, threads)
@@ -96,7 +100,8 @@ class InProcessBus:
 
     def _put(self, queue: str, work: Work) -> None:
         with self._changed:
-            self._queues[queue].append(work)
+            self._last += 1
+            self._queues[queue].append((self._last, work))
             # Whoever is woken may listen to other queues, so everybody looks.
             self._changed.notify_all()
 
@@ -104,9 +109,9 @@ class InProcessBus:
         """The next message of `queues`, waiting for it; None once `stopping` is set."""
         with self._changed:
             while not stopping.is_set():
-                for name in queues:
-                    if self._queues.get(name):
-                        return self._queues[name].popleft()
+                filled = [queue for name in queues if (queue := self._queues.get(name))]
+                if filled:
+                    return min(filled, key=itemgetter(0)).popleft()[1]
                 self._changed.wait()
         return None
 
