@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -114,6 +115,23 @@ def test_a_part_that_is_sent_again_is_there_once(store: Store) -> None:
         (4, "k4", ItemStatus.NOT_STARTED),
         (5, "k5", ItemStatus.NOT_STARTED),
     ]
+
+
+def test_a_part_is_known_by_what_was_sent_whatever_a_gateway_adds_to_it(store: Store) -> None:
+    record = store.tenant(a_tenant())
+    batch, _ = record.batches.open_batch(a_batch())
+
+    def sent(digest: str | None, **more: Any) -> list[NewItem]:
+        return [replace(item, run=replace(item.run, body_hash=digest, **more)) for item in items(1)]
+
+    record.batches.add_items(batch.id, 1, sent("d1", version="1"))
+    assert record.batches.add_items(batch.id, 1, sent("d1", version="2", max_turns=5)).total == 1
+    with pytest.raises(ConflictError, match=r"item 1 of the batch .* is another one"):
+        record.batches.add_items(batch.id, 1, sent("d2", version="1"))
+    # An earlier version keeps and sends no digest.
+    assert record.batches.add_items(batch.id, 1, sent(None, version="1")).total == 1
+    with pytest.raises(ConflictError, match=r"item 1 of the batch .* is another one"):
+        record.batches.add_items(batch.id, 1, sent(None, version="2"))
 
 
 def test_a_batch_is_opened_once_for_a_key(store: Store) -> None:

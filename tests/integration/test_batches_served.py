@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -201,6 +202,21 @@ def test_a_lost_answer_to_a_part_does_not_double_its_items(client: Client) -> No
 
     client.seal_batch(batch.id)
     assert ended(client, batch).usage.calls == 2
+
+
+def test_a_part_may_be_sent_again_to_a_server_with_another_version_and_other_limits(tmp_path: Path) -> None:
+    part: list[dict[str, Any]] = [{"message": "a", "id": "1", "limits": {"max_tokens": 9_000}}, {"message": "b"}]
+    url = f"sqlite:///{tmp_path / 'runs.db'}"
+    more: dict[str, Any]
+    for version, more in (("1", {}), ("2", {"run_deadline": 3_600, "max_turns": 7, "max_cost": Decimal(1)})):
+        app = App("again", version=version)
+        app.task(name="echo")(lambda: Task(ChatAgent(ChatAgentConfig(llm=MockLMConfig())), interactive=False))
+        settings = load_settings(database_url=url, bind="127.0.0.1:0", **more)
+        with EmbeddedServer(settings, app) as server, Client(server.url) as client:
+            batch = client.open_batch("echo", key="again")
+            assert client.add_batch_items(batch.id, 1, part).total == 2
+            with pytest.raises(ConflictError, match=r"item 2 of the batch .* is another one"):
+                client.add_batch_items(batch.id, 1, [part[0], {"message": "b", "limits": {"max_tokens": 9_000}}])
 
 
 def test_what_is_wrong_is_refused_before_anything_is_kept(client: Client) -> None:

@@ -194,7 +194,7 @@ class BatchChanges(TenantPart):
         of_part = sa.select(batch_items.c.key, batch_items.c.body).where(batch_items.c.batch_id == batch.id, numbers)
         known = connection.execute(of_part.order_by(batch_items.c.no)).all()
         for no, (row, item) in enumerate(zip(known, items, strict=True), first):
-            if row[0] != item.key or _meaning(row[1]) != _meaning(item.body()):
+            if row[0] != item.key or not _is_same(row[1] or {}, item.body()):
                 raise ConflictError(
                     f"item {no} of the batch {batch.id} is another one than was sent now; items are never replaced",
                     "batch_order",
@@ -219,7 +219,16 @@ def _require_not_cancelled(batch: BatchRecord) -> None:
         raise ConflictError(f"the batch {batch.id} was cancelled; open another", "batch_cancelled")
 
 
-def _meaning(body: Json | None) -> Json:
-    """Return the parts of a body that stay the same when its item is sent again: not its message's id."""
-    kept = {name: value for name, value in (body or {}).items() if name not in ("message", "traceparent")}
-    return kept | {"tags": list(kept.get("tags", ())), "content": (body or {}).get("message", {}).get("content")}
+def _is_same(kept: Json, sent: Json) -> bool:
+    """Return whether the body of an item is that of one that is kept: by what the client sent, where that is known."""
+    digests = kept.get("body_hash"), sent.get("body_hash")
+    return digests[0] == digests[1] if all(digests) else _meaning(kept) == _meaning(sent)
+
+
+def _meaning(body: Json) -> Json:
+    """Return the parts of a body that stay the same when its item is sent again: not its message's id.
+
+    Nor the digest, which items do not have that an earlier version has kept.
+    """
+    kept = {name: value for name, value in body.items() if name not in ("message", "traceparent", "body_hash")}
+    return kept | {"tags": list(kept.get("tags", ())), "content": body.get("message", {}).get("content")}
