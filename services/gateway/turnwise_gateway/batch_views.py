@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from turnwise.api.batches import BatchBudgetView, BatchCountsView, BatchedRun, BatchResultView, BatchView
 from turnwise.api.runs import StoppedView, UsageView
+from turnwise.base.times import when, when_known
 from turnwise.record.batches.batch_record import BatchItem, BatchProgress
 from turnwise.record.runs.wait_facts import Situation
 from turnwise.record.values.records import RunRecord
 from turnwise.serving.stop_reason import stop_reason
 from turnwise_gateway.http.readable_json import readable
-from turnwise_gateway.views import fresh, money, result_view, when, when_known
+from turnwise_gateway.views import fresh, money, result_view
 
 
 def batch_view(now: BatchProgress, runs: Sequence[RunRecord] = ()) -> BatchView:

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from turnwise.api.body import MAX_DEADLINE, Body, Limits, Money, Tag, plain_text, said
 from turnwise.base.ids import SESSION_ID
 from turnwise.messages.given_history import GivenMessage
+from turnwise.record.tenants.api_key import MAX_LIFETIME, MAX_OVERLAP
 from turnwise.record.tenants.caller import SCOPES, Scope
 from turnwise.record.tenants.tenant import TENANT_ID
 
@@ -174,9 +175,6 @@ class Resolved(Body):
 
 
 Tenant = Annotated[str, Field(pattern=TENANT_ID, examples=["acme"])]
-# Ten years; a key that lives longer does not expire.
-_MAX_LIFETIME = 3_653 * 86_400.0
-_MAX_OVERLAP = 90 * 86_400.0
 
 
 class KeyRequest(Body):
@@ -188,7 +186,7 @@ class KeyRequest(Body):
     scopes: list[Scope] = Field(min_length=1, max_length=len(SCOPES), examples=[["runs:read", "runs:write"]])
     tenant: Tenant | None = Field(None, description="For operators; the caller's own if left out.")
     expires_in: float | None = Field(
-        None, gt=0, le=_MAX_LIFETIME, description="Seconds; it does not expire if left out."
+        None, gt=0, le=MAX_LIFETIME, description="Seconds; it does not expire if left out."
     )
 
 
@@ -196,7 +194,7 @@ class Rotation(Body):
     """The terms on which a key is replaced."""
 
     overlap: float = Field(
-        86_400.0, ge=0, le=_MAX_OVERLAP, description="Seconds for which the old key can still be used."
+        86_400.0, ge=0, le=MAX_OVERLAP, description="Seconds for which the old key can still be used."
     )
 
 
@@ -293,6 +291,6 @@ class WebhookRotation(Body):
     """The terms on which a secret is replaced."""
 
     overlap: float = Field(
-        86_400.0, ge=0, le=_MAX_OVERLAP, description="Seconds for which the old secret signs as well."
+        86_400.0, ge=0, le=MAX_OVERLAP, description="Seconds for which the old secret signs as well."
     )
     secret: str | None = _SECRET

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from turnwise.api.schedules import ScheduleView, TickView
+from turnwise.base.times import when
 from turnwise.record.schedules.schedule import ScheduleRecord, TickRecord
-from turnwise_gateway.views import when
 
 
 def schedule_view(found: ScheduleRecord, last: TickRecord | None, ahead: int = 5) -> ScheduleView:

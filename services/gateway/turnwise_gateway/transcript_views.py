@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from turnwise.api.transcript import MessageItem, TaskItem, TaskUsage, TranscriptView
+from turnwise.base.times import when
 from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.values.records import EventRecord, Json, RunRecord
 from turnwise_gateway.http.readable_json import readable
-from turnwise_gateway.views import event_view, money, when
+from turnwise_gateway.views import event_view, money
 
 _PAGE = 500
 # The events that a transcript is made of.

@@ -5,7 +5,6 @@ Times are RFC 3339 in UTC, money is a decimal string, durations are seconds.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import cast
 
@@ -21,6 +20,7 @@ from turnwise.api.runs import (
     RunView,
     RunWithTree,
 )
+from turnwise.base.times import when, when_known
 from turnwise.messages.given_history import history_of, without_history
 from turnwise.record.runs.outlines import RunOutline
 from turnwise.record.runs.wait_facts import Situation
@@ -29,21 +29,6 @@ from turnwise.serving.stop_reason import stop_reason
 from turnwise.serving.wait_reason import why_waiting
 from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.http.root_path import public
-
-# The first and the last second that a `datetime` can hold, in UTC.
-_FIRST_SECOND = datetime.min.replace(tzinfo=UTC).timestamp()
-_LAST_SECOND = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
-
-
-def when(at: float) -> datetime:
-    """Seconds since the epoch as a time; the nearest that there is for one outside the years 1 to 9999."""
-    # A time near the end of 9999 may lie behind it in UTC, or once it is rounded to a float.
-    return datetime.fromtimestamp(min(max(at, _FIRST_SECOND), _LAST_SECOND), UTC)
-
-
-def when_known(at: float | None) -> datetime | None:
-    """Seconds since the epoch as a time, if they are known."""
-    return None if at is None else when(at)
 
 
 def money(amount: Decimal) -> str:

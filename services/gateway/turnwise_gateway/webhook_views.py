@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from turnwise.api.webhooks import DeliveryView, NewWebhookView, WebhookView
+from turnwise.base.times import when, when_known
 from turnwise.record.webhooks.records import DeliveryRecord, WebhookRecord
-from turnwise_gateway.views import when, when_known
 
 
 def webhook_view(webhook: WebhookRecord) -> WebhookView:

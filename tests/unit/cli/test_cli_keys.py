@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from tests.support.cli import Terminal, migrated, terminal
 
+from turnwise.record.database.access_schema import api_keys
 from turnwise.record.database.database import Database
 from turnwise.record.store import Store
 from turnwise.record.tenants.api_key import ApiKey
@@ -60,6 +62,25 @@ def test_keys_are_made_listed_rotated_and_taken_back(migrated: Terminal) -> None
     assert first["id"] in table and other["id"] not in table
 
 
+@pytest.mark.parametrize("name", ["backend [/prod]", "[blue] shop :smile:", "a\N{ESCAPE}[31mb"])
+def test_a_name_is_shown_as_it_is(migrated: Terminal, name: str) -> None:
+    created(migrated, "--name", name)
+
+    assert name.replace("\N{ESCAPE}", r"\x1b") in migrated.run("keys", "list")
+
+
+def test_a_key_that_lives_beyond_all_years_is_listed(migrated: Terminal) -> None:
+    key = created(migrated, "--days", "3653")
+    database = Database(f"sqlite:///{migrated.folder / 'turnwise.db'}")
+    with database.begin() as connection:
+        connection.execute(sa.update(api_keys).values(expires_at=1e13))
+    database.close()
+
+    assert key["id"] in migrated.run("keys", "list")
+    [listed] = json.loads(migrated.run("keys", "list", "--json"))
+    assert listed["expires_at"] == "9999-12-31T23:59:59Z"
+
+
 def test_what_a_command_does_is_in_the_audit_log(migrated: Terminal) -> None:
     key = created(migrated, "--tenant", "acme")
     migrated.run("keys", "revoke", key["id"])
@@ -83,6 +104,15 @@ def test_what_a_command_does_is_in_the_audit_log(migrated: Terminal) -> None:
 )
 def test_a_mistake_is_told_in_a_line(migrated: Terminal, words: list[str], said: str) -> None:
     assert said in migrated.refused("keys", *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "most"),
+    [(["create", "--days", "31536000"], 3_653), (["rotate", "key_0", "--overlap-hours", "1e9"], 2_160)],
+)
+def test_times_beyond_those_of_the_api_are_refused(migrated: Terminal, words: list[str], most: int) -> None:
+    told = migrated.run("keys", *words, code=2)
+    assert f"less than or equal to {most}" in " ".join(told.replace("│", " ").split())
 
 
 def test_a_database_without_tables_says_what_to_run(terminal: Terminal) -> None:

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from turnwise.base.times import when
 from turnwise.errors import InvalidScheduleError
 from turnwise.schedules.declared import seconds_of
 from turnwise.schedules.timing import LATEST, Timing, require_ticks
-from turnwise_gateway.views import when
 
 _DAY = 86_400.0
 _NEW_YEAR_S_EVE = datetime(9999, 12, 31, 23, 59, tzinfo=UTC).timestamp()

@@ -6,13 +6,13 @@ from dataclasses import asdict
 
 from turnwise.api.access import AuditView
 from turnwise.api.pages import Page
+from turnwise.base.times import when
 from turnwise.record.tenants.audit import AuditRecord
 from turnwise_gateway.access.scopes import ADMINISTERS
 from turnwise_gateway.gateway import Administered
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import After, Limit
-from turnwise_gateway.views import when
 
 router = api_router("access", "/v1/audit")
 

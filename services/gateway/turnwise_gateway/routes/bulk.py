@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 
 from turnwise.api.runs import BulkView, Refusal
+from turnwise.base.times import when
 from turnwise.errors import (
     EnvironmentFault,
     InvalidRequestError,
@@ -23,7 +24,6 @@ from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import seconds_of
-from turnwise_gateway.views import when
 
 router = api_router("runs", "/v1/runs")
 

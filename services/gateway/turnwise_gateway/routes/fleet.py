@@ -10,6 +10,7 @@ from turnwise.api.catalogue import TaskDetail
 from turnwise.api.fleet import QueueView, TaskView, WorkerView
 from turnwise.api.pages import Page
 from turnwise.api.providers import ProviderLimitsView, ProviderUseView, ProviderView
+from turnwise.base.times import when
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.errors import NotFoundError
 from turnwise.record.asks.worker_records import QueueStat, empty_queue
@@ -19,7 +20,6 @@ from turnwise_gateway.catalogue import task_detail, task_view
 from turnwise_gateway.gateway import Administered, Here, Operated, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.router import api_router
-from turnwise_gateway.views import when
 
 router = api_router("fleet", "/v1")
 

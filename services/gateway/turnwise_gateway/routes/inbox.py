@@ -11,6 +11,7 @@ from turnwise.api.details import ErrorDetail
 from turnwise.api.inbox import HolderView, InboxCountView, Item, ParkedView, QuestionView
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunView
+from turnwise.base.times import when
 from turnwise.base.tool_json import NOT_ARGUMENTS
 from turnwise.errors import ApplicationError, InvalidRequestError, NotFoundError
 from turnwise.observability.telemetry.context import current_traceparent, link_current_to
@@ -26,7 +27,7 @@ from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import Cursor, known_form
-from turnwise_gateway.views import run_view, when
+from turnwise_gateway.views import run_view
 
 router = api_router("humans", "/v1/inbox")
 

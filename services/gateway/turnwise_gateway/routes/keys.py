@@ -8,6 +8,7 @@ from fastapi import Body
 
 from turnwise.api.access import KeyView, NewKeyView
 from turnwise.api.pages import Page
+from turnwise.base.times import when
 from turnwise.errors import ConflictError
 from turnwise.record.tenants.api_key import ApiKey
 from turnwise.record.tenants.caller import known_scopes
@@ -18,7 +19,6 @@ from turnwise_gateway.gateway import Administered, Administration, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import After, Limit
-from turnwise_gateway.views import when
 
 router = api_router("access", "/v1/keys")
 

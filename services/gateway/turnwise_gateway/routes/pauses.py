@@ -9,6 +9,7 @@ from fastapi import Body
 
 from turnwise.api.fleet import PauseView
 from turnwise.api.pages import Page
+from turnwise.base.times import when
 from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
 from turnwise.errors import NotFoundError
 from turnwise.record.asks.pauses import PauseKind, PauseRecord
@@ -19,7 +20,6 @@ from turnwise_gateway.bodies import PauseRequest
 from turnwise_gateway.gateway import Administered, Operated, Operation, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.router import api_router
-from turnwise_gateway.views import when
 
 router = api_router("fleet", "/v1/pauses")
 

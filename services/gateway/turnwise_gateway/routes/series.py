@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Query
 
 from turnwise.api.series import SeriesPoint, SeriesView
+from turnwise.base.times import when
 from turnwise.errors import InvalidRequestError
 from turnwise.record.tenants.tenant import TENANT_ID
 from turnwise.record.upkeep.series import SeriesStep
@@ -17,7 +18,7 @@ from turnwise_gateway.gateway import Administered, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import seconds_of
-from turnwise_gateway.views import money, rfc3339, when
+from turnwise_gateway.views import money, rfc3339
 
 router = api_router("fleet", "/v1/series")
 

@@ -11,6 +11,7 @@ from fastapi import Depends
 from turnwise.api.runs import UsageView
 from turnwise.api.sessions import AgentView, SessionLinks, SessionTaskView, SessionView
 from turnwise.base.ids import SESSION_ID
+from turnwise.base.times import when
 from turnwise.errors import NotFoundError
 from turnwise.record.values.records import AgentRecord
 from turnwise.record.values.session_record import SessionRecord
@@ -20,7 +21,7 @@ from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.http.root_path import public
 from turnwise_gateway.http.router import api_router
-from turnwise_gateway.views import money, when
+from turnwise_gateway.views import money
 
 router = api_router("sessions", "/v1/sessions")
 

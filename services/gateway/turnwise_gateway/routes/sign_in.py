@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import Request, Response
 
 from turnwise.api.access import CallerView
+from turnwise.base.times import when
 from turnwise.record.tenants.caller import SCOPES, Caller
 from turnwise_gateway.access.authentication import BY_COOKIE, TOKEN
 from turnwise_gateway.access.scopes import KNOWN, is_operator
@@ -12,7 +13,6 @@ from turnwise_gateway.access.sign_in_cookie import clear_cookies, set_cookie
 from turnwise_gateway.gateway import Administered, Administration, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.router import api_router
-from turnwise_gateway.views import when
 
 router = api_router("access", "/v1/sign-in")
 

@@ -12,6 +12,7 @@ from fastapi import Depends
 from turnwise.api.access import TenantLimitsView, TenantUseView, TenantView, TenantWithUse
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunOutlineView, Status
+from turnwise.base.times import when
 from turnwise.errors import NotFoundError
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.budgets.usage import UsageRow
@@ -24,7 +25,7 @@ from turnwise_gateway.gateway import Administered, Operated
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import After, Filter, Limit, seconds_of
-from turnwise_gateway.views import money, outline_view, when
+from turnwise_gateway.views import money, outline_view
 
 router = api_router("access", "/v1/tenants")
 

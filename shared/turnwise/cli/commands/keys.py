@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from turnwise.base.times import when
 from turnwise.cli.options import DatabaseOption, JsonOption
+from turnwise.record.tenants.api_key import MAX_LIFETIME, MAX_OVERLAP
 
 if TYPE_CHECKING:
     from turnwise.record.tenants.api_key import ApiKey
@@ -41,7 +41,10 @@ def create(
             help="runs:read, runs:write, admin; may be given several times.  [default: runs:read, runs:write]"
         ),
     ] = None,
-    days: Annotated[float | None, typer.Option(min=0.001, help="Until it expires; it does not if left out.")] = None,
+    days: Annotated[
+        float | None,
+        typer.Option(min=0.001, max=MAX_LIFETIME / _DAY, help="Until it expires; it does not if left out."),
+    ] = None,
     as_json: JsonOption = False,
     database: DatabaseOption = None,
 ) -> None:
@@ -96,7 +99,10 @@ def list_keys(
 def rotate(
     key: _Key,
     overlap_hours: Annotated[
-        float, typer.Option(min=0, help="For how long the old key can still be used.", show_default=True)
+        float,
+        typer.Option(
+            min=0, max=MAX_OVERLAP / 3_600, help="For how long the old key can still be used.", show_default=True
+        ),
     ] = 24.0,
     as_json: JsonOption = False,
     database: DatabaseOption = None,
@@ -143,17 +149,15 @@ def _as_json(key: KeyRecord) -> dict[str, Any]:
 
 
 def _when(at: float | None) -> str | None:
-    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return None if at is None else when(at).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _print_table(keys: list[KeyRecord]) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from turnwise.cli.text.console import print_table
 
-    table = Table("id", "begins with", "tenant", "name", "scopes", "expires", "last used", "revoked", box=None)
-    for column in table.columns:
-        column.no_wrap = True
+    columns = ("id", "begins with", "tenant", "name", "scopes", "expires", "last used", "revoked")
+    rows = []
     for key in keys:
         times = [(_when(at) or "-") for at in (key.expires_at, key.last_used_at, key.revoked_at)]
-        table.add_row(key.id, f"tw_{key.prefix}", key.tenant, key.name, " ".join(key.scopes), *times)
-    Console(soft_wrap=True, width=None if sys.stdout.isatty() else 250).print(table)
+        rows.append((key.id, f"tw_{key.prefix}", key.tenant, key.name, " ".join(key.scopes), *times))
+    print_table(columns, rows)

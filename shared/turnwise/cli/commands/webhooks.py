@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -65,6 +64,7 @@ def list_webhooks(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> 
     Example: turnwise webhooks list
     """
     from turnwise.cli.connections import connect
+    from turnwise.cli.text.console import print_table
 
     found: list[WebhookView] = []
     with connect(url) as client:
@@ -80,7 +80,7 @@ def list_webhooks(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> 
     if not found:
         typer.echo("There are no webhooks; make one with `turnwise webhooks create`.", err=True)
         return
-    _print(
+    print_table(
         ("id", "url", "events", "state", "pending", "parked"),
         [(one.id, one.url, " ".join(one.events), _state(one), str(one.pending), str(one.parked)) for one in found],
     )
@@ -171,6 +171,7 @@ def deliveries(
     Example: turnwise webhooks deliveries hook_01j... --state parked
     """
     from turnwise.cli.connections import connect
+    from turnwise.cli.text.console import print_table
 
     with connect(url) as client:
         found = client.deliveries(webhook, state=state, limit=limit).items
@@ -180,7 +181,7 @@ def deliveries(
     if not found:
         typer.echo("There are no deliveries.", err=True)
         return
-    _print(("id", "type", "run", "state", "attempts", "last outcome"), [_delivery_row(one) for one in found])
+    print_table(("id", "type", "run", "state", "attempts", "last outcome"), [_delivery_row(one) for one in found])
 
 
 @group.command()
@@ -226,17 +227,3 @@ def _delivery_row(one: DeliveryView) -> tuple[str, ...]:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def _print(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from turnwise.cli.text.console import console, one_line
-
-    table = Table(*columns, box=None, pad_edge=False)
-    for column in table.columns:
-        column.overflow = "fold"
-    for row in rows:
-        table.add_row(*(Text(one_line(cell)) for cell in row))
-    console().print(table)

@@ -14,6 +14,11 @@ import re
 import secrets
 from dataclasses import dataclass
 
+# Seconds that a key may live: ten years. One that lives longer does not expire.
+MAX_LIFETIME = 3_653 * 86_400.0
+# Seconds that a secret may still be used once it is replaced.
+MAX_OVERLAP = 90 * 86_400.0
+
 _SECRET_BYTES = 32
 _PREFIX_BYTES = 6
 _FORM = re.compile(r"tw_([0-9a-f]{12})_[0-9a-f]{64}", re.ASCII)
