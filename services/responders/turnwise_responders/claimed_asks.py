@@ -24,7 +24,8 @@ class Holdings:
     def __init__(self, store: WorkerRole) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._held: set[tuple[str, str]] = set()
+        # By run, id and token: an ask that one thread has deferred may be another's before the first has done with it.
+        self._held: set[tuple[str, str, int]] = set()
         self._claiming = 0
         self._in_doubt = False
 
@@ -116,5 +117,5 @@ class Holdings:
                 self._claiming -= 1
 
 
-def _place(claim: Claim) -> tuple[str, str]:
-    return claim.ask.run_id, claim.ask.id
+def _place(claim: Claim) -> tuple[str, str, int]:
+    return claim.ask.run_id, claim.ask.id, claim.token

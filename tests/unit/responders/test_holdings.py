@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,13 @@ from tests.support.databases import fresh_sqlite
 from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Task
+from turnwise.base.waits import DatabaseWait
 from turnwise.errors import DatabaseUnavailableError
 from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.database.database import Database
 from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.store import Store
+from turnwise.record.values.outcomes import Deferral
 from turnwise.record.values.records import Claim
 from turnwise.testing import MockLMConfig
 from turnwise_responders.claimed_asks import Holdings
@@ -79,6 +82,28 @@ def test_what_was_claimed_unawares_can_be_claimed_again(store: DeafStore) -> Non
             with holdings.claim(f"llm-{served.own}", me) as again:
                 assert again is not None
                 assert again.ask.attempts == 1  # as if it had never been claimed
+
+
+def test_an_ask_that_another_thread_has_claimed_again_meanwhile_is_known(store: DeafStore) -> None:
+    with Desk(store, app) as served:
+        served.coordinator.move(served.submit("desk"))
+        me, holdings = worker(store), Holdings(store.worker)
+        queue = f"llm-{served.own}"
+        with ExitStack() as second:
+            with holdings.claim(queue, me) as first:
+                assert first is not None
+                store.worker.defer(first, Deferral(seconds=0.0, waiting_for=DatabaseWait()))
+                again = second.enter_context(holdings.claim(queue, me))
+                assert again is not None
+                assert again.ask.id == first.ask.id
+            # The first thread is through with it, the second is not.
+            assert holdings.count() == 1
+            store.worker.deaf = True
+            with pytest.raises(DatabaseUnavailableError), holdings.claim(queue, me):
+                pass
+            holdings.clear_up(me)
+            assert leased(store) == [again.ask.id]
+        assert holdings.count() == 0
 
 
 def test_there_is_nothing_to_clear_up_after_claims_that_went_well(store: DeafStore) -> None:

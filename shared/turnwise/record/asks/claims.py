@@ -64,7 +64,7 @@ _DEFER = (
         bucket_tokens=sa.func.coalesce(sa.bindparam("new_tokens", type_=sa.Integer), asks.c.bucket_tokens),
     )
 )
-_HELD = sa.select(asks.c.run_id, asks.c.id).where(
+_HELD = sa.select(asks.c.run_id, asks.c.id, asks.c.token).where(
     asks.c.status == word(AskStatus.LEASED), asks.c.worker_id == sa.bindparam("by_worker")
 )
 _GO_ON = (
@@ -123,19 +123,20 @@ class Claims(RecordPart):
             _release(transaction, ask, reason, work, in_doubt=in_doubt)
         return True
 
-    def release_unknown(self, worker_id: str, known: Collection[tuple[str, str]]) -> int:
-        """Release the asks that `worker_id` holds, but for the `known` ones (run and id), and return how many.
+    def release_unknown(self, worker_id: str, known: Collection[tuple[str, str, int]]) -> int:
+        """Release the asks that `worker_id` holds, but for the `known` ones (run, id and token), and return how many.
 
         For a worker that may have claimed without being told; it must claim nothing meanwhile.
         """
         given = 0
         with self._database.read() as connection:
             held = connection.execute(_HELD, {"by_worker": worker_id}).all()
-        for run_id, ask_id in held:
-            if (run_id, ask_id) not in known:
+        for run_id, ask_id, token in held:
+            if (run_id, ask_id, token) not in known:
                 with self._locked(run_id) as transaction:
                     ask = transaction.ask(ask_id)
-                    if ask is not None and ask.status == AskStatus.LEASED and ask.worker_id == worker_id:
+                    holder = (ask.status, ask.worker_id, ask.token) if ask is not None else None
+                    if ask is not None and holder == (AskStatus.LEASED, worker_id, token):
                         _release(transaction, ask, "claimed_unawares")
                         given += 1
         return given
