@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 from turnwise.base.clock import Event
 from turnwise.errors import (
@@ -27,11 +28,20 @@ from turnwise_responders.claimed_asks import Holdings
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 # Seconds between two tries to write while the database is away.
 _FIRST_PAUSE = 0.2
 _LAST_PAUSE = 2.0
 # Seconds. PostgreSQL gives up a transaction that rests for a minute, and a server that is gone is noticed within 25 s.
 _LONGEST_MOVE = 40.0
+
+
+class Written(NamedTuple):
+    """The reply that was written, which may be an error in place of the one that was given; `accepted`: in time."""
+
+    reply: Reply
+    accepted: bool
 
 
 class ReplyWriter:
@@ -46,16 +56,16 @@ class ReplyWriter:
         self._holdings = holdings
         self._stopping = stopping
 
-    def write(self, claim: Claim, reply: Reply, carrier: RunCarrier, moves: list[Moved]) -> bool | None:
-        """Write the reply, and whether it was accepted; None if this process had to stop before it could.
+    def write(self, claim: Claim, reply: Reply, carrier: RunCarrier, moves: list[Moved]) -> Written | None:
+        """Write the reply, and return what was written; None if this process had to stop before it could.
 
         The lease is renewed as long as this process lives, so no one else would write it. A reply that no database
         takes becomes an error on record, and if its usage is what cannot be kept, all that was reserved counts.
         """
 
-        def once(what: Reply) -> bool:
+        def once(what: Reply) -> Written:
             moves.clear()
-            return self._record.reply(claim, what)
+            return Written(what, self._record.reply(claim, what))
 
         if self._mover is not None:
             mover = self._mover
@@ -84,7 +94,9 @@ class ReplyWriter:
             bare = replace(failed, usage=None, calls=(), forfeits=True)
         return self.until_back(claim, lambda: once(bare))
 
-    def _write_moving(self, claim: Claim, reply: Reply, mover: Mover, carrier: RunCarrier, moves: list[Moved]) -> bool:
+    def _write_moving(
+        self, claim: Claim, reply: Reply, mover: Mover, carrier: RunCarrier, moves: list[Moved]
+    ) -> Written:
         """Write the reply and the run's next move in one transaction; `moves` is that move."""
         moves.clear()
         taken: list[Claim] = []
@@ -107,9 +119,9 @@ class ReplyWriter:
                 # a transaction rest, and would do so again.
                 raise TimeoutError(f"it took {seconds:.0f} s") from error
             raise
-        return accepted
+        return Written(reply, accepted)
 
-    def until_back(self, claim: Claim, write: Callable[[], bool]) -> bool | None:
+    def until_back(self, claim: Claim, write: Callable[[], T]) -> T | None:
         """Do it again until the database answers; None if the run was deleted, or if this process has to stop."""
         pause = _FIRST_PAUSE
         while True:

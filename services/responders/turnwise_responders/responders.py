@@ -271,11 +271,12 @@ class Responders:
         if (version := taken_over(claim.run, self._app)) is not None:
             reply = replace(reply, version=version)
         moves: list[Moved] = []
-        accepted = self._writer.write(claim, reply, carrier, moves)
-        if accepted is None:
+        kept = self._writer.write(claim, reply, carrier, moves)
+        if kept is None:
             return None
+        reply = kept.reply
         worked, written = answered - started, self._clock.monotonic() - answered
-        if not accepted:
+        if not kept.accepted:
             self._observers.reply_discarded(claim, reply, worked, written)
             return None
         self._answering.accepted(claim, reply)

@@ -9,14 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 from tests.support.databases import fresh_sqlite
 from tests.support.served_parts import Desk
 
-from turnwise import App, ChatAgent, ChatAgentConfig, LLMMessage, LLMResponse, MockLMConfig, Role, Task, ToolMessage
+from turnwise import (
+    App,
+    ChatAgent,
+    ChatAgentConfig,
+    ChatDocument,
+    LLMMessage,
+    LLMResponse,
+    MockLMConfig,
+    Role,
+    Task,
+    ToolMessage,
+)
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.mock import MockLM
 from turnwise.record.store import Store
 from turnwise.record.values.records import AgentRecord, HistoryRow
+from turnwise.serving.moves.permits import permit
 
 LONG = "word " * 700  # 1000 tokens
 
@@ -209,3 +222,35 @@ def test_where_the_steps_of_a_task_are_erased_so_is_the_mark_on_them(tmp_path: P
         assert contents(desk, run.id) == ["hello", "DONE"]
         assert saved(desk, run.id).record == {"fitted": 2}
     assert any("truncated" in message.content for message in sent[-1])
+
+
+class Scored(ChatAgent):
+    """Its state cannot be kept after its first answer, which has no number that JSON has."""
+
+    class State(BaseModel):
+        score: float = 0.0
+
+    def llm_response(self, message: Any = None) -> ChatDocument | None:
+        answer = super().llm_response(message)
+        self.state.score = float("nan") if answer is not None and "first" in answer.content else 1.0
+        return answer
+
+
+def test_an_answer_that_was_refused_is_in_no_later_prompt(tmp_path: Path) -> None:
+    sent: list[list[LLMMessage]] = []
+    said = iter(["the first", LOOK, "DONE"])
+    model = Watched(MockLMConfig(response_fn=lambda _: next(said)), sent)
+
+    def make() -> Task:
+        agent = an_agent(model, Scored)
+        agent.enable_message(Glance)
+        return Task(agent, interactive=False)
+
+    with served(make, tmp_path) as desk:
+        run = desk.submit("desk")
+        assert desk.go_on(run).status == "failed"
+        _, ask = desk.store.tenant("default").retry(run)
+        assert ask is not None
+        assert desk.responders.answer(permit(ask))
+        assert desk.go_on(run).status == "completed"
+    assert [message.content for message in sent[2][1:3]] == ["hello", LOOK]
