@@ -308,6 +308,33 @@ def test_leases_do_not_end_because_the_databases_clock_was_set(database: Databas
     until(lambda: run.id in _expire(store), "it to be found", every=0.01)
 
 
+class _HeldUp(SystemClock):
+    """A process's clock, on which `seconds` go by between the next look at it and the one after that."""
+
+    seconds, _gone = 0.0, 0.0
+
+    def monotonic(self) -> float:
+        shown = super().monotonic() + self._gone
+        self._gone, self.seconds = self._gone + self.seconds, 0.0
+        return shown
+
+
+def test_a_sweep_that_was_held_up_leaves_the_living_the_time_to_renew_their_leases(database: Database) -> None:
+    clock = _HeldUp()
+    store, queue = Store(database, clock=clock, lease_seconds=0.5), new_queue()
+    run = asked_run(store, queue)
+    worker = new_worker(store, queue)
+    claimed(store, queue, worker)
+    _lapse(store, worker)
+
+    clock.seconds = 1.5  # as long as the database hung, or another process wrote
+    assert run.id not in _expire(store)
+    assert store.process.beat(worker)
+    store.coordinator.note_delay(0.9)  # within what a busy machine takes
+    _lapse(store, worker)
+    until(lambda: run.id in _expire(store), "it to be found", every=0.01)
+
+
 @pytest.mark.parametrize("others", [pytest.param(0, id="a few"), pytest.param(30, id="many")])
 def test_work_is_unwanted_once_its_run_ends_or_another_has_it(database: Database, others: int) -> None:
     store, queue = Store(database, lease_seconds=60), new_queue()

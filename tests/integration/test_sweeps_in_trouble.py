@@ -12,10 +12,12 @@ from tests.support.either_database import postgres_url  # noqa: F401 - a fixture
 from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, StatusCode, Task
+from turnwise.base.clock import Event, SystemClock
 from turnwise.base.ids import new_id
 from turnwise.bus.in_process import InProcessBus
 from turnwise.errors import BrokerUnavailableError, DatabaseUnavailableError, RunChangedError
 from turnwise.messages.document import ChatDocument
+from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.batches.batch_record import NewBatch
 from turnwise.record.database.database import Database
 from turnwise.record.store import Store
@@ -128,4 +130,43 @@ def test_a_sweep_waits_for_no_run_that_another_has(postgres_url: str) -> None:  
         desk.coordinator._sweeper.sweep()
 
         assert desk.store.inspector.run(held).ended
+    database.close()
+
+
+class _Stopped(SystemClock):
+    """The clock of a process that is stopped for ten seconds whenever it waits."""
+
+    gone = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.gone
+
+    def event(self) -> Event:
+        flag, clock = super().event(), self
+
+        class Flag:
+            set, clear, is_set = flag.set, flag.clear, flag.is_set
+
+            def wait(self, timeout: float | None = None) -> bool:
+                clock.gone += (timeout or 0.0) + 10.0
+                return flag.is_set()
+
+        return Flag()
+
+
+def test_a_sweeper_that_was_stopped_takes_nothing_over_for_a_lease(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
+    database.migrate()
+    clock = _Stopped()
+    store = Store(database, clock=clock, lease_seconds=5.0)
+    desk = Desk(store, _app())
+    desk.coordinator.move(desk.submit("desk"))
+    gone = store.process.register_worker(WorkerInfo(kind="responders", queues=(), host="h", pid=1, version="1"))
+    assert store.worker.claim(f"llm-{desk.own}", gone) is not None
+    store.process.retire_worker(gone)
+
+    assert not desk.coordinator._sweeper._slept(1.0)
+    assert store.coordinator.expire_leases() == []
+    clock.gone += 5.0  # and then it does
+    assert len(store.coordinator.expire_leases()) == 1
     database.close()

@@ -168,11 +168,18 @@ class Sweeper:
     def _work(self) -> None:
         """Sweep at intervals, and between sweeps whenever a tick of a schedule is due."""
         next_sweep = self._clock.monotonic() + self._interval
-        while not self._stopping.wait(min(next_sweep - self._clock.monotonic(), self._schedules.seconds_left)):
+        while not self._slept(min(next_sweep - self._clock.monotonic(), self._schedules.seconds_left)):
             self._guarded(self._schedules.sweep)
             if self._clock.monotonic() >= next_sweep:
                 self._guarded(self.sweep)
                 next_sweep = self._clock.monotonic() + self._interval
+
+    def _slept(self, seconds: float) -> bool:
+        """Wait so long, and return whether the sweeper is to end; a longer sleep than that is noted."""
+        began = self._clock.monotonic()
+        ending = self._stopping.wait(seconds)
+        self._record.note_delay(self._clock.monotonic() - began - max(0.0, seconds))
+        return ending
 
     def _guarded(self, work: Callable[[], None]) -> None:
         try:

@@ -38,6 +38,8 @@ FOREIGN_PATIENCE = 10.0
 _BATCH = 100
 # Seconds that the database's clock gains on a process's within one pass and the next only if it was set.
 _CLOCK_WAS_SET = 1.0
+# Whatever held a sweep up for this part of a lease, and so many seconds, may have held up the beats of living workers.
+_HELD_UP, _HELD_UP_LEAST = 0.5, 1.0
 
 _LAPSE = (
     sa.update(workers)
@@ -166,21 +168,31 @@ class Sweep(OrphanedReservations):
     def wait_one_lease(self) -> None:
         """Take nothing over for a lease from now on, so that holders who were cut off can renew first.
 
-        To be called when a sweeper starts; a sweep that finds the database away does it by itself.
+        To be called when a sweeper starts; a sweep that finds the database away, or is held up, does it by itself.
         """
         self._quiet_until = self.clock.monotonic() + self._core.lease_seconds
+
+    def note_delay(self, seconds: float) -> None:
+        """Do the same if a sweeper slept for so much longer than it should: its process was stopped, or the machine."""
+        if seconds > max(_HELD_UP_LEAST, _HELD_UP * self._core.lease_seconds):
+            self.wait_one_lease()
 
     def expire_leases(self, grace: float = 0.0) -> list[AskRecord]:
         """Take over the asks of workers whose lease ended `grace` seconds ago. Return those that are runnable again.
 
         An ask that has been claimed `max_attempts` times is parked instead: a person has to say how to continue.
         """
+        began = self.clock.monotonic()
         try:
-            if self._quiet_until is not None and self.clock.monotonic() < self._quiet_until:
+            if self._is_quiet():
                 return []
             with self._database.begin() as connection:
-                if self._clock_was_set(connection):
+                was_set = self._clock_was_set(connection)
+                # Until here it may have waited for a database that hung, or for another who wrote, as the beats have.
+                self.note_delay(self.clock.monotonic() - began)
+                if was_set:
                     self.wait_one_lease()
+                if self._is_quiet():
                     return []
                 if self._restarted_lately(connection):
                     return []
@@ -232,6 +244,9 @@ class Sweep(OrphanedReservations):
         with self._database.begin() as connection:
             rows = connection.execute(_TOP_UP if version is None else _TOP_UP_PINNED, given).all()
         return sorted((ask_of(row) for row in rows), key=lambda ask: (-ask.priority, ask.created_at))
+
+    def _is_quiet(self) -> bool:
+        return self._quiet_until is not None and self.clock.monotonic() < self._quiet_until
 
     def _clock_was_set(self, connection: Connection) -> bool:
         """Return whether the database's clock has gone ahead of this process's since the last pass.
