@@ -26,6 +26,7 @@ from turnwise import (
     Task,
     ToolMessage,
 )
+from turnwise.base.clock import SystemClock
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import Granted, ModelCall
 from turnwise.processes.metrics import RecordCollector
@@ -365,3 +366,46 @@ def test_a_tenant_s_own_limit_takes_the_place_of_the_setting(tmp_path: Path) -> 
     used = {tenant: run.prompt_tokens + run.completion_tokens for tenant, run in runs.items()}
     assert [runs[tenant].status_code for tenant in runs] == ["FIXED_TURNS", "MAX_TOKENS", "MAX_TOKENS"]
     assert used["small"] <= 1_300 < used["usual"] <= 2_600 < used["free"]
+
+
+class Forward(SystemClock):
+    """A process's clock, ahead by `seconds`."""
+
+    seconds = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.seconds
+
+
+@pytest.mark.parametrize("first", [None, 1_000_000])
+def test_a_limit_that_a_run_is_given_holds_for_a_handler_that_is_under_way(tmp_path: Path, first: int | None) -> None:
+    sent: list[int] = []
+    clock = Forward()
+    store = Store(fresh_sqlite(tmp_path / "turnwise.db"), clock=clock)
+
+    class Asking(Boss):
+        def consult(self, _: Consult) -> str:
+            for n in range(8):
+                self.expert.run("again", turns=1)
+                if n == 1:
+                    store.tenant(DEFAULT_TENANT).change_limits(run_id, max_tokens=4_500)
+                    clock.seconds += 1
+            return "enough"
+
+    def asking() -> Task[Any]:
+        boss = Asking(ChatAgentConfig(name="Boss", llm=None))
+        boss.llm = Talker(sent, '{"request": "consult"}')
+        boss.enable_message(Consult)
+        boss.expert = talking(sent)
+        return Task(boss, interactive=False)
+
+    app = App("tests")
+    app.task(name="desk")(asking)
+    with Desk(store, app) as served:
+        run_id = served.submit("desk", max_tokens=first)
+        run = ended(served, run_id)
+
+    assert run.status_code == "MAX_TOKENS"
+    # What the handler had used before is in the limit as well.
+    assert 4_000 < run.prompt_tokens + run.completion_tokens <= 4_500
+    store.core.database.close()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
-from turnwise.models.budget.budget import NOTHING
+from turnwise.models.budget.budget import NOTHING, Amount
 from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall, grant
 from turnwise.models.budget.wait import Wait
 from turnwise.record.budgets.batch_stop import stop_batch
@@ -17,13 +17,13 @@ from turnwise.record.database import driver
 from turnwise.record.database.budget_tables import reservations
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.provider_batch_tables import collected_asks
-from turnwise.record.database.schema import asks, workers
+from turnwise.record.database.schema import asks, runs, workers
 from turnwise.record.events.usage_events import UsageReserved, UsageSettled
 from turnwise.record.states import AskStatus
 from turnwise.record.transaction.part import RecordPart
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.outcomes import CallUsage
-from turnwise.record.values.records import AskRecord, Claim, Json
+from turnwise.record.values.records import AskRecord, Claim, Json, RunRecord
 
 _BATCH = 100
 # Seconds after which no one waits for the result of a batch.
@@ -32,6 +32,7 @@ _BATCH_IS_LOST = 172_800.0
 _HOLDER = sa.select(asks.c.status, asks.c.token).where(
     asks.c.run_id == sa.bindparam("run_id"), asks.c.id == sa.bindparam("ask_id")
 )
+_LIMITS = sa.select(runs.c.max_cost, runs.c.max_tokens).where(runs.c.id == sa.bindparam("of_run"))
 _INSERT = sa.insert(reservations)
 _ORPHANS = (
     sa.select(reservations.c.run_id, reservations.c.ask_id, reservations.c.token)
@@ -64,6 +65,12 @@ Answer = Granted | BudgetRefusal | Wait | Stale
 class Reservations(RecordPart):
     """The guarded transactions that keep calls within the budgets, however many are made at once and wherever."""
 
+    def with_limits(self, run: RunRecord) -> RunRecord:
+        """Return the run with the limits of its own that it has now; as it is given, if it was deleted."""
+        with self._database.read() as connection:
+            row = connection.execute(_LIMITS, {"of_run": run.id}).first()
+        return run if row is None else replace(run, max_cost=row[0], max_tokens=row[1])
+
     def reserve(
         self,
         claim: Claim,
@@ -72,12 +79,14 @@ class Reservations(RecordPart):
         limits: ScopeLimits,
         *,
         done: Sequence[CallUsage] = (),
+        uncounted: Amount = NOTHING,
         take: Take | None = None,
         again: bool = False,
     ) -> Answer:
         """Reserve room for call `call_no` of the claim, in the run's budget and in those that `limits` asks for.
 
-        `done` are earlier calls of the claim, settled on the way, whatever becomes of this one. `take` is asked last.
+        `done` are earlier calls of the claim, settled on the way, whatever becomes of this one. `uncounted` is what
+        others of it have used without a reservation, while the run had no limit. `take` is asked last.
         `again` after a lost connection: the answer may have got lost alone, and is given once more then.
         """
         with self._locked(claim.ask.run_id, claim.known) as transaction:
@@ -95,16 +104,23 @@ class Reservations(RecordPart):
                 if used is not None and used.calls:
                     settled = UsageSettled(usage=used, call=each.call_no, lost=each.lost)
                     transaction.event(settled, claim.ask.place)
-            answer = self._granted(transaction, books, keys, call, take)
+            answer = self._granted(transaction, books, keys, call, uncounted, take)
             if isinstance(answer, Granted):
                 self._keep(transaction, books, keys, claim, call_no, call.model, answer)
             books.save()
         return answer
 
     def _granted(
-        self, transaction: RunTransaction, books: Books, keys: list[Key], call: ModelCall, take: Take | None
+        self,
+        transaction: RunTransaction,
+        books: Books,
+        keys: list[Key],
+        call: ModelCall,
+        uncounted: Amount,
+        take: Take | None,
     ) -> Granted | BudgetRefusal | Wait:
-        answer = grant(call, books.paying(keys))
+        own, *shared = books.paying(keys)
+        answer = grant(call, [own.spend(uncounted), *shared])
         if isinstance(answer, BudgetRefusal):
             _stop_batch(transaction, answer)
             return answer

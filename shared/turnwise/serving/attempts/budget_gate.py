@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -17,7 +17,7 @@ from turnwise.errors import CallCancelledError, DatabaseUnavailableError
 from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall
-from turnwise.models.budget.gate import Hold, as_usage
+from turnwise.models.budget.gate import Hold, as_usage, used_amount
 from turnwise.models.budget.wait import CallDeferred, Wait
 from turnwise.models.limits.provider import ProviderWait
 from turnwise.models.tokens.usage import NO_USAGE, LLMTokenUsage
@@ -35,6 +35,8 @@ T = TypeVar("T")
 
 # Seconds between two looks, while other calls under way hold what is missing: at first, and at most.
 _FIRST_LOOK, _LAST_LOOK = 0.5, 30.0
+# Seconds after which a call looks for limits that its run was given meanwhile: a handler may make many calls.
+_LIMITS_SECONDS = 1.0
 # How long a run that waits for more budget is left alone; who raises a limit wakes it.
 _RECHECK = 3_600.0
 
@@ -79,6 +81,8 @@ class ServedGate:
         self, store: WorkerRole, claim: Claim, spending: Spending, work: Work, collecting: Collecting | None = None
     ) -> None:
         self._store, self._claim, self._spending, self._work = store, claim, spending, work
+        # With its limits as they were then.
+        self._run, self._limits_read = claim.run, store.clock.monotonic()
         self._places = spending.providers.places(claim) if spending.providers is not None else None
         self._in_handler = claim.ask.responder != "llm"
         self.on_outage = spending.on_outage
@@ -127,8 +131,13 @@ class ServedGate:
     def _reserving(self, call: ModelCall) -> Steps[_Held]:
         self._call = call
         take = self._take(call)
-        known = self._store.remembered_limits(self._claim.run.tenant)
-        if take is None and known is not None and not self._spending.limits_of(known).bind(self._claim.run):
+        known = self._store.remembered_limits(self._run.tenant)
+        if (
+            take is None
+            and known is not None
+            and not self._limits_are_old
+            and not self._spending.limits_of(known).bind(self._run)
+        ):
             return _Held(self, call, call.most)
         with self._lock:
             self._last += 1
@@ -177,6 +186,10 @@ class ServedGate:
         if self._places is not None:
             self._places.close()
 
+    @property
+    def _limits_are_old(self) -> bool:
+        return self._store.clock.monotonic() - self._limits_read >= _LIMITS_SECONDS
+
     def _take(self, call: ModelCall) -> Take | None:
         places = self._places
         if places is None or not places.bind(call):
@@ -185,13 +198,18 @@ class ServedGate:
 
     def _reserve(self, no: int, call: ModelCall, take: Take | None, again: bool) -> Answer | None:
         """Ask the record, None if no limit is in force; what is known of earlier calls is settled on the way."""
-        run = self._claim.run
-        limits = self._spending.limits_of(self._store.tenant_limits(run.tenant))
-        if take is None and not limits.bind(run):
+        if self._limits_are_old:
+            read_at = self._store.clock.monotonic()
+            self._run, self._limits_read = self._store.with_limits(self._run), read_at
+        limits = self._spending.limits_of(self._store.tenant_limits(self._run.tenant))
+        if take is None and not limits.bind(self._run):
             return None
         with self._lock:
             done = {n: made for n, made in self._calls.items() if made is not None and n not in self._written}
-        answer = self._store.reserve(self._claim, no, call, limits, done=tuple(done.values()), take=take, again=again)
+            uncounted = _sum(self._plain.values())
+        answer = self._store.reserve(
+            self._claim, no, call, limits, done=tuple(done.values()), uncounted=uncounted, take=take, again=again
+        )
         with self._lock:
             self._written |= set(done)
         return answer
@@ -312,6 +330,16 @@ class _HeldByBatch:
         """Count the response, which cannot be used: the provider has answered, whatever was made of it."""
         kept = replace(self._kept, model=self._call.model or None)
         self._gate._note_batched(as_usage(used_of(kept)), kept)
+
+
+def _sum(used: Iterable[LLMTokenUsage]) -> Amount:
+    """Return what was used, as budgets count it; calls without a known price add nothing to the cost."""
+    amounts = [used_amount(usage) for usage in used]
+    return Amount(
+        prompt_tokens=sum(amount.prompt_tokens for amount in amounts),
+        output_tokens=sum(amount.output_tokens for amount in amounts),
+        cost=sum((amount.cost or Decimal(0) for amount in amounts), Decimal(0)),
+    )
 
 
 def used_of(usage: Usage) -> Amount:
