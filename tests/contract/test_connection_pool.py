@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
+from tests.e2e.waiting import until
 from tests.support.databases import fresh_sqlite
 
 from turnwise.errors import DatabaseUnavailableError, TurnwiseError
@@ -243,3 +244,26 @@ def test_a_transaction_is_intact_until_its_own_statement_or_connection_fails(lon
         of_driver.close()
         assert not is_intact(connection)
         raise DatabaseUnavailableError("enough")
+
+
+def test_who_has_waited_for_a_connection_has_it_before_who_comes_back_for_another(lone: Database) -> None:
+    order: list[str] = []
+
+    def wait() -> None:
+        with lone.begin():
+            order.append("waited")
+
+    with ExitStack() as held:
+        if not lone.is_postgres:
+            # The second connection, which reads.
+            held.enter_context(lone.read())
+        lease = lone.pool.take(reads=True)
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        until(lambda: lone.pool.waiting == 1, "the other to wait")
+        lone.pool.give_back(lease)
+        lone.pool.give_back(lone.pool.take(reads=True))
+        order.append("came back")
+        waiting.join()
+    assert order == ["waited", "came back"]
+    assert lone.pool.in_use == 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,8 +41,8 @@ class ConnectionPool:
     """Lends connections of `engine`, the one that was used last first: it knows the plans of its statements.
 
     Readers and writers get the connections of their kind where there are any. `limit` is the most connections that
-    there may be; whoever needs one more waits for `timeout` seconds. `on_wait` may be set; only those who find no free
-    connection pay for it.
+    there may be; whoever needs one more waits for `timeout` seconds, first come, first served. `on_wait` may be set;
+    only those who find no free connection pay for it.
     """
 
     def __init__(self, engine: Engine, limit: int, timeout: float = 30.0) -> None:
@@ -53,8 +54,9 @@ class ConnectionPool:
         self._engine = engine
         self._on_use: list[Callable[[int], None]] = []
         self._lock = threading.Lock()
-        self._freed = threading.Condition(self._lock)
-        self.waiting = 0  # threads that wait for a connection
+        # Who waits for a connection, each with a lock that is released once it may have one: one that ends a
+        # transaction and begins another would always be quicker than who has to be woken first.
+        self._line: deque[threading.Lock] = deque()
         self._idle: dict[bool, list[Lease]] = {True: [], False: []}
         self._in_use = 0
         self._generation = 0
@@ -133,41 +135,63 @@ class ConnectionPool:
         """Call `changed` with 1 for each connection that begins to be used, and with -1 at its end."""
         self._on_use.append(changed)
 
+    @property
+    def waiting(self) -> int:
+        """Threads that wait for a connection now."""
+        return len(self._line)
+
     def _taken(self, reads: bool) -> Lease | None:
         """Count one more in use, waiting if need be; return a connection that rested, None if there was none."""
         with self._lock:
-            if self._in_use < self.limit:
-                return self._next(reads)
-            self.waiting += 1
-            began = time.monotonic()
-            try:
-                served = self._freed.wait_for(lambda: self._in_use < self.limit, self.timeout)
-            finally:
-                self.waiting -= 1
-            lease = self._next(reads) if served else None
+            if self._in_use < self.limit and not self._line:
+                self._in_use += 1
+                return self._resting(reads)
+            turn = threading.Lock()
+            turn.acquire()
+            self._line.append(turn)
+        began = time.monotonic()
+        try:
+            turn.acquire(timeout=self.timeout)
+        except BaseException:
+            if self._left_line(turn):
+                self._ended(None, told=False)
+            raise
+        served = self._left_line(turn)
         if self.on_wait is not None:
             self.on_wait(time.monotonic() - began, served)
         if not served:
             raise exc.TimeoutError(f"all {self.limit} connections of this process were in use for {self.timeout:g} s")
-        return lease
+        with self._lock:
+            return self._resting(reads)
 
-    def _next(self, reads: bool) -> Lease | None:
-        self._in_use += 1
+    def _left_line(self, turn: threading.Lock) -> bool:
+        """Return whether the turn came, perhaps at the last moment; else it is given up."""
+        with self._lock:
+            if turn not in self._line:
+                return True
+            self._line.remove(turn)
+            return False
+
+    def _resting(self, reads: bool) -> Lease | None:
         idle = self._idle[reads] or self._idle[not reads]
         return idle.pop() if idle else None
 
-    def _ended(self, lease: Lease | None) -> None:
-        """Count one less in use, and keep its connection unless there is none or it is from before a `close`."""
+    def _ended(self, lease: Lease | None, *, told: bool = True) -> None:
+        """Let the next in line have the place, or count one less in use; keep the connection.
+
+        It is not kept if there is none or if it is from before a `close`. `told`: its use was told of.
+        """
         with self._lock:
-            self._in_use -= 1
             kept = lease is not None and lease.generation == self._generation
             if lease is not None and kept:
                 self._idle[lease.reads].append(lease)
-            if self.waiting:
-                self._freed.notify()
+            if self._line:
+                self._line.popleft().release()
+            else:
+                self._in_use -= 1
         if lease is not None and not kept:
             _close(lease)
-        for changed in self._on_use:
+        for changed in self._on_use if told else ():
             changed(-1)
 
     def _works(self, lease: Lease) -> bool:
