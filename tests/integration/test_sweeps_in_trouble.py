@@ -69,7 +69,9 @@ def test_a_sweep_without_a_broker_does_what_needs_none(tmp_path: Path) -> None:
     database.close()
 
 
-def test_a_move_that_meets_no_database_is_not_the_end_of_a_sweep_and_several_are(tmp_path: Path) -> None:
+def test_moves_that_are_cut_off_are_not_the_end_of_a_sweep_unless_the_database_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
     database.migrate()
     with Desk(Store(database), _app()) as desk:
@@ -88,9 +90,18 @@ def test_a_move_that_meets_no_database_is_not_the_end_of_a_sweep_and_several_are
 
         moves.clear()
         failing.update(runs)
-        with pytest.raises(DatabaseUnavailableError):
+        desk.coordinator._sweeper.sweep()
+        assert sorted(moves) == sorted(runs)
+
+        moves.clear()
+
+        def away() -> float:
+            raise DatabaseUnavailableError("the database is gone")
+
+        monkeypatch.setattr(desk.coordinator._sweeper._record, "now", away)
+        with pytest.raises(DatabaseUnavailableError, match="the database is gone"):
             desk.coordinator._sweeper.sweep()
-        assert len(moves) == 2
+        assert len(moves) == 1
     database.close()
 
 

@@ -31,8 +31,6 @@ logger = logging.getLogger(__name__)
 
 # How many permits a sweep gives to asks that wait for a provider.
 _IN_LINE = 100
-# After so many moves in a row that met no database, it is away.
-_AWAY = 2
 
 
 class Sweeper:
@@ -132,16 +130,13 @@ class Sweeper:
     def _make_moves(self) -> None:
         if self._paused():
             return
-        failed = 0
         for run_id in self._record.due_moves(version=self._version, state=STATE_VERSION):
             try:
                 self._make_move(run_id)
-                failed = 0
             except DatabaseUnavailableError as error:
                 # It may be this run's alone: a rule of the application that takes longer than a transaction may rest.
-                failed += 1
-                if failed == _AWAY:
-                    raise
+                # So the database is asked, which raises if it is away.
+                self._record.now()
                 logger.warning("A move was cut off: %s", error, extra={"action": "move_cut_off", "run": run_id})
 
     def _wake_forgotten(self) -> None:
