@@ -274,3 +274,19 @@ def test_a_provider_is_shown_with_its_limits_and_who_waits(store: Store, queue: 
     assert (state.waiting[holder.run.tenant], state.runs) == (1, (waiting.run.id,))
     others = [one for one in store.tenant(new_id("tenant")).provider_states() if one.model == of.provider.model]
     assert [(one.waiting.total(), one.runs, one.oldest_age) for one in others] == [(0, (), 0.0)]
+
+
+def test_a_limit_that_was_raised_holds_for_those_in_line_as_well(store: Store, queue: str, claims: Claims) -> None:
+    of, (first, *others) = target(requests=1), claims(4)
+    place(store, first, of)
+    for claim in others[:2]:
+        assert isinstance(take(store, claim, of), Room)
+        wait(store, claim, of, seconds=0)
+    assert store.worker.claim(queue, first.worker_id) is None
+
+    raised = Target(provider=of.provider, caps=Caps(requests=100))
+    assert isinstance(take(store, others[2], raised), Room)  # behind those in line
+
+    in_line = [store.worker.claim(queue, first.worker_id) for _ in range(2)]
+    assert all(claim is not None and claim.place is not None for claim in in_line)
+    assert isinstance(take(store, others[2], raised), ProviderPlace)

@@ -206,6 +206,15 @@ class Bucket:
         self._open_at, self._open_for = room.at, room.limit if room.limit != "outage" else self._open_for
         self.save()
 
+    def limit_to(self, caps: Caps) -> None:
+        """Hold to these limits from now on, those in line as well; what was closed by others is looked at again."""
+        if caps == self.caps:
+            return
+        self.caps = caps
+        if self._open_for in ("requests", "tokens", "concurrency") and self.window.closed_until <= self.now:
+            self._open_at, self._open_for = 0.0, None
+        self.save()
+
     def save(self) -> None:
         """Write the row."""
         values = {"new_caps": asdict(self.caps), "new_window": self.window.dump()}
@@ -263,7 +272,7 @@ def lock_or_make(database: Database, connection: Connection, target: Target) -> 
         connection.execute(database.insert(_buckets).values(values).on_conflict_do_nothing())
         found = lock(connection, provider.id)
         assert found is not None, "it was just made, and buckets are never deleted"
-    found.caps = target.caps
+    found.limit_to(target.caps)
     return found
 
 
