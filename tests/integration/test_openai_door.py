@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -14,7 +16,9 @@ from openai.types.chat import ChatCompletionMessageParam
 from tests.e2e.waiting import until
 from tests.support.door_desk import USED, Recaller, door_server
 
+from turnwise import AgentDoneTool, App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.cli.embedded import EmbeddedServer
+from turnwise.processes.settings import load_settings
 
 HELLO: list[ChatCompletionMessageParam] = [{"role": "user", "content": "hello"}]
 TALK: list[ChatCompletionMessageParam] = [
@@ -285,3 +289,33 @@ def test_a_branch_within_a_session_has_all_that_was_said_before(client: openai.O
     assert run["session_id"] != "branches"
     assert [one["content"] for one in run["history"] if one["role"] == "user"] == ["I am Ann.", "And you?"]
     assert [one["role"] for one in run["history"]] == ["user", "assistant"] * 2
+
+
+class Invoice(ToolMessage):
+    request: str = "invoice"
+    purpose: str = "To write an invoice."
+    number: str
+
+    def handle(self) -> AgentDoneTool:
+        return AgentDoneTool(tools=[self])
+
+
+def test_a_result_that_is_a_tool_is_its_json(tmp_path: Path) -> None:
+    app = App("invoices")
+
+    @app.task
+    def biller() -> Task:
+        model = MockLMConfig(response_fn=lambda _: '{"request": "invoice", "number": "INV-1"}')
+        agent = ChatAgent(ChatAgentConfig(name="biller", llm=model))
+        agent.enable_message(Invoice)
+        return Task(agent, interactive=False)
+
+    settings = load_settings(database_url=f"sqlite:///{tmp_path / 'runs.db'}", bind="127.0.0.1:0")
+    with (
+        EmbeddedServer(settings, app) as server,
+        openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0, timeout=30) as client,
+    ):
+        told = client.chat.completions.create(model="biller", messages=HELLO).choices[0].message.content
+        response = client.responses.create(model="biller", input="hello")
+    assert told == response.output_text
+    assert json.loads(told or "")["number"] == "INV-1"

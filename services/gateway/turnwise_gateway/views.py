@@ -161,6 +161,12 @@ def result_view(run: RunRecord) -> ResultView | None:
     )
 
 
+def text_of_result(run: RunRecord) -> str:
+    """What a program that takes texts alone is told of a run's result, "" without one."""
+    result = result_view(run)
+    return "" if result is None else result.text
+
+
 def _tree(frames: list[FrameRecord]) -> FrameView | None:
     # A stack: each open task was called by the one before it.
     inner: FrameView | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -53,6 +54,13 @@ class ResultView(View):
     tools: list[dict[str, Any]]
     status: str | None
     document: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """The text, or the tools as JSON where there is no text."""
+        if self.content or not self.tools:
+            return self.content
+        return json.dumps(self.tools if len(self.tools) > 1 else self.tools[0], ensure_ascii=False)
 
 
 class StoppedView(View):

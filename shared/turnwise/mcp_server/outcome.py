@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
-from turnwise.api.runs import ResultView, RunView
+from turnwise.api.runs import RunView
 
 
 class OpenQuestion(BaseModel):
@@ -43,7 +41,7 @@ def outcome_of(run: RunView, question: OpenQuestion | None = None) -> CallOutcom
         session_id=run.session_id,
         cost=run.usage.cost,
         tokens=run.usage.prompt_tokens + run.usage.completion_tokens,
-        result=None if run.result is None else _text(run.result),
+        result=None if run.result is None else run.result.text,
         question=question,
         waits_for=waits,
         stopped=None if run.stopped is None else run.stopped.message,
@@ -80,13 +78,6 @@ def _said(outcome: CallOutcome) -> str:
         )
     why = f" It waits: {outcome.waits_for}" if outcome.waits_for else ""
     return f'Run {outcome.run_id} has not ended.{why} Call the tool `result` with run_id "{outcome.run_id}" later.'
-
-
-def _text(result: ResultView) -> str:
-    """Return the text of a result, or its tools where it has no other."""
-    if result.content or not result.tools:
-        return result.content
-    return json.dumps(result.tools if len(result.tools) > 1 else result.tools[0], ensure_ascii=False)
 
 
 def _error(run: RunView) -> str | None:

@@ -22,6 +22,7 @@ from turnwise_gateway.gateway import Gateway
 from turnwise_gateway.openai_door.errors import DoorFault, fault_of
 from turnwise_gateway.openai_door.exchange import first_question
 from turnwise_gateway.openai_door.shown_text import ShownText
+from turnwise_gateway.views import text_of_result
 
 logger = logging.getLogger(__name__)
 
@@ -131,7 +132,7 @@ class FollowedRun:
         if question is not None and (question.answered or not run.ended):
             return DoorAnswer(text=self.shown.without_signals(question.text), cut=False, usage=usage)
         if run.status == RunStatus.COMPLETED:
-            return DoorAnswer(text=(run.result or {}).get("content", ""), cut=run.status_code in _CUT, usage=usage)
+            return DoorAnswer(text=text_of_result(run), cut=run.status_code in _CUT, usage=usage)
         return _failed(run) if run.ended else None
 
     def _interrupted(self, *, ended: bool, late: bool) -> DoorFault | None:

@@ -14,6 +14,7 @@ from turnwise.record.values.records import RunFilter, RunRecord
 from turnwise_gateway.openai_door.exchange import AskedQuestion, first_question, questions
 from turnwise_gateway.openai_door.followed_run import FollowedRun
 from turnwise_gateway.openai_door.waiting_run import AnsweredRun
+from turnwise_gateway.views import text_of_result
 
 _PAGE = 200
 # Runs of a session that are read for a branch of it.
@@ -120,7 +121,7 @@ class PreviousResponse:
                 break
             said.append(GivenMessage("user", question.answer or ""))
         else:
-            said.append(GivenMessage("assistant", (run.result or {}).get("content", "")))
+            said.append(GivenMessage("assistant", text_of_result(run)))
         return [message for message in said if message.content.strip()]
 
     def is_newest(self, record: TenantRole) -> bool:
