@@ -61,6 +61,9 @@ def test_a_conversation_is_the_same_from_events_and_from_any_transcript_with_the
 
 def test_pieces_of_an_answer_that_were_lost_leave_a_mark_and_none_is_shown_twice(page: Page) -> None:
     pieces = [(1, 0, "Two "), (1, 4, "her"), (1, 4, "her"), (1, 12, "at dawn"), (2, 0, "One "), (2, 2, "e swan")]
+    # An offset counts characters, and JavaScript's strings count an emoji twice.
+    swan = "\N{SWAN}"
+    pieces += [(3, 0, swan), (3, 1, f" {swan}"), (3, 2, f"{swan} swim"), (3, 8, "s")]
 
     texts = call(
         page,
@@ -75,7 +78,8 @@ def test_pieces_of_an_answer_that_were_lost_leave_a_mark_and_none_is_shown_twice
         pieces,
     )
 
-    assert texts == ["Two ", "Two her", "Two her", "Two her … at dawn", "One ", "One swan"]
+    assert texts[:6] == ["Two ", "Two her", "Two her", "Two her … at dawn", "One ", "One swan"]
+    assert texts[6:] == [swan, f"{swan} {swan}", f"{swan} {swan} swim", f"{swan} {swan} swims"]
 
 
 def test_every_kind_of_waiting_has_a_sentence_and_its_action(page: Page) -> None:

@@ -18,7 +18,7 @@ export const LONGEST_PAUSE = 3_000;
 export function repeating(send: Send, retries: number): Send {
   return async (request) => {
     if (retries > 0 && KEYED.includes(request.method) && !request.headers.has(KEY)) {
-      request.headers.set(KEY, crypto.randomUUID());
+      request.headers.set(KEY, newKey());
     }
     const repeatable = REPEATABLE.includes(request.method) || request.headers.has(KEY);
     for (let left = repeatable ? retries : 0, pause = FIRST_PAUSE; ; left--, pause = longer(pause)) {
@@ -35,6 +35,12 @@ export function repeating(send: Send, retries: number): Send {
       }
     }
   };
+}
+
+/** Return a key that no one has used. A page of plain HTTP has no `randomUUID`. */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Return the pause after one of so many milliseconds. */

@@ -139,14 +139,15 @@ export class Conversation {
     if (this.asked && this.asked.ask !== ask) return;
     if (this.live?.ask !== ask || this.live.attempt !== attempt) this.live = { ask, attempt, text: "", length: 0, gaps: 0 };
     const live = this.live;
-    if (offset < live.length) text = text.slice(live.length - offset);
-    if (!text) return;
+    // An offset counts characters; a string counts those beyond 16 bits, such as emoji, twice.
+    const characters = Array.from(text).slice(Math.max(0, live.length - offset));
+    if (!characters.length) return;
     if (offset > live.length) {
       live.text += live.text ? " … " : "… ";
       live.gaps += 1;
     }
-    live.length = Math.max(offset, live.length) + text.length;
-    live.text += text;
+    live.length = Math.max(offset, live.length) + characters.length;
+    live.text += characters.join("");
   }
 
   // A picture of it for the page, which later events leave as it is.
