@@ -47,7 +47,7 @@ MUTANTS = (
     _mutant("MSG-10", _DONE, "return doc.metadata.sender == Entity.USER and (", "return bool(doc.content) and ("),
     _mutant(
         "MSG-13",
-        "messages/document.py",
+        "messages/linked_document.py",
         "linked = self.changed(metadata=meta.changed(parent_id=answered))",
         "linked = self",
     ),

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from turnwise.agents.aside import aside
 from turnwise.agents.history.retention import marked, retains
 from turnwise.agents.history.sending import Prompt, learn, most_used, paying, prompt
 from turnwise.agents.human.answer_display import Showing, begin, tell_error
@@ -184,13 +185,8 @@ def answer_to(
 
 
 def one_off(agent: ChatAgent, message: str | ChatDocument | None, call: CallContext) -> Steps[ChatDocument | None]:
-    """The model's answer, of which the conversation keeps nothing."""
-    before, calls = list(agent.message_history), list(agent.record.open_calls)
-    try:
-        doc = yield from answer(agent, message, call)
-        return doc
-    finally:
-        agent.message_history, agent.record.open_calls = before, calls
+    """The model's answer, of which the conversation keeps nothing; several may be made at once."""
+    return answer(aside(agent), message, call)
 
 
 def _prepare(agent: ChatAgent, message: ChatDocument | None) -> bool:

@@ -97,8 +97,14 @@ class ToolMessage(BaseModel):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        own = inspect.get_annotations(cls)
+        if "id" in own:
+            raise ConfigurationError(
+                f"{cls.__name__} declares the field `id`, which every tool has for the id of the API call that it "
+                "came from, and which no model is told of; give it another name, such as `item_id`"
+            )
         # A field `name: str` would take the method of that name for its default, and so be optional.
-        for field in inspect.get_annotations(cls):
+        for field in own:
             if field not in cls.__dict__ and callable(getattr(ToolMessage, field, None)):
                 setattr(cls, field, Field(...))
 

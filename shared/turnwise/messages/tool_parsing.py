@@ -229,8 +229,11 @@ def _from_xml(doc: ChatDocument, agent: AgentFacts, faults: list[ToolFault]) -> 
 def _from_json(
     item: dict[str, Any], doc: ChatDocument, agent: AgentFacts, faults: list[ToolFault]
 ) -> Iterator[ToolMessage]:
-    # Some models wrap the fields in a copy of the schema they were shown.
+    # Some models wrap the fields in a copy of the schema they were shown. Of a tool that says its name itself,
+    # `properties` is a field.
     inner = item.get("properties")
+    if isinstance(inner, dict) and "request" not in inner and isinstance(item.get("request"), str):
+        inner = None
     fields = inner if isinstance(inner, dict) else item
     request = fields.get("request")
     if request is None and (agent.infers_tools or doc.metadata.sender != Entity.LLM):
@@ -281,7 +284,7 @@ def _parsed(
         faults.append(ToolFault(request, _refusal(request, NOT_FINITE, place), call_id))
         return
     if call_id:
-        tool.id = call_id
+        tool.__dict__["id"] = call_id  # also of a frozen tool
     yield tool
 
 

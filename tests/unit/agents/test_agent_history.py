@@ -339,3 +339,27 @@ def test_a_text_that_holds_a_tool_of_the_agents_own_is_for_its_handler() -> None
     assert asked == []
     assert agent.llm_response("hello") is not None
     assert asked == ["hello"]
+
+
+def test_answers_that_leave_nothing_may_be_made_at_once_and_beside_one_that_stays() -> None:
+    prompts: list[list[str]] = []
+
+    class Noting(MockLM):
+        async def answer_async(self, messages: Sequence[LLMMessage], *args: Any, **more: Any) -> LLMResponse:
+            prompts.append([message.content for message in messages if message.role is Role.USER])
+            await asyncio.sleep(0)
+            return await super().answer_async(messages, *args, **more)
+
+    agent = ChatAgent(ChatAgentConfig())
+    agent.llm = Noting(MockLMConfig(response_fn=lambda text: f"re {text}"))
+
+    async def ask() -> None:
+        await asyncio.gather(
+            agent.llm_response_forget_async("a"), agent.llm_response_async("kept"), agent.llm_response_forget_async("b")
+        )
+
+    asyncio.run(ask())
+    # The last began when the second was asked already.
+    assert sorted(prompts) == [["a"], ["kept"], ["kept", "b"]]
+    assert [message.content for message in agent.message_history[1:]] == ["kept", "re kept"]
+    assert agent.usage.calls == 3

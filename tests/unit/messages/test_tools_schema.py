@@ -6,10 +6,22 @@ import json
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from turnwise import AgentDoneTool, ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig, ToolMessage
+from turnwise import (
+    AgentDoneTool,
+    ChatAgent,
+    ChatAgentConfig,
+    ChatDocMetaData,
+    ChatDocument,
+    Entity,
+    LLMFunctionCall,
+    LLMResponse,
+    MockLMConfig,
+    OpenAIToolCall,
+    ToolMessage,
+)
 from turnwise.errors import ConfigurationError
 from turnwise.models.mock import MockLM
 
@@ -276,3 +288,51 @@ def test_a_nested_tool_shows_what_its_writer_writes_and_fixes_its_name() -> None
 def test_a_tool_of_any_class_in_a_field_keeps_its_name_open() -> None:
     nested = AgentDoneTool.llm_function_schema().parameters["$defs"]["ToolMessage"]
     assert nested["properties"]["request"] == {"type": "string"}
+
+
+class MakeNode(ToolMessage):
+    request: str = "make_node"
+    purpose: str = "To make a node."
+    label: str = ""
+    properties: dict[str, str] = Field(default_factory=dict)
+
+
+@pytest.mark.parametrize(
+    ("written", "made"),
+    [
+        (
+            {"request": "make_node", "label": "a", "properties": {"name": "Ann"}},
+            {"label": "a", "properties": {"name": "Ann"}},
+        ),
+        ({"request": "make_node", "properties": {}}, {}),
+        ({"type": "object", "properties": {"request": "make_node", "label": "b"}}, {"label": "b"}),
+        ({"request": "make_node", "properties": {"request": "make_node", "label": "c"}}, {"label": "c"}),
+    ],
+)
+def test_a_field_called_properties_is_told_from_a_copy_of_the_schema(written: Any, made: dict[str, Any]) -> None:
+    agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig()))
+    agent.enable_message(MakeNode)
+
+    assert agent.get_tool_messages(json.dumps(written)) == [MakeNode(**made)]
+
+
+def test_no_class_declares_the_field_that_holds_the_id_of_a_call() -> None:
+    with pytest.raises(ConfigurationError, match=r"Delete declares the field `id`, .* give it another name"):
+
+        class Delete(ToolMessage):
+            request: str = "delete"
+            id: int  # type: ignore[assignment]  # the mistake
+
+
+def test_a_frozen_tool_holds_the_id_of_its_call() -> None:
+    class Frozen(ToolMessage):
+        model_config = ConfigDict(frozen=True)
+        request: str = "frozen"
+        n: int
+
+    agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig()))
+    agent.enable_message(Frozen)
+    call = OpenAIToolCall(id="call_1", function=LLMFunctionCall(name="frozen", arguments={"n": 1}))
+
+    [tool] = agent.get_tool_messages(ChatDocument(oai_tool_calls=[call], metadata=ChatDocMetaData(sender=Entity.LLM)))
+    assert (tool.id, tool) == ("call_1", Frozen(n=1, id="call_1"))

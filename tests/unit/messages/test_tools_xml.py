@@ -416,3 +416,25 @@ def test_a_function_becomes_a_tool_in_xml() -> None:
 
     assert answer is not None
     assert answer.content == "A & B"
+
+
+class Line(BaseModel):
+    item: str
+    qty: int = 1
+
+
+class Order(XMLToolMessage):
+    request: str = "order"
+    purpose: str = "To order <lines>."
+    lines: list[Line]
+
+
+def test_a_list_of_models_with_a_field_called_item_is_read_as_it_is_written() -> None:
+    agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig()))
+    agent.enable_message(Order)
+    order = Order(lines=[Line(item="apple", qty=20), Line(item="pear")])
+    alone = "<tool><request>order</request><lines><item>fig</item><qty>2</qty></lines></tool>"
+
+    assert agent.get_tool_messages(order.format_example()) == [order]
+    # One line, whose element was left out.
+    assert agent.get_tool_messages(alone) == [Order(lines=[Line(item="fig", qty=2)])]

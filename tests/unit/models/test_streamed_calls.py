@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from turnwise.errors import ModelUnavailableError
 from turnwise.models.openai.stream import StreamAssembler
+from turnwise.models.openai.wire import parse_completion
 
 PARIS, TWO = '{"city":"Paris"}', '{"id":2}'
 Piece = dict[str, Any]
@@ -87,3 +89,31 @@ def test_calls_without_ids_are_told_apart_by_their_places() -> None:
 
 def test_an_id_may_come_late() -> None:
     assert calls([piece(0, "search", PARIS[:5])], [piece(0, "", PARIS[5:], "a")]) == [("a", "search", PARIS)]
+
+
+THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "Of France."}]}
+SAID = {"type": "text", "text": "Paris"}
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_text_that_comes_in_parts_is_told_from_the_thoughts_before_it(streamed: bool) -> None:
+    content: Any = [THOUGHT, SAID, {"type": "reference", "reference_ids": [1]}]
+    body: Any = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
+    if streamed:
+        assembler = StreamAssembler()
+        pieces = [
+            assembler.feed({"choices": [{"delta": {"content": given}}]}) for given in ([THOUGHT], [SAID], " it is.")
+        ]
+        assembler.feed({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+        body = assembler.completion()
+        assert [text for made in pieces for text, _ in made] == ["Of France.", "Paris", " it is."]
+    response = parse_completion(body)
+    assert (response.message, response.reasoning) == ("Paris it is." if streamed else "Paris", "Of France.")
+
+
+@pytest.mark.parametrize(
+    "delta", [{"content": 3}, {"content": [3]}, {"reasoning": 3}, {"tool_calls": [{"index": "x"}]}]
+)
+def test_what_is_no_piece_of_an_answer_is_told_as_the_servers_fault(delta: Any) -> None:
+    with pytest.raises(ModelUnavailableError, match="not a chunk of a chat completion"):
+        StreamAssembler().feed({"choices": [{"delta": delta}]})

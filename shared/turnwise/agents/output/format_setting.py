@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
+from turnwise.agents.aside import aside
 from turnwise.agents.kept_state import FormatRecord
 from turnwise.agents.output.output_format import OutputFormat, checked_kind, type_name
 from turnwise.base.places import found_at, packages_of
 from turnwise.errors import ConfigurationError
 from turnwise.messages.tool_message import ToolMessage
-from turnwise.models.tokens.usage import LLMTokenUsage
 
 if TYPE_CHECKING:
     from turnwise.agents.chat_agent import ChatAgent
@@ -65,14 +64,7 @@ def in_format(agent: A, output_type: type[Any] | None) -> A:
 
     The usage of its model counts as the agent's own. It shares `state` and other attributes with the agent.
     """
-    agent.read_attributes()
-    other = copy(agent)
-    other.copied_from = agent
-    other.record = agent.record.model_copy(deep=True)
-    other.toolbox = agent.toolbox.copy()
-    other.callbacks = copy(agent.callbacks)
-    other.usage = LLMTokenUsage()
-    other.history = agent.history.continued()
+    other = aside(agent)
     other.set_output_format(output_type)
     return other
 

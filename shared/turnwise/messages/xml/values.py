@@ -73,7 +73,9 @@ def read(element: Element, hint: Any, *, verbatim: bool = False) -> Any:
 
 def _read_list(element: Element, item: Any) -> list[Any]:
     model = as_model(plain(item))
-    if model is not None and any(_field(model, child.tag) is not None for child in element.children):
+    # A list of one whose `<item>` was left out. A model with a field of that name has no elements in it.
+    as_asked = all(child.tag == "item" and child.children for child in element.children)
+    if model is not None and not as_asked and any(_field(model, child.tag) is not None for child in element.children):
         return [read_fields(element, model)]
     if element.children:
         return [read(child, item) for child in element.children]

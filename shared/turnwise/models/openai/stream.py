@@ -7,6 +7,7 @@ from typing import Any
 
 from turnwise.errors import ModelUnavailableError
 from turnwise.models.base import StreamEventType
+from turnwise.models.openai.content_parts import parts_of
 from turnwise.models.openai.streamed_calls import StreamedCalls
 
 Json = dict[str, Any]
@@ -35,7 +36,7 @@ class StreamAssembler:
         """Take one chunk, and say what came with it; raises `ModelUnavailableError` if it is none."""
         try:
             return list(self._feed(chunk))
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelUnavailableError(
                 f"the model server streamed something that is not a chunk of a chat completion: {str(chunk)[:300]}",
                 may_have_cost=True,
@@ -57,11 +58,17 @@ class StreamAssembler:
                 yield from _extend(self._function, function, StreamEventType.FUNC_NAME, StreamEventType.FUNC_ARGS)
 
     def _text(self, delta: Json) -> Iterator[Piece]:
+        said = delta
+        if delta.get("content"):
+            content, thoughts = parts_of(delta["content"])
+            said = {**({"reasoning_content": thoughts} if thoughts else {}), **delta, "content": content}
         for name, kind in _KINDS.items():
-            if text := delta.get(name):
+            if text := said.get(name):
+                if not isinstance(text, str):
+                    raise TypeError(f"a {name} of {type(text).__name__}")
                 self._texts.setdefault(name, []).append(text)
                 # Some servers send reasoning under both of its names.
-                if name != "reasoning" or "reasoning_content" not in delta:
+                if name != "reasoning" or "reasoning_content" not in said:
                     yield text, kind
 
     def completion(self) -> Json:

@@ -24,7 +24,7 @@ class StreamedCalls:
         index = delta.get("index")
         if index is None and self._newest is not None and not _begins(delta) and pieces == 1:
             return self._newest
-        place = position if index is None else index
+        place = position if index is None else int(index)
         calls = self._calls.setdefault(place, [])
         if not calls or (_begins(delta) and calls[-1]["id"] not in (None, delta["id"])):
             calls.append({"id": None, "type": "function", "function": {"name": "", "arguments": ""}})

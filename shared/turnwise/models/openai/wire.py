@@ -17,6 +17,7 @@ from turnwise.models.base import (
     ToolChoice,
 )
 from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.models.openai.content_parts import parts_of
 from turnwise.models.tokens.usage import reported
 
 Json = dict[str, Any]
@@ -120,10 +121,11 @@ def parse_completion(body: object) -> LLMResponse:
         choice = body["choices"][0]
         message = choice["message"]
         cut = choice.get("finish_reason") == "length"
+        text, thoughts = parts_of(message.get("content"))
         return LLMResponse(
             refused=_refused(choice, message),
-            message=_text(message),
-            reasoning=message.get("reasoning_content") or message.get("reasoning") or "",
+            message=_text(message, text),
+            reasoning=message.get("reasoning_content") or message.get("reasoning") or thoughts,
             oai_tool_calls=[_tool_call(call, cut) for call in message.get("tool_calls") or ()] or None,
             function_call=_function(message["function_call"], cut) if message.get("function_call") else None,
             usage=reported(body.get("usage")),
@@ -138,8 +140,8 @@ def parse_completion(body: object) -> LLMResponse:
         ) from error
 
 
-def _text(message: Json) -> str | None:
-    text = message.get("content") or message.get("refusal")
+def _text(message: Json, content: str) -> str | None:
+    text = content or message.get("refusal")
     if not text and (message.get("tool_calls") or message.get("function_call")):
         return None
     return text or ""
