@@ -82,6 +82,25 @@ def test_pieces_of_an_answer_that_were_lost_leave_a_mark_and_none_is_shown_twice
     assert texts[6:] == [swan, f"{swan} {swan}", f"{swan} {swan} swim", f"{swan} {swan} swims"]
 
 
+def test_whole_numbers_stay_exact_whatever_their_size(page: Page) -> None:
+    numbers = '"id":1234567890123456789,"below":-9007199254740993,"n":12,"cost":0.1234567890123456789'
+    text = f'{{{numbers},"text":"1234567890123456789"}}'
+
+    written, kinds, pretty = call(
+        page,
+        "../../lib/json.js",
+        """(m, text) => {
+            const read = m.parseJson(text);
+            return [m.writeJson(read), Object.values(read).map((one) => typeof one), m.writeJson([read.id], 2)];
+        }""",
+        text,
+    )
+
+    assert written == text.replace("0.1234567890123456789", "0.12345678901234568")
+    assert kinds == ["bigint", "bigint", "number", "number", "string"]
+    assert pretty == "[\n  1234567890123456789\n]"
+
+
 def test_every_kind_of_waiting_has_a_sentence_and_its_action(page: Page) -> None:
     kinds = typing.get_args(WaitKind)
     given = [{"kind": kind, "sentence": f"It waits for {kind}.", "task": "desk", "agent": "Ada"} for kind in kinds]

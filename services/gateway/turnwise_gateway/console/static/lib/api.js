@@ -1,5 +1,6 @@
 // Requests to the public API. Paths are relative to the console's own address, so a proxy's path needs no setting.
 import { begun, forgetBegun } from "./begun.js";
+import { parseJson, writeJson } from "./json.js";
 import { Problem } from "./problem.js";
 
 export { Problem };
@@ -42,7 +43,7 @@ export async function fetched(method, path, { params, body, headers = {}, signal
     response = await (begun(href) ?? fetch(href, {
       method,
       headers: sent,
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: body === undefined ? undefined : writeJson(body),
       signal,
       credentials: "same-origin",
       cache: "no-store",
@@ -60,7 +61,7 @@ export async function fetched(method, path, { params, body, headers = {}, signal
 
 async function asked(method, path, options) {
   const response = await fetched(method, path, options);
-  return response.status === 204 ? null : response.json();
+  return response.status === 204 ? null : parseJson(await response.text());
 }
 
 function change(method) {

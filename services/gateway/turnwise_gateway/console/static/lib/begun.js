@@ -16,7 +16,7 @@ export function begunHere(ms) {
   if (!answers.size) return Promise.resolve();
   const bodies = [...answers.values()].map(async (answer) => {
     const response = await answer;
-    if (response.ok) await response.json();
+    if (response.ok) await response.text();
   });
   return Promise.race([Promise.allSettled(bodies), new Promise((resolve) => setTimeout(resolve, ms))]);
 }

@@ -1,6 +1,7 @@
 // Everything that stays up to date: a run's event stream, and questions asked again and again.
 import { address, api, fetched } from "./api.js";
 import { Waits, seen } from "./attempts.js";
+import { parseJson } from "./json.js";
 
 const LAST = new Set(["run.completed", "run.failed", "run.cancelled"]);
 const ENDED = new Set(["completed", "failed", "cancelled"]);
@@ -72,7 +73,7 @@ export function watchRun(runId, { after = 0, onEvent, onState = () => {} }) {
           seq = Number(event.id);
           last = event.type;
         }
-        const data = JSON.parse(event.data);
+        const data = parseJson(event.data);
         onEvent({ type: event.type, seq: data.seq ?? null, data });
       }
       return LAST.has(last);

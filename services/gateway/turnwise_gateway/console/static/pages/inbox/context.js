@@ -1,5 +1,6 @@
 import { api } from "../../lib/api.js";
 import { useData } from "../../lib/hooks.js";
+import { writeJson } from "../../lib/json.js";
 import { html } from "../../lib/preact.js";
 import { link } from "../../lib/router.js";
 import { Money, PlainText, StatusBadge, Time } from "../../parts/index.js";
@@ -36,7 +37,7 @@ function Message({ task, responder, document }) {
     <div class="context-speaker"><${PlainText} text=${task.split("/").at(-1)} limit=${60} inline /> <span class="faint">${SPEAKERS[responder] ?? (responder === null ? "begins with" : "sub-task")}</span></div>
     <div class="context-text">
       ${text && html`<${PlainText} text=${text} limit=${500} />`}
-      ${parts.tools.map((tool) => html`<div class="context-tool"><code><${PlainText} text=${tool.name} limit=${80} inline /></code> <${PlainText} text=${tool.fields ? JSON.stringify(tool.fields) : String(tool.raw ?? "")} limit=${200} inline /></div>`)}
+      ${parts.tools.map((tool) => html`<div class="context-tool"><code><${PlainText} text=${tool.name} limit=${80} inline /></code> <${PlainText} text=${tool.fields ? writeJson(tool.fields) : String(tool.raw ?? "")} limit=${200} inline /></div>`)}
     </div>
   </li>`;
 }

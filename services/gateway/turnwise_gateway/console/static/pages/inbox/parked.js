@@ -1,4 +1,5 @@
 import { api } from "../../lib/api.js";
+import { parseJson } from "../../lib/json.js";
 import { html, useState } from "../../lib/preact.js";
 import { Failure, Field, Icon, Json, PlainText, Time, confirm } from "../../parts/index.js";
 import { useDraft } from "./drafts.js";
@@ -52,7 +53,7 @@ export function Parked({ item, onDone }) {
     const body = { outcome };
     if (outcome === "happened" && result.trim()) {
       try {
-        body.result = isJson ? JSON.parse(result) : result;
+        body.result = isJson ? parseJson(result) : result;
       } catch (error) {
         return setWrong(`The result is no JSON: ${error.message}`);
       }

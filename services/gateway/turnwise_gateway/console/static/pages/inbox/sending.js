@@ -1,4 +1,5 @@
 import { newIdempotencyKey } from "../../lib/api.js";
+import { writeJson } from "../../lib/json.js";
 import { useEffect, useRef, useState } from "../../lib/preact.js";
 import { toast } from "../../parts/index.js";
 
@@ -19,7 +20,7 @@ export function useSending(post, onDone) {
   useEffect(() => () => (isShown.current = false), []);
   const send = async (body) => {
     if (busy) return;
-    const said = JSON.stringify(body);
+    const said = writeJson(body);
     if (last.current.said !== said) last.current = { said, key: newIdempotencyKey() };
     setBusy(true);
     setProblem(null);

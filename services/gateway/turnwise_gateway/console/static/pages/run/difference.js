@@ -1,4 +1,5 @@
 // Two conversations side by side. Nothing here touches the page.
+import { writeJson } from "../../lib/json.js";
 import { partsOf } from "./document.js";
 
 // What of an entry makes it the same as another: ids and times differ always, and say nothing.
@@ -7,7 +8,7 @@ function meaning(entry) {
   if (entry.kind === "finished") return `finished ${entry.node.path} ${entry.status ?? ""}`;
   const parts = partsOf(entry.document);
   const tools = parts.tools.map((tool) => [tool.name, tool.fields ?? tool.raw]);
-  return JSON.stringify([entry.node.path, entry.responder, parts.recipient, parts.text, parts.value, tools, parts.results.map((one) => one.text)]);
+  return writeJson([entry.node.path, entry.responder, parts.recipient, parts.text, parts.value, tools, parts.results.map((one) => one.text)]);
 }
 
 // Pairs `{left, right, same}` of the entries in their order, and the index of the first pair that differs (-1: none).

@@ -1,4 +1,5 @@
 // What a message of the record says, in parts: text, tools, results, reasoning. Nothing here touches the page.
+import { parseJson } from "../../lib/json.js";
 
 // Marks, and fields that describe the tool itself: not the arguments of a call.
 const INNER = new Set(["$tool", "$agent", "$text", "request", "purpose", "id"]);
@@ -13,7 +14,7 @@ export function parsed(text) {
   const stripped = text.trim();
   if (!/^[[{]/.test(stripped) || stripped.length > MOST_PARSED) return undefined;
   try {
-    return JSON.parse(stripped);
+    return parseJson(stripped);
   } catch {
     return undefined;
   }

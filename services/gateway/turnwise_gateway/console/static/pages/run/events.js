@@ -1,5 +1,6 @@
 import { untilAnswered } from "../../lib/attempts.js";
 import { count } from "../../lib/format.js";
+import { writeJson } from "../../lib/json.js";
 import { useSearchKey } from "../../lib/keys.js";
 import { useListKeys } from "../../lib/list_keys.js";
 import { html, useEffect, useMemo, useRef, useState } from "../../lib/preact.js";
@@ -95,7 +96,7 @@ function useEvents(runId, seq) {
 }
 
 function matches(event, wanted) {
-  return event.type.includes(wanted) || (event.task ?? "").toLowerCase().includes(wanted) || JSON.stringify(event.data ?? "").toLowerCase().includes(wanted);
+  return event.type.includes(wanted) || (event.task ?? "").toLowerCase().includes(wanted) || writeJson(event.data ?? "").toLowerCase().includes(wanted);
 }
 
 function note({ events, hasOlder, loading }, found, wanted) {

@@ -1,5 +1,6 @@
 // A run as files that the browser keeps.
 import { api, fetched } from "../../lib/api.js";
+import { writeJson } from "../../lib/json.js";
 import { eventsSoFar } from "./event_reader.js";
 
 export function save(name, parts, type) {
@@ -18,12 +19,12 @@ const path = (runId) => `v1/runs/${encodeURIComponent(runId)}`;
 
 export async function saveTranscript(runId) {
   const found = await api.get(`${path(runId)}/transcript`, { rejected: true });
-  save(`${runId}.transcript.json`, [JSON.stringify(found, null, 2)], "application/json");
+  save(`${runId}.transcript.json`, [writeJson(found, 2)], "application/json");
 }
 
 export async function saveEvents(runId) {
   const parts = [];
-  for await (const found of eventsSoFar(runId)) parts.push(...found.map((event) => `${JSON.stringify(event)}\n`));
+  for await (const found of eventsSoFar(runId)) parts.push(...found.map((event) => `${writeJson(event)}\n`));
   save(`${runId}.events.jsonl`, parts, "application/x-ndjson");
 }
 

@@ -1,4 +1,5 @@
 import { count } from "../../lib/format.js";
+import { writeJson } from "../../lib/json.js";
 import { html, useMemo, useState } from "../../lib/preact.js";
 import { Icon, Json, Money, PlainText, Time, Tokens } from "../../parts/index.js";
 import { partsOf, speakerOf } from "./document.js";
@@ -17,7 +18,7 @@ function Fold({ summary, open = false, class: own = "", children }) {
 }
 
 function size(value) {
-  return JSON.stringify(value ?? null).length;
+  return writeJson(value ?? null).length;
 }
 
 function Tool({ tool }) {

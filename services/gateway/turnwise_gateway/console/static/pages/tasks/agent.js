@@ -1,4 +1,5 @@
 import { duration } from "../../lib/format.js";
+import { writeJson } from "../../lib/json.js";
 import { html, useEffect, useRef, useState } from "../../lib/preact.js";
 import { Json, PlainText } from "../../parts/index.js";
 
@@ -22,7 +23,7 @@ function Effect({ effect }) {
 }
 
 function typeOf(schema) {
-  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
+  if (schema.enum) return schema.enum.map((value) => writeJson(value)).join(" or ");
   const several = schema.anyOf ?? schema.oneOf;
   if (several) return several.map(typeOf).join(" or ");
   if (schema.$ref) return schema.$ref.split("/").at(-1);

@@ -1,5 +1,6 @@
 import { api, newIdempotencyKey } from "../../lib/api.js";
 import { duration, money, tokens } from "../../lib/format.js";
+import { parseJson } from "../../lib/json.js";
 import { html, useRef, useState } from "../../lib/preact.js";
 import { go } from "../../lib/router.js";
 import { Failure, Field } from "../../parts/index.js";
@@ -27,7 +28,7 @@ function bodyOf(task, form) {
       version: form.version.trim(),
       priority: amount(form.priority),
       tags: form.tags.trim() ? form.tags.split(",").map((tag) => tag.trim()).filter(Boolean) : undefined,
-      metadata: form.metadata.trim() ? JSON.parse(form.metadata) : undefined,
+      metadata: form.metadata.trim() ? parseJson(form.metadata) : undefined,
       limits: Object.keys(limits).length ? limits : undefined,
     }),
   };

@@ -1,5 +1,6 @@
 import { everyItem } from "../../../lib/api.js";
 import { useData } from "../../../lib/hooks.js";
+import { parseJson } from "../../../lib/json.js";
 import { html, useState } from "../../../lib/preact.js";
 import { Failure, Field, Json, PlainText, Time, confirm, toast } from "../../../parts/index.js";
 import { useAction } from "./use_action.js";
@@ -39,7 +40,7 @@ export function Resolve({ run, onChanged }) {
     const body = { outcome };
     if (outcome === "happened" && result !== "") {
       try {
-        body.result = isJson ? JSON.parse(result) : result;
+        body.result = isJson ? parseJson(result) : result;
       } catch (error) {
         setFault(`This is not JSON: ${error.message}`);
         return;

@@ -1,4 +1,5 @@
 import { api, newIdempotencyKey } from "../../../lib/api.js";
+import { writeJson } from "../../../lib/json.js";
 import { useEffect, useRef, useState } from "../../../lib/preact.js";
 
 // Sends an action: `{busy, problem, send(method, path, body)}`. `send` returns the answer, or null after a problem, which
@@ -9,7 +10,7 @@ export function useAction() {
   const alive = useRef(true);
   useEffect(() => () => void (alive.current = false), []);
   const send = async (method, path, body) => {
-    const what = JSON.stringify([method, path, body]);
+    const what = writeJson([method, path, body]);
     if (sent.current.what !== what) sent.current = { what, key: newIdempotencyKey() };
     setState({ busy: true, problem: null });
     try {
