@@ -330,7 +330,7 @@ def test_a_sweep_that_was_held_up_leaves_the_living_the_time_to_renew_their_leas
     clock.seconds = 1.5  # as long as the database hung, or another process wrote
     assert run.id not in _expire(store)
     assert store.process.beat(worker)
-    store.coordinator.note_delay(0.9)  # within what a busy machine takes
+    store.coordinator.wait_one_lease(0.9)  # within what a busy machine takes
     _lapse(store, worker)
     until(lambda: run.id in _expire(store), "it to be found", every=0.01)
 

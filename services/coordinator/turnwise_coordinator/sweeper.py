@@ -173,7 +173,7 @@ class Sweeper:
         """Wait so long, and return whether the sweeper is to end; a longer sleep than that is noted."""
         began = self._clock.monotonic()
         ending = self._stopping.wait(seconds)
-        self._record.note_delay(self._clock.monotonic() - began - max(0.0, seconds))
+        self._record.wait_one_lease(self._clock.monotonic() - began - max(0.0, seconds))
         return ending
 
     def _guarded(self, work: Callable[[], None]) -> None:

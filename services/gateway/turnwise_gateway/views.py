@@ -162,7 +162,7 @@ def result_view(run: RunRecord) -> ResultView | None:
 
 
 def text_of_result(run: RunRecord) -> str:
-    """What a program that takes texts alone is told of a run's result, "" without one."""
+    """Return a run's result for a program that takes texts alone, "" without one."""
     result = result_view(run)
     return "" if result is None else result.text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import cache
+from math import inf
 from typing import Any
 
 import sqlalchemy as sa
@@ -165,17 +166,15 @@ class Sweep(OrphanedReservations):
         with self._database.begin() as connection:
             return connection.execute(_lease(self._database.is_postgres), given).first() is not None
 
-    def wait_one_lease(self) -> None:
+    def wait_one_lease(self, held_up: float = inf) -> None:
         """Take nothing over for a lease from now on, so that holders who were cut off can renew first.
 
-        To be called when a sweeper starts; a sweep that finds the database away, or is held up, does it by itself.
+        To be called when a sweeper starts, and after it slept `held_up` seconds longer than it should, since its
+        process was stopped, or the machine: less than half a lease changes nothing. A sweep that finds the database
+        away, or is held up, does it by itself.
         """
-        self._quiet_until = self.clock.monotonic() + self._core.lease_seconds
-
-    def note_delay(self, seconds: float) -> None:
-        """Do the same if a sweeper slept for so much longer than it should: its process was stopped, or the machine."""
-        if seconds > max(_HELD_UP_LEAST, _HELD_UP * self._core.lease_seconds):
-            self.wait_one_lease()
+        if held_up > max(_HELD_UP_LEAST, _HELD_UP * self._core.lease_seconds):
+            self._quiet_until = self.clock.monotonic() + self._core.lease_seconds
 
     def expire_leases(self, grace: float = 0.0) -> list[AskRecord]:
         """Take over the asks of workers whose lease ended `grace` seconds ago. Return those that are runnable again.
@@ -189,7 +188,7 @@ class Sweep(OrphanedReservations):
             with self._database.begin() as connection:
                 was_set = self._clock_was_set(connection)
                 # Until here it may have waited for a database that hung, or for another who wrote, as the beats have.
-                self.note_delay(self.clock.monotonic() - began)
+                self.wait_one_lease(self.clock.monotonic() - began)
                 if was_set:
                     self.wait_one_lease()
                 if self._is_quiet():
