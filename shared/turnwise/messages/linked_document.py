@@ -31,11 +31,11 @@ class LinkedDocument(SharedFieldsSet):
     __slots__ = ("_before", "_child", "_find_parent", "_parent")
     if TYPE_CHECKING:
         metadata: ChatDocMetaData
-        # What this answers, if it is in this process; elsewhere `_find_parent` looks it up by id.
+        # The message that this one answers, if it is in this process; else `_find_parent` looks it up by its id.
         _parent: ChatDocument | None
         # The message before this one in its conversation, if that is not the parent: of a copy, its original.
         _before: ChatDocument | None
-        # What answered this; weak, because that holds this one.
+        # The message that answered this one; a weak reference, because that message holds this one.
         _child: ref[ChatDocument] | None
         _find_parent: Callable[[str], ChatDocument | None] | None
 

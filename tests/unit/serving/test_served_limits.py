@@ -406,6 +406,6 @@ def test_a_limit_that_a_run_is_given_holds_for_a_handler_that_is_under_way(tmp_p
         run = ended(served, run_id)
 
     assert run.status_code == "MAX_TOKENS"
-    # What the handler had used before is in the limit as well.
+    # The limit includes what the handler had used before.
     assert 4_000 < run.prompt_tokens + run.completion_tokens <= 4_500
     store.core.database.close()

@@ -166,7 +166,7 @@ def _item(gateway: Gateway, batch: BatchRecord, no: int, body: BatchItemBody) ->
             body.check_budgeted()
     except (InvalidRequestError, UnknownTaskError) as error:
         raise type(error)(f"body.items.{no}: {error}; no item was added") from error
-    # By the digest it is known when it is sent again, whatever version and limits a gateway adds to it by then.
+    # The digest identifies an item that is sent again, whatever version and limits a gateway then adds to it.
     run = replace(run, body_hash=given.digest())
     return NewItem(key=body.id, run=replace(run, on_limit="end") if batch.budgeted else run)
 

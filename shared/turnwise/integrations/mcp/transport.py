@@ -96,7 +96,7 @@ async def _process(parameters: Any, on_end: Callable[[], None]) -> AsyncIterator
 
 
 class WatchedStream:
-    """A stream of a process's messages that tells when the other side has ended it, and mends what it cuts."""
+    """A stream of a process's messages that tells when the other side has ended it, and mends texts that were cut."""
 
     def __init__(self, stream: Any, on_end: Callable[[], None]) -> None:
         self._stream = stream

@@ -58,17 +58,18 @@ class StreamAssembler:
                 yield from _extend(self._function, function, StreamEventType.FUNC_NAME, StreamEventType.FUNC_ARGS)
 
     def _text(self, delta: Json) -> Iterator[Piece]:
-        said = delta
-        if delta.get("content"):
+        if isinstance(delta.get("content"), list):
             content, thoughts = parts_of(delta["content"])
-            said = {**({"reasoning_content": thoughts} if thoughts else {}), **delta, "content": content}
+            delta = {**delta, "content": content}
+            if thoughts:
+                delta.setdefault("reasoning_content", thoughts)
         for name, kind in _KINDS.items():
-            if text := said.get(name):
+            if text := delta.get(name):
                 if not isinstance(text, str):
                     raise TypeError(f"a {name} of {type(text).__name__}")
                 self._texts.setdefault(name, []).append(text)
                 # Some servers send reasoning under both of its names.
-                if name != "reasoning" or "reasoning_content" not in said:
+                if name != "reasoning" or "reasoning_content" not in delta:
                     yield text, kind
 
     def completion(self) -> Json:

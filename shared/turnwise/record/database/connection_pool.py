@@ -54,8 +54,8 @@ class ConnectionPool:
         self._engine = engine
         self._on_use: list[Callable[[int], None]] = []
         self._lock = threading.Lock()
-        # Who waits for a connection, each with a lock that is released once it may have one: one that ends a
-        # transaction and begins another would always be quicker than who has to be woken first.
+        # A lock for each thread that waits for a connection, released when its turn comes. Without a line, a thread
+        # that ends a transaction and begins another would always be quicker than one that has to be woken.
         self._line: deque[threading.Lock] = deque()
         self._idle: dict[bool, list[Lease]] = {True: [], False: []}
         self._in_use = 0
@@ -154,7 +154,8 @@ class ConnectionPool:
             turn.acquire(timeout=self.timeout)
         except BaseException:
             if self._left_line(turn):
-                self._ended(None, told=False)
+                with self._lock:
+                    self._hand_on()
             raise
         served = self._left_line(turn)
         if self.on_wait is not None:
@@ -176,22 +177,23 @@ class ConnectionPool:
         idle = self._idle[reads] or self._idle[not reads]
         return idle.pop() if idle else None
 
-    def _ended(self, lease: Lease | None, *, told: bool = True) -> None:
-        """Let the next in line have the place, or count one less in use; keep the connection.
+    def _hand_on(self) -> None:
+        """Let the next in line have the place, or count one less in use; under the lock."""
+        if self._line:
+            self._line.popleft().release()
+        else:
+            self._in_use -= 1
 
-        It is not kept if there is none or if it is from before a `close`. `told`: its use was told of.
-        """
+    def _ended(self, lease: Lease | None) -> None:
+        """Hand the place on, and keep its connection unless there is none or it is from before a `close`."""
         with self._lock:
             kept = lease is not None and lease.generation == self._generation
             if lease is not None and kept:
                 self._idle[lease.reads].append(lease)
-            if self._line:
-                self._line.popleft().release()
-            else:
-                self._in_use -= 1
+            self._hand_on()
         if lease is not None and not kept:
             _close(lease)
-        for changed in self._on_use if told else ():
+        for changed in self._on_use:
             changed(-1)
 
     def _works(self, lease: Lease) -> bool:

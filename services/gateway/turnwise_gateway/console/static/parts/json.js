@@ -19,7 +19,8 @@ function size(number, value) {
 
 function Leaf({ value }) {
   if (typeof value === "string") return html`<span class="json-string"><${PlainText} text=${value} limit=${2000} inline /></span>`;
-  return html`<span class="json-${value === null ? "null" : typeof value === "bigint" ? "number" : typeof value}">${String(value)}</span>`;
+  const kinds = { object: "null", bigint: "number" };
+  return html`<span class="json-${kinds[typeof value] ?? typeof value}">${String(value)}</span>`;
 }
 
 function Name({ name }) {
